@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{End, process, setup};
+use crate::{CommandStatus, process, setup};
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     if let Some(extra) = arguments.first() {
-        return Ok(End::Usage(format!("`deny` takes no `{extra}`")));
+        return Ok(CommandStatus::Usage(format!("`deny` takes no `{extra}`")));
     }
     let workspace = Workspace::read()?;
     setup::expect_command(&workspace.root, setup::DENY)?;
     let held = process::run(&mut process::cargo(&workspace.root, &[setup::DENY, "check"]))?;
-    Ok(if held { End::Good } else { End::Bad })
+    Ok(if held { CommandStatus::Success } else { CommandStatus::Failure })
 }

@@ -6,30 +6,34 @@
 
 use anyhow::Result;
 
-use crate::End;
+use crate::CommandStatus;
 use crate::process::{cargo, run};
-use crate::test::{Features, prepared, with_features};
+use crate::test::{Features, with_features, with_test_home};
 use crate::workspace::Workspace;
 
 /// Where the test that does it stands.
 const TEST: &str = "examples::examples_report_their_facts_with_a_real_model";
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     let (model, only) = match arguments {
         [model] => (model, String::new()),
         [model, folders @ ..] => (model, folders.join(",")),
-        [] => return Ok(End::Usage("which model? `cargo xtask examples local`, for instance".to_owned())),
+        [] => {
+            return Ok(CommandStatus::Usage(
+                "which model? `cargo xtask examples local`, for instance".to_owned(),
+            ));
+        }
     };
     if model.starts_with("local") && std::env::var_os("ALMONER_MODELS").is_none() {
         let why =
             "each example has a home of its own: ALMONER_MODELS must say in which directory the weights lie";
-        return Ok(End::Usage(why.to_owned()));
+        return Ok(CommandStatus::Usage(why.to_owned()));
     }
     let workspace = Workspace::read()?;
     let mut command = cargo(&workspace.root, &["test", "--workspace", "--test", "it"]);
     with_features(&mut command, &workspace, Features::Shipped);
     command.args(["--", "--ignored", "--exact", TEST, "--nocapture"]);
-    let mut command = prepared(command, &workspace)?;
+    let mut command = with_test_home(command, &workspace)?;
     command.env("ALMONER_EXAMPLES_MODEL", model).env("ALMONER_EXAMPLES_ONLY", only);
-    Ok(if run(&mut command)? { End::Good } else { End::Bad })
+    Ok(if run(&mut command)? { CommandStatus::Success } else { CommandStatus::Failure })
 }

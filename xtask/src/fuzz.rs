@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::End;
+use crate::CommandStatus;
 use crate::process::{cargo, run, shown};
 use crate::workspace::Workspace;
 
@@ -19,7 +19,7 @@ pub(crate) fn timed(command: &mut Command, seconds: u32) {
     command.env("BOLERO_RANDOM_TEST_TIME_MS", (u64::from(seconds) * 1000).to_string());
 }
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     let (seconds, target) = match arguments {
         [] => (SECONDS, None),
         [seconds] => (seconds.parse().unwrap_or(0), None),
@@ -27,12 +27,14 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         _ => (0, None),
     };
     if seconds == 0 {
-        return Ok(End::Usage("`fuzz` takes a number of seconds and the name of a target".to_owned()));
+        return Ok(CommandStatus::Usage(
+            "`fuzz` takes a number of seconds and the name of a target".to_owned(),
+        ));
     }
     let workspace = Workspace::read()?;
     let mut command = cargo(&workspace.root, &["test", "--no-fail-fast", "--workspace", "--test", "fuzz"]);
     timed(&mut command, seconds);
     command.args(["--", "--test-threads=2"]).args(target);
     println!("{}", shown(&command));
-    Ok(if run(&mut command)? { End::Good } else { End::Bad })
+    Ok(if run(&mut command)? { CommandStatus::Success } else { CommandStatus::Failure })
 }

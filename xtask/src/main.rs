@@ -57,11 +57,11 @@ Usage: cargo xtask COMMAND
 ";
 
 /// The result of a finished command, for the exit code.
-enum End {
+enum CommandStatus {
     /// All of it holds.
-    Good,
+    Success,
     /// It ran and found something wrong, which it has printed.
-    Bad,
+    Failure,
     /// The command line made no sense; the text says why.
     Usage(String),
 }
@@ -69,9 +69,9 @@ enum End {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&arguments) {
-        Ok(End::Good) => ExitCode::SUCCESS,
-        Ok(End::Bad) => ExitCode::from(1),
-        Ok(End::Usage(why)) => {
+        Ok(CommandStatus::Success) => ExitCode::SUCCESS,
+        Ok(CommandStatus::Failure) => ExitCode::from(1),
+        Ok(CommandStatus::Usage(why)) => {
             eprintln!("xtask: {why}\n\n{USAGE}");
             ExitCode::from(2)
         }
@@ -82,9 +82,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<End> {
+fn dispatch(arguments: &[String]) -> Result<CommandStatus> {
     let (command, rest) = match arguments.split_first() {
-        None => return Ok(End::Usage("no command given".to_owned())),
+        None => return Ok(CommandStatus::Usage("no command given".to_owned())),
         Some((command, rest)) => (command.as_str(), rest),
     };
     match command {
@@ -100,8 +100,8 @@ fn dispatch(arguments: &[String]) -> Result<End> {
         "test262" => test262::main(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
-            Ok(End::Good)
+            Ok(CommandStatus::Success)
         }
-        other => Ok(End::Usage(format!("there is no command `{other}`"))),
+        other => Ok(CommandStatus::Usage(format!("there is no command `{other}`"))),
     }
 }

@@ -92,7 +92,7 @@ fn pass_on(from: impl Read, to: &mut impl Write) -> Vec<String> {
 }
 
 /// Returns whether the program can be started and says that all is well.
-pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

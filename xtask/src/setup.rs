@@ -7,12 +7,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::End;
-use crate::process::{cargo, output, run, works};
+use crate::CommandStatus;
+use crate::process::{cargo, output, run, succeeds};
 use crate::workspace::Workspace;
 
 /// A thing that the machine must have.
-struct Need {
+struct Prerequisite {
     /// Its name for people.
     name: &'static str,
     /// A command that succeeds where it is present.
@@ -24,7 +24,7 @@ struct Need {
     why: &'static str,
 }
 
-const COMPILER: Need = Need {
+const COMPILER: Prerequisite = Prerequisite {
     name: "a C compiler",
     program: "cc",
     arguments: &["--version"],
@@ -32,30 +32,30 @@ const COMPILER: Need = Need {
     why: "the store embeds SQLite, which is C",
 };
 
-const NEEDS: &[Need] = &[
+const PREREQUISITES: &[Prerequisite] = &[
     COMPILER,
-    Need {
+    Prerequisite {
         name: "pkg-config",
         program: "pkg-config",
         arguments: &["--version"],
         packages: &["pkg-config"],
         why: "build scripts look for libraries with it",
     },
-    Need {
+    Prerequisite {
         name: "tmux",
         program: "tmux",
         arguments: &["-V"],
         packages: &["tmux"],
         why: "prompts are tested on a real terminal",
     },
-    Need {
+    Prerequisite {
         name: "Python with venv",
         program: "python3",
         arguments: &["-c", "import venv, ensurepip"],
         packages: &["python3", "python3-venv", "python3-pip"],
         why: "a real model server for the provider tests comes as a Python package",
     },
-    Need {
+    Prerequisite {
         name: "Chromium",
         // It starts in a quarter of the time that the whole browser needs.
         program: "chromium-headless-shell",
@@ -63,14 +63,14 @@ const NEEDS: &[Need] = &[
         packages: &["chromium-headless-shell", "fonts-dejavu-core"],
         why: "the web pages are tested in a browser",
     },
-    Need {
+    Prerequisite {
         name: "chromedriver",
         program: "chromedriver",
         arguments: &["--version"],
         packages: &["chromium-driver"],
         why: "tests press the buttons of a browser through it",
     },
-    Need {
+    Prerequisite {
         name: "npm",
         program: "npm",
         arguments: &["--version"],
@@ -161,35 +161,35 @@ pub(crate) fn compiler() -> Result<()> {
 }
 
 /// `cargo xtask tools`: installs the tools of the tests that are missing.
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     if let [first, ..] = arguments {
-        return Ok(End::Usage(format!("`tools` takes no arguments, not `{first}`")));
+        return Ok(CommandStatus::Usage(format!("`tools` takes no arguments, not `{first}`")));
     }
     let workspace = Workspace::read()?;
-    everything(&workspace.root, &workspace.target)?;
+    install_all(&workspace.root, &workspace.target)?;
     println!("test tools   {}", tools_folder(&workspace.target).display());
-    Ok(End::Good)
+    Ok(CommandStatus::Success)
 }
 
 /// Makes sure of everything that the tests need.
-pub(crate) fn everything(root: &Path, target: &Path) -> Result<()> {
+pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
     components(root)?;
-    install(&NEEDS.iter().collect::<Vec<_>>())?;
+    install(&PREREQUISITES.iter().collect::<Vec<_>>())?;
     cargo_command(root, NEXTEST)?;
     let tools = tools_folder(target);
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
-    once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
-    once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))
+    install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
+    install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))
 }
 
 /// Installs rustfmt and clippy, which a minimal toolchain leaves out.
 pub(crate) fn components(root: &Path) -> Result<()> {
     for (command, component) in [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")] {
-        if works(command, &["--version"]) {
+        if succeeds(command, &["--version"]) {
             continue;
         }
         println!("installing {component}");
-        let added = works("rustup", &["--version"])
+        let added = succeeds("rustup", &["--version"])
             && run(Command::new("rustup").args(["component", "add", component]).current_dir(root))?;
         if !added {
             bail!("{component} is missing; install it with `rustup component add {component}`");
@@ -199,12 +199,12 @@ pub(crate) fn components(root: &Path) -> Result<()> {
 }
 
 /// Installs the Debian packages of the needs that are not met.
-fn install(needs: &[&Need]) -> Result<()> {
-    let unmet = |needs: &[&Need]| -> Vec<Need> {
+fn install(needs: &[&Prerequisite]) -> Result<()> {
+    let unmet = |needs: &[&Prerequisite]| -> Vec<Prerequisite> {
         needs
             .iter()
-            .filter(|need| !works(need.program, need.arguments))
-            .map(|need| Need { ..**need })
+            .filter(|need| !succeeds(need.program, need.arguments))
+            .map(|need| Prerequisite { ..**need })
             .collect()
     };
     let missing = unmet(needs);
@@ -216,7 +216,7 @@ fn install(needs: &[&Need]) -> Result<()> {
     }
     let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages.iter().copied()).collect();
     let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
-    if !works("apt-get", &["--version"]) {
+    if !succeeds("apt-get", &["--version"]) {
         bail!(
             "this machine has no apt-get; install what is missing above and run this again (Debian: `{by_hand}`)"
         );
@@ -251,11 +251,16 @@ fn root_prefix() -> Option<&'static [&'static str]> {
     if we_are_root {
         return Some(&[]);
     }
-    works("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])
+    succeeds("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])
 }
 
 /// Runs `work` unless a stamp says that exactly `wanted` was installed here before.
-fn once(tools: &Path, name: &str, wanted: &[&str], work: impl FnOnce() -> Result<bool>) -> Result<()> {
+fn install_once(
+    tools: &Path,
+    name: &str,
+    wanted: &[&str],
+    work: impl FnOnce() -> Result<bool>,
+) -> Result<()> {
     let stamp = tools.join(format!("{name}.installed"));
     let list = wanted.join("\n");
     if wanted.is_empty() || fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {

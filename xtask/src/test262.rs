@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::End;
+use crate::CommandStatus;
 use crate::process::{cargo, run};
 use crate::setup;
 use crate::workspace::Workspace;
@@ -16,9 +16,9 @@ use crate::workspace::Workspace;
 /// The package that carries the suite, with its version.
 const PACKAGE: &str = "@gerhobbelt/test262@3.0.0-4";
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     if arguments.len() > 1 {
-        return Ok(End::Usage(
+        return Ok(CommandStatus::Usage(
             "`test262` takes a part of the paths of the tests to run, or nothing".to_owned(),
         ));
     }
@@ -46,5 +46,9 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         &workspace.root,
         &["run", "--quiet", "--release", "--package", "vat", "--example", "test262", "--"],
     );
-    Ok(if run(command.arg(&suite).args(arguments))? { End::Good } else { End::Bad })
+    Ok(if run(command.arg(&suite).args(arguments))? {
+        CommandStatus::Success
+    } else {
+        CommandStatus::Failure
+    })
 }

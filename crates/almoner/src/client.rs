@@ -13,7 +13,7 @@ use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
 /// How long a daemon may take from its start to its first answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A connection to the daemon.
 pub struct Client {
@@ -48,7 +48,7 @@ impl Client {
                 return Ok(client);
             }
             let ended = daemon.try_wait().ok().flatten();
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > START_TIMEOUT {
                 return Err(match ended {
                     Some(status) => why_it_ended(&mut daemon, status),
                     None => owned.unwrap_or_else(|| {
@@ -97,14 +97,14 @@ impl Client {
             }
         };
         // Keys go over this socket: only to a daemon of the same user.
-        let listener = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| gone(&e.into()))?;
+        let listener = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| disconnected(&e.into()))?;
         if listener.uid != rustix::process::getuid() {
             let message = format!("{} belongs to another user", place.socket().display());
             return Err(
                 Failure::new(Exit::NoDaemon, message).help("set ALMONER_HOME to a directory of yours")
             );
         }
-        let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
+        let reader = BufReader::new(stream.try_clone().map_err(|e| disconnected(&e))?);
         let mut client = Client { stream, reader, agent: None, build: String::new() };
         let hello =
             Hello { version: VERSION, build: control::BUILD.to_owned(), keys: vendor_keys::from_env() };
@@ -113,9 +113,9 @@ impl Client {
             return Ok(None);
         }
         // Greeting takes no work: one that is silent is stuck, and a person should not wait for it.
-        client.stream.set_read_timeout(Some(PATIENCE)).map_err(|e| gone(&e))?;
+        client.stream.set_read_timeout(Some(START_TIMEOUT)).map_err(|e| disconnected(&e))?;
         let answer = frame::read(&mut client.reader);
-        client.stream.set_read_timeout(None).map_err(|e| gone(&e))?;
+        client.stream.set_read_timeout(None).map_err(|e| disconnected(&e))?;
         match answer {
             Ok(Some(Response::Welcome { build, .. })) => {
                 client.build = build;
@@ -166,11 +166,11 @@ impl Client {
     /// When the daemon is gone.
     pub fn send(&mut self, request: Request) -> Result<(), Failure> {
         let asked = OnBehalf { agent: self.agent.clone(), request };
-        frame::write(&mut self.stream, &asked).map_err(|e| gone(&e))
+        frame::write(&mut self.stream, &asked).map_err(|e| disconnected(&e))
     }
 
     /// Returns the next answer as it is, a failure too; `None` when the daemon is gone.
-    pub fn hear(&mut self) -> Option<Response> {
+    pub fn receive(&mut self) -> Option<Response> {
         frame::read(&mut self.reader).ok().flatten()
     }
 
@@ -182,13 +182,13 @@ impl Client {
         match frame::read(&mut self.reader) {
             Ok(Some(Response::Failed(failure))) => Err(failure),
             Ok(Some(response)) => Ok(response),
-            Ok(None) => Err(gone(&io::ErrorKind::UnexpectedEof.into())),
-            Err(e) => Err(gone(&e)),
+            Ok(None) => Err(disconnected(&io::ErrorKind::UnexpectedEof.into())),
+            Err(e) => Err(disconnected(&e)),
         }
     }
 }
 
-fn gone(e: &io::Error) -> Failure {
+fn disconnected(e: &io::Error) -> Failure {
     Failure::new(Exit::NoDaemon, format!("the daemon has gone: {e}"))
         .help("the next command starts it again; runs go on where they were")
 }

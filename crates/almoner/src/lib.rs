@@ -23,9 +23,9 @@ use clap::Parser as _;
 
 use cli::{Cli, Verb};
 use config::place::Place;
-use control::exit::{Ended, Exit};
-use daemon::hosts::{self, Host};
-use session::Acting;
+use control::exit::{Exit, ExitResult};
+use daemon::processes::{self, ConfinedProcess};
+use session::Session;
 
 /// Reads the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
@@ -54,17 +54,17 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-fn run(cli: &Cli) -> Ended {
+fn run(cli: &Cli) -> ExitResult {
     match &cli.verb {
-        Verb::ModelHost { weights } => return hosts::main(Host::Model(weights)),
-        Verb::VatHost => return hosts::main(Host::Vat),
-        Verb::CodeReader => return hosts::main(Host::CodeReader),
-        Verb::GitHost => return hosts::main(Host::Git),
-        Verb::Sandbox { words } => return hosts::main(Host::Sandbox(words)),
+        Verb::ModelHost { weights } => return processes::main(ConfinedProcess::Model(weights)),
+        Verb::VatHost => return processes::main(ConfinedProcess::Vat),
+        Verb::CodeReader => return processes::main(ConfinedProcess::CodeReader),
+        Verb::GitHost => return processes::main(ConfinedProcess::Git),
+        Verb::Sandbox { words } => return processes::main(ConfinedProcess::Sandbox(words)),
         _ => {}
     }
     let place = Place::from_env()?;
-    let acting = Acting::new(&place, cli.agent.as_deref());
+    let acting = Session::new(&place, cli.agent.as_deref());
     // These commands concern this machine or the whole store, so they act for the user alone.
     if matches!(
         cli.verb,
@@ -91,9 +91,9 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Secret(_)
             | Verb::Unlock
     ) {
-        acting.only_host("this command")?;
+        acting.expect_host("this command")?;
     }
-    ui::waiting::tell(&place, &cli.verb);
+    ui::waiting_notice::print_notice(&place, &cli.verb);
     match &cli.verb {
         Verb::Agents(verb) => verbs::agents::run(&acting, verb),
         Verb::Run(args) => verbs::run::run(&acting, args),
@@ -104,13 +104,13 @@ fn run(cli: &Cli) -> Ended {
         Verb::Inbox(args) => verbs::inbox::inbox(&acting, args),
         Verb::Approve(args) => verbs::answer::approve(&acting, args),
         Verb::Deny(args) => verbs::answer::deny(&acting, args),
-        Verb::Happened(args) => verbs::answer::happened(&acting, args),
+        Verb::Happened(args) => verbs::answer::confirm_outcome(&acting, args),
         Verb::Runs(args) => verbs::runs::runs(&acting, args),
         Verb::Trace(args) => verbs::trace::trace(&acting, args),
         Verb::Why(args) => verbs::why::why(&acting, args),
-        Verb::Diff(args) => verbs::stage::diff(&acting, args),
-        Verb::Apply(args) => verbs::stage::apply(&acting, args),
-        Verb::Discard(args) => verbs::stage::discard(&acting, args),
+        Verb::Diff(args) => verbs::staged_changes::diff(&acting, args),
+        Verb::Apply(args) => verbs::staged_changes::apply(&acting, args),
+        Verb::Discard(args) => verbs::staged_changes::discard(&acting, args),
         Verb::Undo(args) => verbs::undo::undo(&acting, args),
         Verb::Resume(args) => verbs::resume::resume(&acting, args),
         Verb::Stats(args) => verbs::stats::stats(&acting, args),

@@ -8,14 +8,14 @@
 //! which may end.
 #![forbid(unsafe_code)]
 
-mod follow;
 mod parse;
+mod slot_tracker;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use parse::of;
+pub use parse::analyze;
 
 /// The result of an analysis.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ mod tests {
 
     /// Returns the uses of the slots `out` and `counter` as `slot: methods -> given ?`, then the free names.
     fn found(source: &str) -> String {
-        let uses = of(source, &["out", "counter"]);
+        let uses = analyze(source, &["out", "counter"]);
         if let Some(Trouble { line, column, message }) = uses.trouble {
             assert!(uses.slots.is_empty() && uses.free.is_empty(), "{source}");
             return format!("{line}:{column} {message}");

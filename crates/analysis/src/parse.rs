@@ -6,7 +6,7 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
-use crate::follow;
+use crate::slot_tracker;
 use crate::{Trouble, Uses};
 
 /// The prefix that makes code strict, as it is evaluated. It stands on the text's own first line, so that line
@@ -14,10 +14,10 @@ use crate::{Trouble, Uses};
 const STRICT: &str = "'use strict';";
 
 /// Names that every program has beside its slots.
-const GIVEN: [&str; 2] = ["$id", "$cancelled"];
+const IMPLICIT_NAMES: [&str; 2] = ["$id", "$cancelled"];
 
 /// Returns the uses that the text of a program makes of these slots.
-pub fn of(source: &str, slots: &[&str]) -> Uses {
+pub fn analyze(source: &str, slots: &[&str]) -> Uses {
     // A first line for a shell is a comment; as such it still is one behind other code.
     let text = match source.strip_prefix("#!") {
         Some(rest) => format!("{STRICT}//{rest}"),
@@ -34,8 +34,8 @@ pub fn of(source: &str, slots: &[&str]) -> Uses {
     if let Some(trouble) = trouble(source, &built.diagnostics) {
         return Uses { trouble: Some(trouble), ..Uses::default() };
     }
-    let mut uses = follow::all(&built.semantic, slots);
-    uses.free.retain(|name| !GIVEN.contains(&name.as_str()));
+    let mut uses = slot_tracker::all(&built.semantic, slots);
+    uses.free.retain(|name| !IMPLICIT_NAMES.contains(&name.as_str()));
     uses
 }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]
 
+mod atomic_write;
 mod clock;
 mod dir;
 mod failure;
@@ -16,7 +17,6 @@ mod mcp;
 pub mod mount;
 mod outbox;
 mod path;
-mod place;
 mod program;
 mod secret;
 pub mod stage;
@@ -26,18 +26,18 @@ mod walk;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kernel::begun::Begun;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits, quoting};
 use policy::{Facts, Subject};
 use resource::{Kind, Resource};
 
-pub use http::{NoSecret, Nobody, Outside};
+pub use http::{HostServices, NoHostServices, NoSecret};
 pub use mcp::{McpError, ask_tools, endow_server, named_files};
 pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
@@ -73,13 +73,13 @@ pub trait Capability: Send + Sync {
 
     /// Returns the finding that blocks a call now and that the user can remove, such as a locked vault. The approval
     /// is kept until then. [`Capability::perform`] reports every other problem.
-    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
+    fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {
         let _ = (method, args);
         None
     }
 
     /// Makes a call that was begun.
-    fn perform(&self, begun: &Begun) -> Completion;
+    fn perform(&self, begun: &StartedEffect) -> Completion;
 
     /// Returns whether [`Capability::probe`] can tell of each call of this method if it was made, or may let it be
     /// made again.
@@ -89,7 +89,7 @@ pub trait Capability: Send + Sync {
     }
 
     /// Returns whether a call that an earlier process had begun was made.
-    fn probe(&self, begun: &Begun) -> Probe;
+    fn probe(&self, begun: &StartedEffect) -> Probe;
 }
 
 /// The state of an effect after a crash.
@@ -118,7 +118,7 @@ pub enum Settled {
 }
 
 /// Brings an effect to its end: makes it, or, if an earlier process may have made it, asks the probe first.
-pub fn settle(capability: &dyn Capability, begun: &Begun) -> Settled {
+pub fn settle(capability: &dyn Capability, begun: &StartedEffect) -> Settled {
     if begun.reopened() {
         match capability.probe(begun) {
             Probe::Done { value, provenance } => {
@@ -160,7 +160,7 @@ impl OpenError {
 /// # Errors
 /// When it cannot be opened.
 pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, OpenError> {
-    open_with(target, grant, &(Arc::new(Nobody) as Arc<dyn Outside>))
+    open_with(target, grant, &(Arc::new(NoHostServices) as Arc<dyn HostServices>))
 }
 
 /// Opens the target of a grant with the services of the host: name lookups and secrets.
@@ -170,7 +170,7 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
 pub fn open_with(
     target: &Formula,
     grant: &Grant,
-    outside: &Arc<dyn Outside>,
+    outside: &Arc<dyn HostServices>,
 ) -> Result<Box<dyn Capability>, OpenError> {
     let Formula::Resource(resource) = target else { return Err(OpenError::Kind(target.kind())) };
     let outside = || Arc::clone(outside);
@@ -271,7 +271,7 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
 
 /// Returns a pattern for text of at most `most` UTF-16 units. The capability enforces its own limit, in bytes.
 fn text(most: u64) -> Pattern {
-    Pattern::string_within(Limits::of([(Limit::StringLength, most as f64)]))
+    Pattern::string_within(Limits::from_pairs([(Limit::StringLength, most as f64)]))
 }
 
 /// Opens the directory of a formula. Its path was chosen by a person.
@@ -282,7 +282,7 @@ fn open_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
 
 /// Returns why a begun call cannot be one of this capability's, if it cannot. The kernel has checked the same; a
 /// capability does not take its word for it.
-fn foreign(begun: &Begun, grant: &Grant) -> Option<Finding> {
+fn foreign(begun: &StartedEffect, grant: &Grant) -> Option<Finding> {
     let proposal = begun.proposal();
     let is_ours = proposal.grant == grant.id && begun.grant().id == grant.id;
     if is_ours && grant.methods.contains(&proposal.method) {

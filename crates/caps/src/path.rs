@@ -4,18 +4,18 @@
 //! resolves every path beneath its own open directory. The checks ensure that the path shown is the path used, and
 //! that the caller learns at once about a mistake.
 
-use kernel::begun::Begun;
 use kernel::proposal::Finding;
+use kernel::started_effect::StartedEffect;
 use passable::visible_line;
 
 /// The longest name of one file or directory, in bytes: the limit of file systems.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;
 
 /// The longest path, in bytes.
-const LONGEST_PATH: usize = 1024;
+const MAX_PATH_LEN: usize = 1024;
 
 /// How many directories deep a path may lead.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// How the names of our own temporary files begin and end.
 const TEMPORARY: (&str, &str) = (".almoner-", ".tmp");
@@ -76,7 +76,7 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 
 /// Returns the name of the temporary file of one effect: the same for every try, so that a leftover is found again,
 /// and not the same for the runs of two hosts, whose numbers are each host's own.
-pub(crate) fn temporary(begun: &Begun) -> String {
+pub(crate) fn temporary(begun: &StartedEffect) -> String {
     let (step, host) = (begun.step(), begun.proposal().principal.short());
     format!("{}{}-{}-{host}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
 }
@@ -87,7 +87,7 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
     let wrong = |rule: &str, message: &'static str, allowed: &'static str| {
         Some(finding(rule, message, path, allowed))
     };
-    if path.len() > LONGEST_PATH {
+    if path.len() > MAX_PATH_LEN {
         return wrong("path/long", "the path is longer than 1024 bytes", "a shorter path");
     }
     if path.trim().is_empty() {
@@ -130,7 +130,7 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
             "another name",
         );
     }
-    if path.split('/').any(|name| name.len() > LONGEST_NAME) || path.split('/').count() > DEEPEST {
+    if path.split('/').any(|name| name.len() > MAX_NAME_LEN) || path.split('/').count() > MAX_DEPTH {
         return wrong(
             "path/long",
             "a name is longer than 255 bytes, or the path is too deep",

@@ -5,15 +5,15 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Pattern};
 use passable::{Effect, visible_line};
 use policy::Facts;
-use resource::secret::HandedSecret;
+use resource::secret::SecretHandle;
 
 use crate::{Capability, Probe, foreign};
 
@@ -38,16 +38,16 @@ pub(crate) fn interface() -> &'static Interface {
 
 /// A secret in a slot.
 pub(crate) struct SecretCapability {
-    secret: HandedSecret,
+    secret: SecretHandle,
     grant: Grant,
 }
 
 impl SecretCapability {
-    pub(crate) fn open(secret: &HandedSecret, grant: &Grant) -> SecretCapability {
+    pub(crate) fn open(secret: &SecretHandle, grant: &Grant) -> SecretCapability {
         SecretCapability { secret: secret.clone(), grant: grant.clone() }
     }
 
-    fn told(&self) -> Value {
+    fn description(&self) -> Value {
         let names = |all: &BTreeSet<String>| Value::array(all.iter().map(|name| Value::from(name.as_str())));
         let slot = &self.grant.slot;
         let variable = self.secret.variables.first().map_or("VARIABLE", String::as_str);
@@ -84,16 +84,16 @@ impl Capability for SecretCapability {
         }
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         let proposal = begun.proposal();
         let problem = foreign(begun, &self.grant).or_else(|| Self::problem(&proposal.method, &proposal.args));
         match problem {
             Some(finding) => Completion::Refused(vec![finding]),
-            None => Completion::Done { value: self.told(), provenance: Provenance::host() },
+            None => Completion::Done { value: self.description(), provenance: Provenance::host() },
         }
     }
 
-    fn probe(&self, _: &Begun) -> Probe {
+    fn probe(&self, _: &StartedEffect) -> Probe {
         Probe::NotDone
     }
 }

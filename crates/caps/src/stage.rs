@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 use crate::path::is_temporary;
 
 /// The most files and directories that a staged directory may hold.
-const MOST_ENTRIES: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// The most bytes that are copied where names cannot be shared.
-const MOST_COPIED: u64 = 1 << 30;
+const MAX_COPIED_BYTES: u64 = 1 << 30;
 
 /// Why a directory cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// It holds too much.
-    #[error("it holds more than {MOST_ENTRIES} files and directories")]
+    #[error("it holds more than {MAX_ENTRIES} files and directories")]
     Many,
     /// It lies on another file system and is too large to be copied.
-    #[error("it lies on another file system and holds more than {} MiB", MOST_COPIED >> 20)]
+    #[error("it lies on another file system and holds more than {} MiB", MAX_COPIED_BYTES >> 20)]
     Large,
     /// The file system fails.
     #[error("{}: {source}", passable::visible_line(&.path.to_string_lossy()))]
@@ -75,7 +75,7 @@ fn fill(real: &Path, stage: &Path) -> Result<(), StageError> {
         for entry in found {
             let entry = entry.map_err(failed(&from))?;
             entries += 1;
-            if entries > MOST_ENTRIES {
+            if entries > MAX_ENTRIES {
                 return Err(StageError::Many);
             }
             let (old, new) = (entry.path(), stage.join(&way).join(entry.file_name()));
@@ -104,7 +104,7 @@ fn share(old: &Path, new: &Path, copied: &mut u64) -> Result<(), StageError> {
         Err(_) => {}
     }
     *copied = copied.saturating_add(fs::symlink_metadata(old).map_err(failed)?.len());
-    if *copied > MOST_COPIED {
+    if *copied > MAX_COPIED_BYTES {
         return Err(StageError::Large);
     }
     fs::copy(old, new).map(drop).map_err(failed)

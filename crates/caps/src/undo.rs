@@ -14,19 +14,19 @@ use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 use rustix::fs::Mode;
 
+use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::dir::Limits;
-use crate::dir::relocate::{self, Not, Stood};
+use crate::dir::relocate::{self, EntryState, MoveRefused};
 use crate::path::{Plain, Purpose};
-use crate::place::{self, PlaceError, Placing};
 use crate::walk;
 use crate::{OpenError, failure, open_directory};
 
 /// The largest file that is looked at, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum PathState {
     /// Nothing.
     Nothing,
     /// A file that holds this.
@@ -35,34 +35,34 @@ pub enum Standing {
     Directory,
 }
 
-impl Standing {
+impl PathState {
     /// Returns the state in a few words.
-    pub fn words(self) -> String {
+    pub fn description(self) -> String {
         match self {
-            Standing::Nothing => "not there".to_owned(),
-            Standing::File(digest) => format!("file {}", digest.short()),
-            Standing::Directory => "folder".to_owned(),
+            PathState::Nothing => "not there".to_owned(),
+            PathState::File(digest) => format!("file {}", digest.short()),
+            PathState::Directory => "folder".to_owned(),
         }
     }
 
     fn digest(self) -> Option<BlobHash> {
         match self {
-            Standing::File(digest) => Some(digest),
-            Standing::Nothing | Standing::Directory => None,
+            PathState::File(digest) => Some(digest),
+            PathState::Nothing | PathState::Directory => None,
         }
     }
 
-    fn of(stood: Stood) -> Standing {
+    fn of(stood: EntryState) -> PathState {
         match stood {
-            Stood::Nothing => Standing::Nothing,
-            Stood::File(digest, _) => Standing::File(digest),
-            Stood::Directory => Standing::Directory,
+            EntryState::Nothing => PathState::Nothing,
+            EntryState::File(digest, _) => PathState::File(digest),
+            EntryState::Directory => PathState::Directory,
         }
     }
 }
 
 /// A file that is put back.
-pub struct Whole<'a> {
+pub struct SavedFile<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
     /// Its permissions, where nothing stands from which they are taken. If they are not known, it is the owner's alone.
@@ -83,7 +83,7 @@ impl Undo {
     /// # Errors
     /// When it is not there, or no directory.
     pub fn open(path: &str) -> Result<Undo, OpenError> {
-        let limits = Attenuation { max_bytes: Some(LARGEST), ..Attenuation::default() };
+        let limits = Attenuation { max_bytes: Some(MAX_FILE_BYTES), ..Attenuation::default() };
         Ok(Undo { root: open_directory(path)?, limits: Limits::new(&limits) })
     }
 
@@ -91,16 +91,16 @@ impl Undo {
     ///
     /// # Errors
     /// When the path makes no sense, a link stands at it or on the way, or the file system fails.
-    pub fn look(&self, path: &str) -> Result<Standing, Finding> {
+    pub fn look(&self, path: &str) -> Result<PathState, Finding> {
         let path = Plain::check(path, Purpose::Look)?;
-        relocate::look(&self.root, &path, "look at", "path", &self.limits).map(Standing::of)
+        relocate::look(&self.root, &path, "look at", "path", &self.limits).map(PathState::of)
     }
 
     /// Returns the bytes of the file at a path, if they match the digest.
     pub fn bytes(&self, path: &str, digest: &BlobHash) -> Option<Vec<u8>> {
         let path = Plain::check(path, Purpose::Look).ok()?;
         let parent = walk::parent(&self.root, &path).ok()??;
-        let held = crate::dir::held(parent.as_fd(), path.split().1, LARGEST).ok()??;
+        let held = crate::dir::held(parent.as_fd(), path.split().1, MAX_FILE_BYTES).ok()??;
         (BlobHash::of(&held) == *digest).then_some(held)
     }
 
@@ -108,16 +108,16 @@ impl Undo {
     pub fn mode(&self, path: &str, digest: &BlobHash) -> Option<u32> {
         let path = Plain::check(path, Purpose::Look).ok()?;
         let parent = walk::parent(&self.root, &path).ok()??;
-        let found = walk::present(parent.as_fd(), path.split().1, LARGEST).ok()??;
+        let found = walk::present(parent.as_fd(), path.split().1, MAX_FILE_BYTES).ok()??;
         (found.digest == *digest).then(|| found.mode.as_raw_mode())
     }
 
     /// Removes the leftovers of an interrupted try beside a path whose state is `was` again.
-    pub fn tidy(&self, path: &str, now: Standing, was: Standing, run: RunNumber) {
+    pub fn tidy(&self, path: &str, now: PathState, was: PathState, run: RunNumber) {
         let Ok(plain) = Plain::check(path, Purpose::Look) else { return };
-        let known: Vec<BlobHash> = [now, was].into_iter().filter_map(Standing::digest).collect();
+        let known: Vec<BlobHash> = [now, was].into_iter().filter_map(PathState::digest).collect();
         if let Ok(Some(parent)) = walk::parent(&self.root, &plain) {
-            place::tidy(parent.as_fd(), &temporary(&plain, now, was, run), &known, LARGEST);
+            atomic_write::tidy(parent.as_fd(), &temporary(&plain, now, was, run), &known, MAX_FILE_BYTES);
         }
     }
 
@@ -128,9 +128,9 @@ impl Undo {
     pub fn put_back(
         &self,
         path: &str,
-        now: Standing,
-        was: Standing,
-        whole: &Whole<'_>,
+        now: PathState,
+        was: PathState,
+        whole: &SavedFile<'_>,
     ) -> Result<(), Finding> {
         let plain = Plain::check(path, Purpose::Look)?;
         let name = temporary(&plain, now, was, whole.run);
@@ -138,9 +138,9 @@ impl Undo {
             return Ok(());
         }
         let done = match was {
-            Standing::File(_) => return self.fill(&plain, now, whole, &name),
-            Standing::Directory if now == Standing::Nothing => relocate::make(&self.root, &plain),
-            Standing::Nothing if now == Standing::Directory && !relocate::is_empty(&self.root, &plain)? => {
+            PathState::File(_) => return self.fill(&plain, now, whole, &name),
+            PathState::Directory if now == PathState::Nothing => relocate::make(&self.root, &plain),
+            PathState::Nothing if now == PathState::Directory && !relocate::is_empty(&self.root, &plain)? => {
                 return Err(relocate::unfit(
                     &plain,
                     "path",
@@ -149,53 +149,59 @@ impl Undo {
                     "nothing: it stays",
                 ));
             }
-            Standing::Nothing => {
+            PathState::Nothing => {
                 let was = match now {
-                    Standing::File(digest) => Stood::File(digest, 0),
-                    Standing::Directory => Stood::Directory,
-                    Standing::Nothing => return Ok(()),
+                    PathState::File(digest) => EntryState::File(digest, 0),
+                    PathState::Directory => EntryState::Directory,
+                    PathState::Nothing => return Ok(()),
                 };
                 // A file that an interrupted try has set aside would be in the way.
-                self.tidy(path, now, Standing::Nothing, whole.run);
+                self.tidy(path, now, PathState::Nothing, whole.run);
                 relocate::remove(&self.root, &plain, was, &name, &self.limits)
             }
-            Standing::Directory => Err(Not::Changed),
+            PathState::Directory => Err(MoveRefused::Changed),
         };
         done.map_err(|not| match not {
-            Not::Changed => changed(&plain),
-            Not::Failed(finding) => finding,
+            MoveRefused::Changed => changed(&plain),
+            MoveRefused::Failed(finding) => finding,
         })
     }
 
-    fn fill(&self, path: &Plain, now: Standing, whole: &Whole<'_>, temporary: &str) -> Result<(), Finding> {
+    fn fill(
+        &self,
+        path: &Plain,
+        now: PathState,
+        whole: &SavedFile<'_>,
+        temporary: &str,
+    ) -> Result<(), Finding> {
         let failed =
             |error: io::Error| failure::finding(&error, &format!("put back `{}`", path.as_str()), "path");
         let parent = walk::make_parent(&self.root, path).map_err(failed)?;
         let name = path.split().1;
-        let expected = walk::present(parent.as_fd(), name, LARGEST).map_err(failed)?;
-        let found = expected.as_ref().map_or(Standing::Nothing, |present| Standing::File(present.digest));
+        let expected = walk::present(parent.as_fd(), name, MAX_FILE_BYTES).map_err(failed)?;
+        let found = expected.as_ref().map_or(PathState::Nothing, |present| PathState::File(present.digest));
         if found != now {
             return Err(changed(path));
         }
-        let placing = Placing {
+        let placing = AtomicWrite {
             directory: parent.as_fd(),
             name,
             temporary,
             bytes: whole.bytes,
             expected,
-            limit: LARGEST,
+            limit: MAX_FILE_BYTES,
         };
         let mode = whole.mode.map_or(Mode::RUSR | Mode::WUSR, Mode::from_raw_mode);
         placing.put_as(Some(mode)).map_err(|error| match error {
-            PlaceError::Changed => changed(path),
-            PlaceError::Io(error) => failed(error),
+            AtomicWriteError::Changed => changed(path),
+            AtomicWriteError::Io(error) => failed(error),
         })
     }
 }
 
 /// Returns the name of the temporary file: the same for every try of the same change, so that a leftover is found
 /// again.
-fn temporary(path: &Plain, now: Standing, was: Standing, run: RunNumber) -> String {
+fn temporary(path: &Plain, now: PathState, was: PathState, run: RunNumber) -> String {
     let what = format!("{}\n{now:?}\n{was:?}", path.as_str());
     format!(".almoner-u{run}-{}.tmp", BlobHash::of(what.as_bytes()).short())
 }
@@ -216,16 +222,16 @@ mod tests {
     fn next_undo_removes_leftovers_of_an_interrupted_one() {
         let base = tempfile::tempdir().unwrap();
         let undo = Undo::open(base.path().to_str().unwrap()).unwrap();
-        let file = |text: &str| Standing::File(BlobHash::of(text.as_bytes()));
+        let file = |text: &str| PathState::File(BlobHash::of(text.as_bytes()));
         let (path, run) = (Plain::check("a.md", Purpose::Look).unwrap(), RunNumber(1));
-        let whole = Whole { bytes: b"old", mode: None, run };
+        let whole = SavedFile { bytes: b"old", mode: None, run };
         // Before the file was in its place, after it, and while one was being removed.
         for (stands, left, now, was) in [
             (Some("new"), "ol", file("new"), file("old")),
-            (None, "ol", Standing::Nothing, file("old")),
+            (None, "ol", PathState::Nothing, file("old")),
             (Some("old"), "new", file("new"), file("old")),
-            (Some("new"), "new", file("new"), Standing::Nothing),
-            (None, "new", file("new"), Standing::Nothing),
+            (Some("new"), "new", file("new"), PathState::Nothing),
+            (None, "new", file("new"), PathState::Nothing),
         ] {
             if let Some(text) = stands {
                 std::fs::write(base.path().join("a.md"), text).unwrap();

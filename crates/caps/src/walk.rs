@@ -51,7 +51,7 @@ impl Kind {
 }
 
 /// The entry that a look has found.
-pub(crate) struct Found {
+pub(crate) struct FoundEntry {
     /// The path with all links followed.
     pub(crate) resolved: String,
     /// The kind of the entry.
@@ -61,7 +61,7 @@ pub(crate) struct Found {
 }
 
 /// Looks up a path, following links beneath the directory.
-pub(crate) fn look(root: &Dir, path: &str) -> io::Result<Found> {
+pub(crate) fn look(root: &Dir, path: &str) -> io::Result<FoundEntry> {
     let resolved = root.canonicalize(path)?;
     let resolved = resolved.to_str().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
     let stat = root.symlink_metadata(&resolved)?;
@@ -71,12 +71,12 @@ pub(crate) fn look(root: &Dir, path: &str) -> io::Result<Found> {
         kind if kind.is_symlink() => Kind::Link,
         _ => Kind::Other,
     };
-    Ok(Found { resolved, kind, bytes: stat.len() })
+    Ok(FoundEntry { resolved, kind, bytes: stat.len() })
 }
 
 /// Opens a plain file that [`look`] has found. Neither waits (a pipe would) nor follows a link at the last name. So
 /// it opens the entry that was looked at, or fails.
-pub(crate) fn open(root: &Dir, found: &Found) -> io::Result<File> {
+pub(crate) fn open(root: &Dir, found: &FoundEntry) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
@@ -172,7 +172,7 @@ pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<K
 }
 
 /// A plain file as it is now.
-pub(crate) struct Present {
+pub(crate) struct FileSnapshot {
     /// Its content.
     pub(crate) digest: BlobHash,
     /// Its size.
@@ -183,7 +183,7 @@ pub(crate) struct Present {
 
 /// Returns the plain file in a directory under a name, following no link; `None` if there is none. A file of more
 /// than `limit` bytes is not read: it is an error of kind `FileTooLarge`.
-pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Present>> {
+pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<FileSnapshot>> {
     match kind(directory, name)? {
         None => return Ok(None),
         Some(Kind::File) => {}
@@ -222,7 +222,7 @@ pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::
         }
     }
     let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-    Ok(Some(Present { digest: BlobHash(*hasher.finalize().as_bytes()), bytes, mode }))
+    Ok(Some(FileSnapshot { digest: BlobHash(*hasher.finalize().as_bytes()), bytes, mode }))
 }
 
 #[cfg(test)]

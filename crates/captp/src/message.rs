@@ -13,7 +13,7 @@ use crate::slot::{Kind, Slot};
 pub type Body = passable::Value<Slot>;
 
 /// The greatest length of a reason that is repeated.
-const LONGEST_REASON: usize = 4096;
+const MAX_REASON_LEN: usize = 4096;
 
 /// One message. Slots have the names that the writer of the message uses.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl ReadBody<'_> {
     fn value(self) -> Result<Body, Violation> {
         let slots = self.slots.iter().map(|slot| slot.parse()).collect::<Result<Vec<Slot>, _>>()?;
         let data = CapData { body: self.body.into_owned(), slots };
-        let bounds = passable::Bounds { bytes: crate::netstring::LONGEST };
+        let bounds = passable::Bounds { bytes: crate::netstring::MAX_LEN };
         let value = match data.body.starts_with('#') {
             true => smallcaps::decode(&data),
             false => capdata::decode_with(&data, bounds, |slot| match slot.kind {
@@ -199,7 +199,7 @@ impl Message {
                 references: read.references.map_or(0, |references| references.max(0.0) as u64),
             },
             "CTP_DISCONNECT" => Message::Disconnect {
-                reason: read.reason.filter(|reason| reason.get().len() <= LONGEST_REASON),
+                reason: read.reason.filter(|reason| reason.get().len() <= MAX_REASON_LEN),
             },
             "CTP_TRAP_ITERATE" => Message::TrapIterate,
             _ => return Err(Violation::Type(kind.chars().take(40).collect())),

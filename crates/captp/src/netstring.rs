@@ -1,7 +1,7 @@
 //! Netstrings: a decimal length in bytes, `:`, the bytes, `,`.
 
 /// How long a message may be unless something else is said, in bytes.
-pub const LONGEST: usize = 16 << 20;
+pub const MAX_LEN: usize = 16 << 20;
 
 /// Bytes that are no netstrings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

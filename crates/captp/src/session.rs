@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use passable::{DecodeError, ErrorData, Text, Value};
-use switchboard::{Action, Call, Full, Key, Name, Outcome, Party, Ref, Side, Switchboard, To};
+use switchboard::{
+    Action, Call, CallTarget, Key, LimitReached, Name, Outcome, Ref, Side, SideOptions, Switchboard,
+};
 
 use crate::message::{Body, Message};
 use crate::slot::{BadSlot, Kind, Slot};
-use crate::tables::{Answers, Closed, Exports, Imports};
+use crate::tables::{Answers, CloseOutcome, Exports, Imports};
 
 /// How a session is held.
 #[derive(Clone, Debug)]
@@ -43,13 +45,13 @@ impl Default for Options {
 }
 
 /// How many settled promises of the peer's are remembered although no side refers to them.
-const REMEMBERED: usize = 10_000;
+const MAX_SETTLED_IMPORTS: usize = 10_000;
 
 /// How many times longer than data an object is remembered as an answer, less one.
-const OBJECTS: u64 = 7;
+const OBJECT_MEMORY_FACTOR: u64 = 7;
 
 /// The identifiers of errors begin behind this.
-const ERRORS: u64 = 20_000;
+const FIRST_ERROR_ID: u64 = 20_000;
 
 /// A violation of the protocol by the peer. It ends the session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +99,7 @@ pub enum Violation {
     Trap,
     /// The peer has more than it may have.
     #[error(transparent)]
-    Full(#[from] Full),
+    Full(#[from] LimitReached),
 }
 
 impl From<DecodeError> for Violation {
@@ -161,9 +163,13 @@ impl Session {
     /// Returns a session with a peer that gets `root` when it asks for the root object.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn open(board: &mut Switchboard, root: Value<Ref>, options: Options) -> Result<Session, Full> {
-        let side = board.add(Party { limits: options.limits, pipelines: true });
+    /// [`LimitReached`].
+    pub fn open(
+        board: &mut Switchboard,
+        root: Value<Ref>,
+        options: Options,
+    ) -> Result<Session, LimitReached> {
+        let side = board.add(SideOptions { limits: options.limits, pipelines: true });
         for reference in root.references() {
             board.hold(side, *reference)?;
         }
@@ -180,7 +186,7 @@ impl Session {
             root,
             out: vec![],
             sent: 0,
-            errors: ERRORS,
+            errors: FIRST_ERROR_ID,
             over: None,
         })
     }
@@ -203,8 +209,8 @@ impl Session {
     /// Asks the peer for its root object. The promise is held by `asker`.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn ask_root(&mut self, board: &mut Switchboard, asker: Side) -> Result<Ref, Full> {
+    /// [`LimitReached`].
+    pub fn ask_root(&mut self, board: &mut Switchboard, asker: Side) -> Result<Ref, LimitReached> {
         let promise = board.promise(self.side, None)?;
         board.hold(asker, promise)?;
         let question = self.ask(promise);
@@ -227,15 +233,15 @@ impl Session {
         if self.over.is_some() {
             return Ok(());
         }
-        let done = self.take_in(board, message);
+        let done = self.handle_message(board, message);
         if let Err(violation) = &done {
-            self.violated(board, violation);
+            self.end_with_violation(board, violation);
         }
         done
     }
 
     /// Ends the session because of something that is no message.
-    pub fn violated(&mut self, board: &mut Switchboard, violation: &dyn std::fmt::Display) {
+    pub fn end_with_violation(&mut self, board: &mut Switchboard, violation: &dyn std::fmt::Display) {
         let reason = violation.to_string();
         if self.over.is_none() {
             self.out.push(Message::disconnect(&reason));
@@ -245,7 +251,7 @@ impl Session {
 
     /// Ends the session and tells the peer why.
     pub fn disconnect(&mut self, board: &mut Switchboard, reason: &str) {
-        self.violated(board, &reason);
+        self.end_with_violation(board, &reason);
     }
 
     /// Ends the session because the connection is gone.
@@ -260,7 +266,7 @@ impl Session {
         }
     }
 
-    fn take_in(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
+    fn handle_message(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
         match message {
             Message::Bootstrap { question } => {
                 self.check_new(question)?;
@@ -343,7 +349,7 @@ impl Session {
     ) -> Result<(), Violation> {
         self.check_new(question)?;
         let call = read_call(method)?;
-        let mut seen = Seen::default();
+        let mut seen = MessageImports::default();
         let target = match target {
             Slot { kind: Kind::Question, own: false, number } => match self.answers.use_at(number, self.sent)
             {
@@ -377,7 +383,7 @@ impl Session {
         promise: Ref,
         outcome: &Result<Body, Body>,
     ) -> Result<(), Violation> {
-        let mut seen = Seen::default();
+        let mut seen = MessageImports::default();
         let (Ok(value) | Err(value)) = outcome;
         let value = value.try_map_references(&mut |slot| self.import(board, *slot, &mut seen))?;
         board.resolve(self.side, promise, if outcome.is_ok() { Ok(value) } else { Err(value) });
@@ -403,7 +409,7 @@ impl Session {
         let import = known.ok_or(Violation::UnknownPromise(promise))?;
         self.settle(board, import.reference, outcome)?;
         self.settled_imports.push_back(promise.number);
-        while self.settled_imports.len() > REMEMBERED {
+        while self.settled_imports.len() > MAX_SETTLED_IMPORTS {
             let Some(oldest) = self.settled_imports.pop_front() else { break };
             if let Some(import) = self.imports.remove(Kind::Promise, oldest) {
                 board.release(self.side, import.reference);
@@ -427,7 +433,12 @@ impl Session {
     }
 
     /// Returns the reference that a slot in a message of the peer's names.
-    fn import(&mut self, board: &mut Switchboard, slot: Slot, seen: &mut Seen) -> Result<Ref, Violation> {
+    fn import(
+        &mut self,
+        board: &mut Switchboard,
+        slot: Slot,
+        seen: &mut MessageImports,
+    ) -> Result<Ref, Violation> {
         let Slot { kind, own, number } = slot;
         match (kind, own) {
             (Kind::Object | Kind::Promise, false) => {
@@ -473,7 +484,7 @@ impl Session {
             }
             for action in actions {
                 if let Err(full) = self.act(board, action) {
-                    self.violated(board, &full);
+                    self.end_with_violation(board, &full);
                     break;
                 }
             }
@@ -484,7 +495,7 @@ impl Session {
 
     /// Counts bytes that were sent to the peer since the last call. Answers that the peer must have read are
     /// forgotten.
-    pub fn wrote(&mut self, board: &mut Switchboard, bytes: u64) {
+    pub fn record_sent_bytes(&mut self, board: &mut Switchboard, bytes: u64) {
         self.sent += bytes;
         let Some(before) = self.sent.checked_sub(self.options.memory) else { return };
         while let Some(forgotten) = self.answers.pop_before(before) {
@@ -492,20 +503,20 @@ impl Session {
         }
     }
 
-    fn act(&mut self, board: &mut Switchboard, action: Action) -> Result<(), Full> {
+    fn act(&mut self, board: &mut Switchboard, action: Action) -> Result<(), LimitReached> {
         match action {
             Action::Deliver { to, call, answer } => {
                 let target = match to {
-                    To::Object(key) => {
+                    CallTarget::Object(key) => {
                         let (kind, number) = of_key(key);
                         Slot::theirs(kind, number)
                     }
                     // It has settled meanwhile, and may be something else than the peer's.
-                    To::Promise(promise) if !board.is_pending(promise) => {
+                    CallTarget::Promise(promise) if !board.is_pending(promise) => {
                         board.forward(self.side, promise, call, answer);
                         return Ok(());
                     }
-                    To::Promise(promise) => match self.question_names.get(&promise) {
+                    CallTarget::Promise(promise) => match self.question_names.get(&promise) {
                         Some(question) => Slot::theirs(Kind::Question, *question),
                         None => match self.imports.name(promise) {
                             Some(slot) => slot,
@@ -523,14 +534,15 @@ impl Session {
             Action::Settled { tag, outcome } => match Tag::of(tag) {
                 Tag::Return(question) => {
                     // An object can be called, and is remembered longer than data.
-                    let longer = if matches!(outcome, Ok(Value::Remotable(_))) { OBJECTS } else { 0 };
+                    let longer =
+                        if matches!(outcome, Ok(Value::Remotable(_))) { OBJECT_MEMORY_FACTOR } else { 0 };
                     match self
                         .answers
                         .close(question, self.sent.saturating_add(self.options.memory.saturating_mul(longer)))
                     {
-                        Closed::Told => {}
-                        Closed::Dropped(promise) => board.release(self.side, promise),
-                        Closed::Unknown => return Ok(()),
+                        CloseOutcome::Answered => {}
+                        CloseOutcome::Dropped(promise) => board.release(self.side, promise),
+                        CloseOutcome::Unknown => return Ok(()),
                     }
                     let outcome = self.export_outcome(board, &outcome)?;
                     self.out.push(Message::Return { question, outcome });
@@ -559,7 +571,7 @@ impl Session {
         Ok(())
     }
 
-    fn export_call(&mut self, board: &mut Switchboard, call: &Call<Ref>) -> Result<Body, Full> {
+    fn export_call(&mut self, board: &mut Switchboard, call: &Call<Ref>) -> Result<Body, LimitReached> {
         let mut mentioned = BTreeSet::new();
         let name = |name: &Name| match name {
             Name::Text(text) => Value::string(text.clone()),
@@ -567,7 +579,7 @@ impl Session {
         };
         let mut args = |args: &[Value<Ref>]| {
             let all = args.iter().map(|value| self.export(board, value, &mut mentioned));
-            Ok::<_, Full>(Value::array(all.collect::<Result<Vec<_>, Full>>()?))
+            Ok::<_, LimitReached>(Value::array(all.collect::<Result<Vec<_>, LimitReached>>()?))
         };
         let method = match call {
             Call::Get(property) => Value::array([name(property)]),
@@ -582,12 +594,12 @@ impl Session {
         &mut self,
         board: &mut Switchboard,
         outcome: &Outcome,
-    ) -> Result<Result<Body, Body>, Full> {
+    ) -> Result<Result<Body, Body>, LimitReached> {
         let mut mentioned = BTreeSet::new();
         let exported = match outcome {
             Ok(value) => Ok(self.export(board, value, &mut mentioned)?),
             Err(error) => Err(match self.export(board, error, &mut mentioned)? {
-                Value::Error(error) => self.tagged(&error),
+                Value::Error(error) => self.with_error_id(&error),
                 other => other,
             }),
         };
@@ -596,7 +608,7 @@ impl Session {
     }
 
     /// Returns the error with an identifier, as upstream gives one to each that it sends.
-    fn tagged(&mut self, error: &ErrorData) -> Body {
+    fn with_error_id(&mut self, error: &ErrorData) -> Body {
         self.errors += 1;
         let id = Text::from(format!("error:captp:{}#{}", self.options.name, self.errors));
         Value::Error(Arc::new(ErrorData { id: Some(id), ..error.clone() }))
@@ -614,7 +626,7 @@ impl Session {
         board: &mut Switchboard,
         value: &Value<Ref>,
         mentioned: &mut BTreeSet<Ref>,
-    ) -> Result<Body, Full> {
+    ) -> Result<Body, LimitReached> {
         let promises = promises(value);
         value.try_map_references(&mut |reference| {
             let reference = *reference;
@@ -638,12 +650,12 @@ impl Session {
 
 /// The slots of the peer's that one message has mentioned.
 #[derive(Default)]
-struct Seen {
+struct MessageImports {
     slots: HashSet<(Kind, u64)>,
     references: Vec<Ref>,
 }
 
-impl Seen {
+impl MessageImports {
     /// Forgets new references that no side has come to use.
     fn done(self, board: &mut Switchboard) {
         for reference in self.references {

@@ -44,7 +44,7 @@ pub struct Slot {
 pub struct BadSlot(pub String);
 
 /// The greatest number that JavaScript counts to.
-const GREATEST: u64 = (1 << 53) - 1;
+const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 impl Slot {
     /// Returns a slot whose number the writer has chosen.
@@ -98,7 +98,7 @@ fn read(text: &str) -> Option<Slot> {
     if digits.first() == Some(&b'0') && digits.len() > 1 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let number = std::str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number <= GREATEST)?;
+    let number = std::str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number <= MAX_NUMBER)?;
     Some(Slot { kind, own, number })
 }
 

@@ -141,9 +141,9 @@ struct Answer {
 }
 
 /// The result of closing a question.
-pub(crate) enum Closed {
+pub(crate) enum CloseOutcome {
     /// The peer is told.
-    Told,
+    Answered,
     /// The peer is told, and has let go of the answer: it is not remembered.
     Dropped(Ref),
     /// It was answered before, or never asked.
@@ -178,9 +178,9 @@ impl Answers {
     }
 
     /// Notes that a question has been answered, after so many bytes.
-    pub(crate) fn close(&mut self, question: u64, at: u64) -> Closed {
+    pub(crate) fn close(&mut self, question: u64, at: u64) -> CloseOutcome {
         let Some(answer) = self.promises.get_mut(&question).filter(|answer| answer.is_open) else {
-            return Closed::Unknown;
+            return CloseOutcome::Unknown;
         };
         answer.is_open = false;
         answer.at = at;
@@ -188,10 +188,10 @@ impl Answers {
         if answer.is_dropped {
             let promise = answer.promise;
             self.promises.remove(&question);
-            return Closed::Dropped(promise);
+            return CloseOutcome::Dropped(promise);
         }
         self.returned.insert((at, question));
-        Closed::Told
+        CloseOutcome::Answered
     }
 
     /// Drops an answer. Returns its promise if the question was already answered and is now forgotten.

@@ -31,7 +31,7 @@ pub const SLOTS: &str = "slots";
 /// The directory with the documents of the run.
 pub const DOCUMENTS: &str = "documents";
 /// No file of a case is read beyond so many bytes.
-const MOST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A case, read.
 #[derive(Debug)]
@@ -317,8 +317,8 @@ fn bytes(dir: &Dir, root: &Path, name: &str) -> Result<Vec<u8>, Failure> {
         return Err(fail(&"it is no file"));
     }
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|e| fail(&e))?;
-    if bytes.len() as u64 > MOST {
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|e| fail(&e))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(fail(&"it is too large"));
     }
     Ok(bytes)

@@ -57,7 +57,7 @@ impl Surroundings for Machine<'_> {
         let is_word = !reference.is_empty()
             && reference.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
         let wrong = |what: String| SpecError::new(what, "write SLOT=model:NAME, with a model as after `-m`");
-        let all = match model::list(reference) {
+        let all = match model::parse_list(reference) {
             Err(_) if is_word => return Ok(reference.to_owned()),
             listed => listed.map_err(|error| wrong(error.to_string()))?,
         };

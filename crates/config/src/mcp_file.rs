@@ -15,7 +15,7 @@ use control::exit::{Exit, Failure};
 const FILE: &str = "mcp.json";
 
 /// The largest file that is read: as much as settings may have.
-const LARGEST: u64 = 64 << 10;
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// All servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct Server {
 
 impl Server {
     /// Returns its description, in a line for the user who has configured it.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         if let Some(url) = &self.url {
             let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
             return format!("{url}{}", key.unwrap_or_default());
@@ -109,7 +109,7 @@ pub fn read(config: &Path) -> Result<Servers, Failure> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Servers::default()),
         Err(e) => return Err(fail(&e.to_string(), "the file must be yours to read")),
     };
-    settings::trusted(&meta).map_err(|(what, help)| fail(what, help))?;
+    settings::check_trusted(&meta).map_err(|(what, help)| fail(what, help))?;
     let text = std::fs::read_to_string(&path).map_err(|e| fail(&e.to_string(), "save it as plain text"))?;
     serde_json::from_str(&text).map_err(|e| {
         fail(&e.to_string(), "mend it, or take it away and add the servers with `almoner mcp add`")
@@ -127,7 +127,7 @@ pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     };
     let mut text = serde_json::to_string_pretty(servers).map_err(|e| fail(e.into()))?;
     text.push('\n');
-    if text.len() as u64 > LARGEST {
+    if text.len() as u64 > MAX_FILE_BYTES {
         return Err(Failure::new(Exit::Invalid, "there would be more servers than the file may hold")
             .help("remove some first: `almoner mcp remove`"));
     }

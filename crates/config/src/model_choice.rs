@@ -5,9 +5,9 @@
 
 use control::exit::{Exit, Failure};
 use control::models::{KnownModel, LocalModel, ModelList, VendorKey};
-use control::protocol::Brought;
+use control::protocol::ClientKeys;
 use model::weights::{self, Weights};
-use model::{Found, ModelRef, Price, Secret, Vendor};
+use model::{DetectedModel, ModelRef, Price, Secret, Vendor};
 use passable::visible_line;
 
 use crate::place::{self, Place};
@@ -44,12 +44,12 @@ impl Attendant for Unattended {
 #[derive(Clone, Copy, Debug)]
 pub struct KnownModels<'a> {
     place: &'a Place,
-    variables: &'a Brought,
+    variables: &'a ClientKeys,
 }
 
 impl<'a> KnownModels<'a> {
     /// Returns the models of a place. `variables` are those of [`crate::vendor_keys::variables`] that are set.
-    pub fn new(place: &'a Place, variables: &'a Brought) -> KnownModels<'a> {
+    pub fn new(place: &'a Place, variables: &'a ClientKeys) -> KnownModels<'a> {
         KnownModels { place, variables }
     }
 
@@ -63,12 +63,12 @@ impl<'a> KnownModels<'a> {
     }
 
     /// Returns the model that is found where none is named.
-    pub fn detect(&self) -> Found {
+    pub fn detect(&self) -> DetectedModel {
         model::detect(&|name| self.variable(name), &self.place.weights())
     }
 
     /// Returns all models that are found here.
-    pub fn survey(&self) -> Vec<Found> {
+    pub fn survey(&self) -> Vec<DetectedModel> {
         model::survey(&|name| self.variable(name), &self.place.weights())
     }
 
@@ -160,7 +160,7 @@ impl<'a> KnownModels<'a> {
         }
         let found = self.detect();
         (
-            !matches!(found, Found::Pull { .. }),
+            !matches!(found, DetectedModel::Pull { .. }),
             describe(&found),
             "`almoner models pull`, start Ollama, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
                 .to_owned(),
@@ -193,7 +193,7 @@ impl<'a> KnownModels<'a> {
         });
         let Some(text) = chosen else {
             let found = self.detect();
-            if let (Found::Pull { weights, .. }, false) = (&found, dry) {
+            if let (DetectedModel::Pull { weights, .. }, false) = (&found, dry) {
                 attendant.fetch(weights)?;
             }
             let found = self.pin(found.reference().clone())?;
@@ -259,16 +259,16 @@ pub fn is_here(place: &Place, weights: &Weights) -> bool {
 }
 
 /// Describes a model that was found, in one line.
-pub fn describe(found: &Found) -> String {
+pub fn describe(found: &DetectedModel) -> String {
     let shown = |reference: &ModelRef| visible_line(&reference.to_string()).into_owned();
     match found {
-        Found::Key { reference, variable } => format!("{} (the key in {variable})", shown(reference)),
-        Found::Ollama { reference, url } => {
+        DetectedModel::Key { reference, variable } => format!("{} (the key in {variable})", shown(reference)),
+        DetectedModel::Ollama { reference, url } => {
             let whose = if matches!(reference, ModelRef::Ollama { .. }) { "Ollama" } else { "llama.cpp" };
             format!("{} ({whose} at {})", shown(reference), visible_line(url))
         }
-        Found::Local { reference, .. } => format!("{} (weights on this disk)", shown(reference)),
-        Found::Pull { weights, .. } => {
+        DetectedModel::Local { reference, .. } => format!("{} (weights on this disk)", shown(reference)),
+        DetectedModel::Pull { weights, .. } => {
             format!(
                 "none is here; `almoner models pull` fetches {} ({} MiB)",
                 weights.name,
@@ -280,7 +280,7 @@ pub fn describe(found: &Found) -> String {
 
 /// Reads models as a person writes them.
 fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
-    model::list(text).map_err(|e| {
+    model::parse_list(text).map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}")).help(
             "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE, or a name \
              of yours (`[models.names]` in `config.toml`); several, which are tried in turn, with commas between them",
@@ -305,7 +305,7 @@ fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
         match &reference {
             ModelRef::Scripted { path } | ModelRef::Replay { path } => {
                 if whole && !path.is_absolute() {
-                    return Err(place::not_whole(&path.to_string_lossy()));
+                    return Err(place::relative_path_failure(&path.to_string_lossy()));
                 }
                 here(path.clone())?;
             }
@@ -334,7 +334,7 @@ fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
 
 /// Returns the models that a text names, with the user's own names replaced by their models.
 fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
-    if model::list(text).is_ok() {
+    if model::parse_list(text).is_ok() {
         return Ok(text.to_owned());
     }
     let settings = settings::read(&settings::path(place))?;
@@ -343,7 +343,7 @@ fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
 
 /// Returns the default number of runs that may ask a model at once. A local model answers one at a time.
 pub fn jobs(model: &str) -> u32 {
-    let models = model::list(model).unwrap_or_default();
+    let models = model::parse_list(model).unwrap_or_default();
     if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
 }
 

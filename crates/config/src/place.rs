@@ -42,11 +42,11 @@ pub struct EndoPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Somebody wants a daemon of Endo's there.
-    Asked,
+    Explicit,
     /// It lies in a home of our own.
-    Own,
+    Private,
     /// Any daemon of Endo's would listen there.
-    Shared,
+    ClientDefault,
 }
 
 /// The name of Endo's socket in its directory.
@@ -56,7 +56,7 @@ impl Place {
     /// Returns everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
-        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Own };
+        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Private };
         Place {
             endo,
             state: home.join("state"),
@@ -127,7 +127,7 @@ impl Place {
         let runtime = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
         let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| runtime.join(ENDO_SOCKET));
         Place {
-            endo: EndoPlace { socket, claim: Claim::Asked },
+            endo: EndoPlace { socket, claim: Claim::Explicit },
             cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
             runtime: short_enough(runtime),
             config: state.join("config"),
@@ -148,7 +148,7 @@ impl Place {
     /// # Errors
     /// When another build or program wrote it, or its head is damaged.
     pub fn inspect_store(&self) -> Result<(), Failure> {
-        store::inspect(&self.store()).map_err(refused)
+        store::inspect(&self.store()).map_err(open_failure)
     }
 
     /// Returns the socket on which the daemon takes commands.
@@ -168,7 +168,7 @@ impl Place {
 }
 
 /// Returns why a store cannot be opened, as a command says it.
-pub fn refused(error: store::OpenError) -> Failure {
+pub fn open_failure(error: store::OpenError) -> Failure {
     let exit = match &error {
         store::OpenError::Owned { .. } => Exit::Conflict,
         _ => Exit::Failure,
@@ -177,7 +177,7 @@ pub fn refused(error: store::OpenError) -> Failure {
 }
 
 /// Returns the failure for a relative path, where no directory is known that it could be relative to.
-pub fn not_whole(path: &str) -> Failure {
+pub fn relative_path_failure(path: &str) -> Failure {
     Failure::new(Exit::Invalid, format!("{} does not begin at the root", passable::visible_line(path)))
         .help("write the whole path, beginning with /")
 }
@@ -185,11 +185,11 @@ pub fn not_whole(path: &str) -> Failure {
 /// Returns where Endo's clients look when nothing is said.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     if let Some(socket) = env("ENDO_SOCK_PATH").map(PathBuf::from) {
-        return EndoPlace { socket, claim: Claim::Asked };
+        return EndoPlace { socket, claim: Claim::Explicit };
     }
     // `ENDO_SOCK` is for clients: the user who has set it need not mean a daemon of ours.
     if let Some(socket) = env("ENDO_SOCK").map(PathBuf::from) {
-        return EndoPlace { socket, claim: Claim::Shared };
+        return EndoPlace { socket, claim: Claim::ClientDefault };
     }
     let socket = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir()) {
         Some(dir) => dir.join("endo").join(ENDO_SOCKET),
@@ -199,7 +199,7 @@ fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
             std::env::temp_dir().join(format!("endo-{user}")).join(ENDO_SOCKET)
         }
     };
-    EndoPlace { socket, claim: Claim::Shared }
+    EndoPlace { socket, claim: Claim::ClientDefault }
 }
 
 /// Returns the directory, or a stand-in named by its hash if a socket's path in it would be too long.
@@ -270,23 +270,23 @@ mod tests {
         assert_eq!(told.socket(), Path::new("/e/run/control.sock"));
         assert_eq!(told.weights(), Path::new("/e/cache/models"));
         let socket = |socket: &str, claim| EndoPlace { socket: socket.into(), claim };
-        assert_eq!(told.endo, socket("/e/captp.sock", Claim::Asked));
+        assert_eq!(told.endo, socket("/e/captp.sock", Claim::Explicit));
         let least = place(&[("HOME", "/h"), ("ENDO_STATE_PATH", "/e/state")]).unwrap();
-        assert_eq!(least.endo, socket("/e/state/run/captp0.sock", Claim::Asked));
+        assert_eq!(least.endo, socket("/e/state/run/captp0.sock", Claim::Explicit));
         // A home of one's own goes first.
         let own = place(&[&endo[..], &[("ALMONER_HOME", "/a")]].concat()).unwrap();
         assert_eq!(
             (own.state.as_path(), own.endo),
-            (Path::new("/a/state"), socket("/a/run/captp0.sock", Claim::Own))
+            (Path::new("/a/state"), socket("/a/run/captp0.sock", Claim::Private))
         );
         let looked_for = place(&[("HOME", "/h"), ("ENDO_SOCK", "/e/sock")]).unwrap();
-        assert_eq!(looked_for.endo, socket("/e/sock", Claim::Shared));
+        assert_eq!(looked_for.endo, socket("/e/sock", Claim::ClientDefault));
         let told = place(&[("HOME", "/h"), ("ENDO_SOCK_PATH", "/e/sock"), ("ENDO_SOCK", "/f")]).unwrap();
-        assert_eq!(told.endo, socket("/e/sock", Claim::Asked));
+        assert_eq!(told.endo, socket("/e/sock", Claim::Explicit));
         // Where any daemon of Endo's would be, another one may be.
         let nobody = place(&[("HOME", "/h"), ("USER", "me")]).unwrap();
         let shared = std::env::temp_dir().join("endo-me/captp0.sock");
-        assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::Shared });
+        assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::ClientDefault });
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, Problem, Vocabulary, Whose};
+use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, PolicyOwner, Problem, Vocabulary};
 use passable::visible_line;
 use policy::Subject;
-use resource::Begins;
+use resource::TextStart;
 
 use control::exit::{Exit, Failure};
 
@@ -25,7 +25,7 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
         let (calls, makes) = (worker::any_worker(), worker::workshop());
         let is_path = |name| {
             resource::Row::of(name)
-                .is_some_and(|row| row.begins == Begins::Path && row.kind != resource::Kind::Worker)
+                .is_some_and(|row| row.start == TextStart::Path && row.kind != resource::Kind::Worker)
         };
         let of = |name: &'static str, interface| Kind {
             name,
@@ -130,7 +130,7 @@ fn text(path: &Path) -> Result<Option<String>, Problem> {
 /// Everything that is wrong with them.
 pub fn compile(
     path: &Path,
-    whose: Whose,
+    whose: PolicyOwner,
     policy: &str,
     examples_text: Option<&str>,
 ) -> Result<Policies, Vec<Problem>> {
@@ -147,7 +147,7 @@ pub fn compile(
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn load(path: &Path, whose: Whose) -> Result<Option<(Policies, String)>, Vec<Problem>> {
+pub fn load(path: &Path, whose: PolicyOwner) -> Result<Option<(Policies, String)>, Vec<Problem>> {
     let Some((policy, examples)) = texts(path).map_err(|problem| vec![problem])? else { return Ok(None) };
     compile(path, whose, &policy, examples.as_deref()).map(|policies| Some((policies, policy)))
 }

@@ -6,7 +6,7 @@ use control::exit::{Exit, Failure};
 const VARIABLE: &str = "ALMONER_BLOB_QUOTA";
 
 /// The default quota: 16 GiB.
-const OTHERWISE: u64 = 16 << 30;
+const DEFAULT_QUOTA: u64 = 16 << 30;
 
 /// Returns how many bytes may lie beside the store before the daemon refuses more uploads from clients.
 ///
@@ -14,7 +14,7 @@ const OTHERWISE: u64 = 16 << 30;
 /// When the variable is no number of bytes.
 pub fn blob_quota() -> Result<u64, Failure> {
     match std::env::var_os(VARIABLE) {
-        None => Ok(OTHERWISE),
+        None => Ok(DEFAULT_QUOTA),
         Some(said) => {
             let said = said.to_string_lossy();
             parse(&said).ok_or_else(|| {

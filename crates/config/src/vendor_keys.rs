@@ -1,6 +1,6 @@
 //! Variables of the environment that say which models there are, and the keys of their vendors.
 
-use control::protocol::Brought;
+use control::protocol::ClientKeys;
 use model::Vendor;
 use model::served::{COMPAT_KEY, OLLAMA_HOST};
 
@@ -16,6 +16,6 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns those of [`variables`] that are set here.
-pub fn from_env() -> Brought {
+pub fn from_env() -> ClientKeys {
     variables().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
 }

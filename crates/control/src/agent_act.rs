@@ -8,7 +8,7 @@ use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::answered::{Answered, Written};
+use super::answer_input::{AnswerInput, FieldInput};
 use super::narrow::Narrowing;
 use super::run_request::StartSpec;
 
@@ -133,14 +133,14 @@ pub enum AgentAct {
         /// The request.
         number: MessageNumber,
         /// The answer.
-        answered: Answered,
+        answered: AnswerInput,
     },
     /// Fills in a form.
     Submit {
         /// The form.
         number: MessageNumber,
         /// The value of each field.
-        values: BTreeMap<String, Written>,
+        values: BTreeMap<String, FieldInput>,
     },
     /// Makes a one-use sharing token.
     Share {

@@ -42,7 +42,7 @@ pub enum SlotContent {
     },
     /// A capability that a run has by itself and that no user types: questions, a timer, mail or the making of
     /// workers.
-    Own,
+    BuiltIn,
     /// Something that cannot be typed, in words: it has only a name in the store, or is gone.
     Untyped {
         /// The words.

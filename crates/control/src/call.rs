@@ -5,7 +5,7 @@ use kernel::{FormulaId, Value};
 use crate::exit::{Exit, Failure};
 
 /// The name of the called object in the code.
-pub const IT: &str = "it";
+pub const RECEIVER: &str = "it";
 
 /// A program that calls one method.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn program(method: &str, args: &[Value]) -> Result<Call, Failure> {
     if method.is_empty() || method.len() > 200 {
         return Err(Failure::new(Exit::Invalid, "which method is called is not said").help("write its name"));
     }
-    let mut call = Call { source: format!("E({IT})"), references: vec![] };
+    let mut call = Call { source: format!("E({RECEIVER})"), references: vec![] };
     let is_plain = method.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_plain {

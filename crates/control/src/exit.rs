@@ -84,7 +84,7 @@ impl Failure {
     pub fn render(&self, columns: Option<usize>) -> String {
         let columns = columns.unwrap_or(usize::MAX);
         let mut out = String::new();
-        let marks = |first| Marks { first, next: "     │ ", on: lines::ON };
+        let marks = |first| Marks { first, next: "     │ ", on: lines::CONTINUATION_MARK };
         lines::write(&mut out, marks("error: "), self.message.visible().trim_end_matches('\n'), columns);
         if !self.help.is_empty() {
             lines::write(&mut out, marks(" help: "), &visible_line(&self.help), columns);
@@ -103,7 +103,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The result of every command.
-pub type Ended = Result<Exit, Failure>;
+pub type ExitResult = Result<Exit, Failure>;
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,11 @@ use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::view::{GrantRow, Thing};
+use crate::view::{GrantRow, ObjectView};
 
 /// A formula in short, as an agent knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Called {
+pub struct FormulaSummary {
     /// The formula.
     pub id: FormulaId,
     /// The agent's own name for it or for its target, or a path of its names to it, if it has one.
@@ -34,9 +34,9 @@ pub struct Called {
     pub read_only: bool,
 }
 
-impl Called {
+impl FormulaSummary {
     /// Returns its label if it has no name: the number of a message or a run.
-    pub fn numbered(&self) -> Option<String> {
+    pub fn number_label(&self) -> Option<String> {
         let message = self.message.map(|number| format!("message {number}"));
         message.or_else(|| self.run.map(|run| format!("run {run}")))
     }
@@ -48,16 +48,16 @@ pub struct Reference {
     /// The part that it plays in the formula that refers.
     pub label: String,
     /// The formula at the other end.
-    pub other: Called,
+    pub other: FormulaSummary,
 }
 
 /// A formula with its references, and with the formulas that refer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaView {
     /// Its content.
-    pub thing: Thing,
+    pub thing: ObjectView,
     /// The formula in short.
-    pub called: Called,
+    pub called: FormulaSummary,
     /// Its references.
     pub refers_to: Vec<Reference>,
     /// The formulas that refer to it; a name appears as a directory with a part `name x`.
@@ -77,7 +77,7 @@ pub struct GrantView {
     /// The grant.
     pub row: GrantRow,
     /// Its target, as the agent knows it.
-    pub target: Called,
+    pub target: FormulaSummary,
     /// The runs that use it, or a grant that was made of it.
     pub runs: Vec<RunNumber>,
     /// The grants that were made of it: they end when it ends.
@@ -169,7 +169,7 @@ fn is_none(more: &usize) -> bool {
 /// How one formula leads to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum LinkKind {
     /// It has a name for it.
     Names,
     /// It may use it, by a grant.
@@ -186,7 +186,7 @@ pub struct Link {
     /// To which.
     pub to: usize,
     /// How.
-    pub how: How,
+    pub how: LinkKind,
     /// The name, the slot, or the part.
     pub label: String,
     /// The grant, if it is one of the agent's.
@@ -214,7 +214,7 @@ impl Graph {
     /// those of the holders behind them. A holder that does so only by asking one other such holder is not listed.
     pub fn find_risks(&self) -> Vec<Risk> {
         let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (at, link) in self.links.iter().enumerate().filter(|(_, link)| link.how == How::Holds) {
+        for (at, link) in self.links.iter().enumerate().filter(|(_, link)| link.how == LinkKind::Holds) {
             held.entry(link.from).or_default().push(at);
         }
         // A host controls all ways out anyway.
@@ -297,7 +297,7 @@ mod tests {
             node("worker", false, false),
         ];
         let with = |links: Vec<Link>| Graph { nodes: nodes.clone(), links, ..Graph::default() };
-        let held = How::Holds;
+        let held = LinkKind::Holds;
         for (links, expected) in [
             (vec![link(1, 3, held, false), link(1, 4, held, false)], "1: [[0]] [[1]]"),
             // Private data counts like a secret.
@@ -335,7 +335,7 @@ mod tests {
                 "1: [[2]] [[0, 3]] 2: [[1, 2]] [[3]]",
             ),
             // A name is no authority of somebody else's.
-            (vec![link(1, 3, How::MadeOf, false), link(1, 4, held, false)], ""),
+            (vec![link(1, 3, LinkKind::MadeOf, false), link(1, 4, held, false)], ""),
             // The host itself.
             (vec![link(0, 3, held, false), link(0, 4, held, false)], ""),
         ] {

@@ -9,15 +9,15 @@
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");
 
 mod agent_act;
-mod answered;
+mod answer_input;
 pub mod ask;
-pub mod audited;
+pub mod audit_report;
 pub mod binding;
+mod blob_copy;
 pub mod call;
-mod copied;
-pub mod examined;
 pub mod exit;
 pub mod frame;
+pub mod health_check;
 pub mod inspect;
 mod look;
 pub mod messages;
@@ -33,5 +33,5 @@ mod status;
 pub mod talk;
 pub mod threads;
 pub mod tools;
-pub mod undone;
+pub mod undo_report;
 pub mod view;

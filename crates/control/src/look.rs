@@ -28,7 +28,7 @@ pub enum Look {
         limit: usize,
     },
     /// The object of a name.
-    Thing {
+    Object {
         /// The name.
         path: NamePath,
     },
@@ -40,7 +40,7 @@ pub enum Look {
     /// Grants that the agent gave.
     Grants,
     /// One message in full.
-    Letter {
+    Message {
         /// Which.
         number: MessageNumber,
     },
@@ -85,12 +85,12 @@ pub enum Look {
         number: MessageNumber,
     },
     /// Why something is kept.
-    Kept {
+    RetentionPaths {
         /// A name or an identifier.
         thing: String,
     },
     /// The agent's names for these formulas, and their descriptions; formulas that are gone are left out.
-    Called {
+    FormulaSummaries {
         /// Which.
         ids: Vec<FormulaId>,
     },

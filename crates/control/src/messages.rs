@@ -3,7 +3,7 @@
 use kernel::MessageNumber;
 use serde::{Deserialize, Serialize};
 
-use super::threads::{Standing, Within};
+use super::threads::{MailboxPart, MessageStatus};
 
 /// The maximum number of messages on one page, for any requested limit.
 pub const MAX_PAGE_MESSAGES: usize = 1000;
@@ -13,7 +13,7 @@ pub const MAX_PAGE_MESSAGES: usize = 1000;
 #[serde(tag = "list", rename_all = "snake_case")]
 pub enum MessageFilter {
     /// The messages of an agent's mailbox, one by one. The answer is `letters`.
-    Letters {
+    Mailbox {
         /// Only messages that need an answer.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         open: bool,
@@ -29,10 +29,10 @@ pub enum MessageFilter {
         kind: Option<String>,
         /// Only messages with this status. The answer includes the messages that need an answer in any case.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        standing: Option<Standing>,
+        standing: Option<MessageStatus>,
         /// Only messages of this part.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Within>,
+        within: Option<MailboxPart>,
     },
     /// The messages that came in answer to one of a host's, and in answer to those. The answer is `answers`: the newest
     /// of the page, oldest first.
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn default_listing_is_first_page_of_mailbox() {
         let filter: MessageFilter = serde_json::from_value(json!({"list": "letters"})).unwrap();
-        assert_eq!(filter, MessageFilter::Letters { open: false, order: Order::OldestFirst });
+        assert_eq!(filter, MessageFilter::Mailbox { open: false, order: Order::OldestFirst });
         let page: PageBounds = serde_json::from_value(json!({})).unwrap();
         assert_eq!((page.after, page.limit), (None, MAX_PAGE_MESSAGES));
     }

@@ -6,17 +6,17 @@ use kernel::{FormulaId, GrantNumber, NamePath};
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
-use super::show::card::Making;
+use super::show::card::WorkerPreview;
 use resource::Endowment;
 
-use super::inspect::Called;
+use super::inspect::FormulaSummary;
 use super::narrow::{self, Method};
 
 /// An object and its powers, as the user sees them before handing it on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Powers {
     /// The reader's name for it, and its description.
-    pub called: Called,
+    pub called: FormulaSummary,
     /// For an object of code: the name of its interface when it was made, by the daemon's own record. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
@@ -65,7 +65,7 @@ impl Powers {
 
 /// The present or planned content of a slot, as the user sees it before and after the approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Granting {
+pub struct SlotFill {
     /// The person's name for it, if it was chosen by one or has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -87,7 +87,7 @@ pub struct Granting {
     pub grant: Option<GrantNumber>,
 }
 
-impl Granting {
+impl SlotFill {
     /// Returns all of it in a line. Safe to show.
     pub fn in_words(&self) -> String {
         let name = self.name.as_ref().map(|name| format!("{}: ", visible_line(name))).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Granting {
 
 /// A user's additions to a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Added {
+pub struct ApprovalExtras {
     /// The contents of slots, without a name of the user's.
     #[serde(default)]
     pub endow: Vec<Endowment>,
@@ -131,11 +131,11 @@ pub struct Added {
 
 /// A preview of the worker with the user's additions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Adding {
+pub struct ExtrasPreview {
     /// The worker with the text that it would have.
-    pub making: Making,
+    pub making: WorkerPreview,
     /// Slots that only the person can fill, and that nothing fills yet.
     pub missing: Vec<String>,
     /// The contents of slots by the user's choice; slots of workers in slots come after theirs.
-    pub grants: Vec<(String, Granting)>,
+    pub grants: Vec<(String, SlotFill)>,
 }

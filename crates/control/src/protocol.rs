@@ -1,40 +1,41 @@
 //! The requests of clients and the responses of the daemon.
 
 pub use super::agent_act::{AgentAct, GivenModules, SeenEndowment};
-pub use super::answered::{Answered, Written};
-pub use super::copied::{Copy, Freed};
+pub use super::answer_input::{AnswerInput, FieldInput};
+pub use super::blob_copy::{Copy, FreedSpace};
 pub use super::look::Look;
 pub use super::run_request::{
     Document, ModelChoice, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
 };
-pub use super::status::{CodeCount, Plan, Planned, PlannedDocument, PlannedMethod, Status};
+pub use super::status::{CodeCount, Plan, PlannedDocument, PlannedMethod, PlannedSlot, Status};
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
-use kernel::command::{Reply, Said};
+use kernel::command::{Reply, UserCommand};
 use kernel::event::Event;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::run::{Run, Step};
 use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::audited::{Anchor, Audited};
+use super::audit_report::{Anchor, AuditReport};
 use super::binding::SlotBinding;
-use super::examined::{Examined, Saving};
-use super::inspect::{Called, FormulaView, GrantView, Graph};
+use super::health_check::{HealthCheck, SaveReport};
+use super::inspect::{FormulaSummary, FormulaView, GrantView, Graph};
 use super::messages::{MessageFilter, PageBounds};
 use super::models::ModelList;
 use super::narrow::Narrowable;
-use super::powers::{Added, Adding};
+use super::powers::{ApprovalExtras, ExtrasPreview};
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
 use super::talk::{ChatRow, Talker};
 use super::threads::ThreadPage;
 use super::tools::ToolTable;
-use super::undone::{Diff, Part, Undone};
+use super::undo_report::{Diff, Part, UndoReport};
 use super::view::{
-    CodePage, EndowedView, GrantRow, LetterView, NamePage, NameRow, PickRow, PromiseState, Proposed, Thing,
+    CodePage, EndowedView, GrantRow, MessageView, NamePage, NameRow, ObjectView, PickRow, ProgramProposal,
+    PromiseState,
 };
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -45,7 +46,7 @@ use crate::show::stats::Stats;
 pub const VERSION: u32 = 14;
 
 /// The variables that models need, by name, from a client's environment.
-pub type Brought = BTreeMap<String, String>;
+pub type ClientKeys = BTreeMap<String, String>;
 
 /// A client's first message.
 #[derive(Clone, Serialize, Deserialize)]
@@ -56,7 +57,7 @@ pub struct Hello {
     pub build: String,
     /// The variables that models need, from the client's environment. The daemon keeps them in memory only, each key
     /// under the address of its server.
-    pub keys: Brought,
+    pub keys: ClientKeys,
 }
 
 /// A request, and the agent on whose behalf it is made.
@@ -96,20 +97,20 @@ pub enum Request {
         for_run: bool,
         /// The user's additions to a worker that the run makes.
         #[serde(flatten)]
-        added: Box<Added>,
+        added: Box<ApprovalExtras>,
         /// The raise of the limits of a run that asks for more; without it, the offer of its card.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raise: Option<Raise>,
     },
     /// Preview a user's additions to a worker that an entry of an approval makes. This answers no message.
-    Adding {
+    PreviewExtras {
         /// The approval.
         message: MessageNumber,
         /// Which entry, from 0.
         entry: usize,
         /// The additions.
         #[serde(flatten)]
-        added: Box<Added>,
+        added: Box<ApprovalExtras>,
     },
     /// Say no to an approval.
     Deny {
@@ -123,7 +124,7 @@ pub enum Request {
         reason: Untrusted,
     },
     /// Say whether something happened that a crash cut off. If it did not, it is done now.
-    Happened {
+    ConfirmOutcome {
         /// The command as the person gave it.
         text: Untrusted,
         /// The message that asks.
@@ -314,7 +315,7 @@ pub enum Request {
     Act {
         /// The command as the person gave it, for the transcript; programs leave it out.
         #[serde(default)]
-        said: Option<Said>,
+        said: Option<UserCommand>,
         /// The act.
         act: Box<AgentAct>,
     },
@@ -441,38 +442,38 @@ pub enum Response {
     /// Steps of a journal.
     Journal(Vec<Step>),
     /// Messages.
-    Letters(Vec<Letter>),
+    Mailbox(Vec<MailboxEntry>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
     /// The messages in answer to a message, oldest first.
     Answers {
         /// A page of it.
-        letters: Vec<Letter>,
+        letters: Vec<MailboxEntry>,
         /// How many are older than those.
         earlier: usize,
     },
     /// An approval.
     Card(Box<Card>),
     /// A preview of a user's additions to a worker.
-    Adding(Box<Adding>),
+    ExtrasPreview(Box<ExtrasPreview>),
     /// Names in a directory.
     Names(Vec<NameRow>),
     /// A page of them.
     NamePage(NamePage),
     /// The object of a name.
-    Thing(Box<Thing>),
+    Object(Box<ObjectView>),
     /// Which formula has a name; `None` if it is data.
     Identifier(Option<FormulaId>),
     /// Grants.
     Grants(Vec<GrantRow>),
     /// A message in full.
-    Letter(Box<LetterView>),
+    Message(Box<MessageView>),
     /// The objects that can be picked.
     Picks(Vec<PickRow>),
     /// The restrictions that an object can take.
     Narrowable(Box<Narrowable>),
     /// The program that a message proposes.
-    Proposed(Box<Proposed>),
+    Proposed(Box<ProgramProposal>),
     /// The outcomes of a definition, oldest first.
     Endowed(Vec<EndowedView>),
     /// How a promise stands.
@@ -480,7 +481,7 @@ pub enum Response {
     /// The journal of endowed code.
     Code(CodePage),
     /// Ways on which something is kept, each as lines from the root.
-    Kept(Vec<Vec<String>>),
+    RetentionPaths(Vec<Vec<String>>),
     /// A sharing token. It is shown once and kept nowhere.
     Token(String),
     /// A token for the gateway.
@@ -490,7 +491,7 @@ pub enum Response {
     /// The sessions of the web pages that have not ended.
     Sessions(Vec<SessionRow>),
     /// Formulas in short.
-    Called(Vec<Called>),
+    FormulaSummaries(Vec<FormulaSummary>),
     /// A formula.
     Formula(Box<FormulaView>),
     /// Returns a grant.
@@ -504,7 +505,7 @@ pub enum Response {
     /// The changes of a run in its staged copies.
     Diff(Box<Diff>),
     /// The files of a run's changes that were put back, or would be.
-    Undone(Box<Undone>),
+    UndoReport(Box<UndoReport>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
     /// Returns the number of the last event; 0 if there is none.
@@ -539,19 +540,19 @@ pub enum Response {
     /// The vault, as it is shown.
     Secrets(VaultView),
     /// The findings of an examination.
-    Examined(Vec<Examined>),
+    Examined(Vec<HealthCheck>),
     /// The models that can be asked.
     Models(Box<ModelList>),
     /// A run that is saved, or would be.
-    Saved(Box<Saving>),
+    Saved(Box<SaveReport>),
     /// The operator's policies that are in force.
     Policy(Box<PolicyFile>),
     /// The result of an audit of the event log.
-    Audited(Box<Audited>),
+    Audited(Box<AuditReport>),
     /// Returns the runs that are forgotten.
     Forgotten(Vec<RunNumber>),
     /// The result of a garbage collection.
-    Freed(Freed),
+    Freed(FreedSpace),
     /// A page of a run; empty once there is no more.
     Exported(Vec<serde_json::Value>),
     /// A copy of bytes; `None` if they are gone.

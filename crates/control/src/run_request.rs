@@ -132,7 +132,7 @@ pub enum Document {
         path: String,
     },
     /// Bytes that were brought to the daemon before.
-    Kept {
+    Uploaded {
         /// Their name.
         name: String,
         /// Their hash.

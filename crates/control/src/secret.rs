@@ -29,7 +29,7 @@ pub enum SecretAct {
         /// The servers that it is for; `None` leaves those that it has.
         origins: Option<Vec<Origin>>,
         /// Whether it must be there already, or must not.
-        only: Only,
+        only: SecretScope,
     },
     /// Remove a secret.
     Remove {
@@ -46,11 +46,11 @@ pub enum SecretAct {
 /// Which secrets a change is meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Only {
+pub enum SecretScope {
     /// Any.
     Any,
     /// One that is there.
-    There,
+    Existing,
 }
 
 /// How the vault's key shall be protected.

@@ -68,7 +68,7 @@ pub struct Plan {
     #[serde(default)]
     pub from: Vec<String>,
     /// The content of each slot, with its methods and limits; slots of workers in slots come after theirs.
-    pub grants: Vec<Planned>,
+    pub grants: Vec<PlannedSlot>,
     /// The documents, each with its path, size and hash.
     pub reads: Vec<PlannedDocument>,
     /// The other inputs.
@@ -83,7 +83,7 @@ pub struct Plan {
 
 /// The planned content of a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct PlannedSlot {
     /// The slot, behind those of the workers in whose slots it lies.
     pub slot: String,
     /// The kind of slot, as in worker files.

@@ -34,7 +34,7 @@ pub struct Talker {
 
 /// With whom somebody wants to talk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum With {
+pub enum ChatPartner {
     /// A model and nothing else.
     Model,
     /// The worker of a run.
@@ -63,7 +63,7 @@ pub enum With {
 
 /// The material of a new conversation with a worker, and the worker's requirements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct ChatSetup {
     /// The worker's name.
     pub name: String,
     /// Its definition.
@@ -79,12 +79,12 @@ pub struct Wanted {
     /// The pattern of its inputs: a record.
     pub input: Value,
     /// Its slots, in the order of its file.
-    pub slots: Vec<WantedSlot>,
+    pub slots: Vec<ChatSlot>,
 }
 
 /// A slot that has to be filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedSlot {
+pub struct ChatSlot {
     /// Its name.
     pub name: String,
     /// Its purpose, in the words of the worker's author.

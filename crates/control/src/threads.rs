@@ -1,7 +1,7 @@
 //! Mail in threads.
 
 use kernel::proposal::Effect;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// How a message stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum MessageStatus {
     /// It needs an answer.
     Open,
     /// It asked for something, and was answered.
@@ -21,7 +21,7 @@ pub enum Standing {
 /// A part of a mailbox, by one of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Within {
+pub enum MailboxPart {
     /// The thread of this message.
     Thread(MessageNumber),
     /// The open messages of the sender of this one.
@@ -33,7 +33,7 @@ pub enum Within {
 pub struct Line {
     /// The message.
     #[serde(flatten)]
-    pub letter: Letter,
+    pub letter: MailboxEntry,
     /// The call that it asks about; of several the first that waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<AskedCall>,

@@ -7,7 +7,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 /// The time that a server may take until it is ready to describe its tools, when a user waits for that alone.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The tools of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::grant::Grant;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::{FormulaId, RunNumber, Value};
 use passable::Untrusted;
 use resource::Kind;
@@ -54,7 +54,7 @@ pub struct NamePage {
 
 /// The object of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Thing {
+pub struct ObjectView {
     /// Its formula, if it is one.
     pub id: Option<FormulaId>,
     /// Its type.
@@ -89,9 +89,9 @@ pub enum PromiseState {
 
 /// A message in full, as its reader sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LetterView {
+pub struct MessageView {
     /// The message.
-    pub letter: Letter,
+    pub letter: MailboxEntry,
     /// The reader's name for the sender.
     pub from: String,
     /// The reader's name for the recipient.
@@ -102,7 +102,7 @@ pub struct LetterView {
     /// For a definition: its text.
     pub source: Option<Untrusted>,
     /// For a definition: its slots; for a form, its fields.
-    pub holes: Vec<Hole>,
+    pub fields: Vec<FieldSpec>,
     /// For a request to evaluate: the objects that it would use, each under its name in the code. `None` stands for
     /// an object that is gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,7 +129,7 @@ pub struct Withheld {
 
 /// A slot or a field, as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hole {
+pub struct FieldSpec {
     /// Its name.
     pub name: String,
     /// Its author's description. Foreign text.
@@ -231,7 +231,7 @@ impl PickRow {
 
 /// A program that a message proposes, as a person studies it before endowing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Proposed {
+pub struct ProgramProposal {
     /// The hash of exactly the parts that are shown and would run: the text, its includes, its slots.
     pub digest: String,
     /// Its text.
@@ -279,7 +279,7 @@ pub struct EndowedView {
     /// The agent's promise for the result.
     pub result: FormulaId,
     /// The state of that result for the agent, whether or not others have received it.
-    pub came: PromiseState,
+    pub outcome: PromiseState,
     /// The agent's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -313,18 +313,18 @@ pub struct ProposedSlot {
     pub given: Vec<String>,
     /// The coverage of the analysis of its use.
     #[serde(default)]
-    pub told: Told,
+    pub coverage: AnalysisCoverage,
 }
 
 /// The coverage of an analysis: how much of a slot's use it finds in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum AnalysisCoverage {
     /// Returns all of it.
     #[default]
-    Whole,
+    Complete,
     /// The text also uses it in ways that the analysis cannot follow.
-    Partly,
+    Partial,
     /// It nowhere uses it.
     Unused,
     /// The text could not be read.

@@ -8,7 +8,7 @@
 //! - [`code`] runs guest code;
 //! - [`objects`] holds the objects of clients and of code;
 //! - [`runs`] starts and drives runs;
-//! - [`files`] reads and changes directories for guests;
+//! - [`from_files`] reads and changes directories for guests;
 //! - [`queries`] reads the store;
 //! - [`state`] holds the store;
 //! - [`hosts`] starts the confined processes.
@@ -26,9 +26,9 @@ mod api;
 mod captp;
 mod code;
 mod files;
-pub mod hosts;
 mod maintenance;
 mod objects;
+pub mod processes;
 mod queries;
 mod runs;
 mod state;
@@ -36,5 +36,5 @@ mod state;
 mod testing;
 
 pub use api::examine::examine_without_daemon;
-pub use api::main_loop::{Manner, run};
+pub use api::main_loop::{DaemonOptions, run};
 pub use state::policies::row as policy_row;

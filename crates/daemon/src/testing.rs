@@ -7,7 +7,7 @@ use kernel::FormulaId;
 use kernel::command::{Act, Command};
 use passable::Effect;
 use resource::Resource;
-use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer};
 use resource::web::{Place as WebPlace, Web};
 use store::{Options, Store};
 
@@ -42,7 +42,7 @@ pub fn empty_daemon(home: &Path) -> HostDaemon {
 }
 
 /// Returns one place of the web, which may be asked by these methods.
-pub fn part_of_the_web(methods: &[&str]) -> Web {
+pub fn web_resource(methods: &[&str]) -> Web {
     Web {
         places: vec![WebPlace::parse("https://h/p").unwrap()],
         methods: methods.iter().map(|method| (*method).to_owned()).collect(),
@@ -53,12 +53,17 @@ pub fn part_of_the_web(methods: &[&str]) -> Web {
 }
 
 /// Returns a server with the tools `list` and `delete`.
-pub fn server() -> Resource {
+pub fn mcp_server() -> Resource {
     let tool = |name: &str| {
         let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
-        Told { name, title: None, description: None, input, output: None, hints: None }
+        ToolDefinition { name, title: None, description: None, input, output: None, hints: None }
     };
     let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
-    let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
-    Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
+    let line = ServerTransport::Web(Box::new(web_resource(&["POST"])));
+    Resource::Mcp(Box::new(ToolServer {
+        name: "srv".to_owned(),
+        line,
+        tools,
+        call_ms: DEFAULT_CALL_TIMEOUT_MS,
+    }))
 }

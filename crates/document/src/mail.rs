@@ -8,7 +8,7 @@ use crate::guard::guarded;
 use crate::plain::{no_controls, tidy};
 use crate::{DocumentError, Limits};
 
-/// Returns the text of a mail: `From`, `To`, `Cc`, `Subject`, `Date`, the names of its attachments, an empty line,
+/// Returns the text of a mail: `From`, `To`, `Cc`, `MessageSubject`, `Date`, the names of its attachments, an empty line,
 /// and its text parts. A mail that has only HTML is reduced to its words.
 pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<String, DocumentError> {
     // The body may be in any encoding that extends ASCII, so only the controls are looked at here.

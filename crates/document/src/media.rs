@@ -104,7 +104,7 @@ impl MediaType {
             Some(Self::Pdf) if bytes.is_empty() => {
                 Err(DocumentError::PdfBroken { reason: "it is empty".into() })
             }
-            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: told(bytes) }),
+            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: describe_content(bytes) }),
             Some(other) => Ok(other),
             None => Ok(Self::Plain),
         }
@@ -153,7 +153,7 @@ fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
 }
 
 /// Returns the type, in words, of a file without a mark of its own whose content contradicts its name.
-fn told(bytes: &[u8]) -> &'static str {
+fn describe_content(bytes: &[u8]) -> &'static str {
     const UNKNOWN: &str = "not a PDF document";
     let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
     let text = match std::str::from_utf8(head) {

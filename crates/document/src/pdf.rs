@@ -13,7 +13,7 @@ use crate::plain::tidy;
 use crate::{DocumentError, Limits};
 
 /// The text and page count of a PDF.
-pub(crate) struct Read {
+pub(crate) struct PdfText {
     pub(crate) text: String,
     pub(crate) pages: usize,
 }
@@ -56,14 +56,14 @@ impl Budget<'_> {
 }
 
 /// Returns the text of a PDF; pages are set apart by an empty line.
-pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
+pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<PdfText, DocumentError> {
     match guarded(|| read(bytes, limits)) {
         Ok(read) => read,
         Err(reason) => Err(DocumentError::PdfBroken { reason }),
     }
 }
 
-fn read(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
+fn read(bytes: &[u8], limits: &Limits) -> Result<PdfText, DocumentError> {
     let document = load::document(bytes, limits)?;
     let pages: Vec<_> = document.page_iter().take(limits.pages.saturating_add(1)).collect();
     if pages.is_empty() {
@@ -91,5 +91,5 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
     if !text.chars().any(|char| char.is_alphanumeric()) {
         return Err(DocumentError::PdfWithoutText { pages: pages.len() });
     }
-    Ok(Read { text, pages: pages.len() })
+    Ok(PdfText { text, pages: pages.len() })
 }

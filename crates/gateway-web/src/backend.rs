@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::protocol::{Request, Response};
-use control::talk::{Wanted, With};
+use control::talk::{ChatPartner, ChatSetup};
 use kernel::BlobHash;
 use kernel::budget::Raise;
 use resource::Endowment;
@@ -38,7 +38,7 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// When there is no such worker, its file is invalid, or it cannot hold a conversation.
-    fn wanted(&self, with: &With) -> Result<Wanted, Failure>;
+    fn wanted(&self, with: &ChatPartner) -> Result<ChatSetup, Failure>;
 
     /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
     /// is on the disk.

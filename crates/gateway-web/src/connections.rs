@@ -26,7 +26,7 @@ use tokio::time::{Sleep, sleep};
 
 /// Limits on connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// How many connections there are at most. A browser has six, and one of them follows the events.
     pub most: usize,
     /// The timeout for a complete request head, and for the pause between two requests.
@@ -34,41 +34,41 @@ pub struct Limits {
 }
 
 /// Those of the pages.
-pub const LIMITS: Limits = Limits { most: 256, head: Duration::from_secs(10) };
+pub const LIMITS: ConnectionLimits = ConnectionLimits { most: 256, head: Duration::from_secs(10) };
 
 /// How long nothing may come of a form that was begun.
-const PIECE: Duration = Duration::from_secs(10);
+const PIECE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a form may take from its first byte to its last. Files are brought from afar as well.
 const WHOLE: Duration = Duration::from_secs(600);
 
 /// The pause after a failed accept, before the server accepts connections again.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Who is connected.
 pub struct Connections {
-    limits: Limits,
-    open: Mutex<Open>,
+    limits: ConnectionLimits,
+    open: Mutex<ConnectionTable>,
 }
 
 #[derive(Default)]
-struct Open {
+struct ConnectionTable {
     next: u64,
     /// By number, so the oldest is the first.
-    all: BTreeMap<u64, One>,
+    all: BTreeMap<u64, Connection>,
 }
 
 /// One connection. It ends when this is dropped.
-struct One {
-    known: Known,
+struct Connection {
+    known: AuthFlag,
     _ends: oneshot::Sender<()>,
 }
 
 /// A flag that says whether the browser at the other end is authenticated. Every request of a connection carries it.
 #[derive(Clone, Debug, Default)]
-pub struct Known(Arc<AtomicBool>);
+pub struct AuthFlag(Arc<AtomicBool>);
 
-impl Known {
+impl AuthFlag {
     /// Marks the browser as authenticated.
     pub fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -81,26 +81,26 @@ impl Known {
 
 impl Connections {
     /// Returns an empty table of connections with these limits.
-    pub fn new(limits: Limits) -> Arc<Connections> {
+    pub fn new(limits: ConnectionLimits) -> Arc<Connections> {
         Arc::new(Connections { limits, open: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionTable> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a connection and returns its number, its flag, and a receiver that fires when the connection must
     /// end. At the limit, the oldest unauthenticated connection is closed. If all connections are authenticated, it
     /// returns `None`.
-    fn begin(&self) -> Option<(u64, Known, oneshot::Receiver<()>)> {
+    fn begin(&self) -> Option<(u64, AuthFlag, oneshot::Receiver<()>)> {
         let mut open = self.lock();
         if open.all.len() >= self.limits.most {
             let stranger = open.all.iter().find(|(_, one)| !one.known.is()).map(|(number, _)| *number)?;
             open.all.remove(&stranger);
         }
         open.next += 1;
-        let (number, known, (_ends, ended)) = (open.next, Known::default(), oneshot::channel());
-        open.all.insert(number, One { known: known.clone(), _ends });
+        let (number, known, (_ends, ended)) = (open.next, AuthFlag::default(), oneshot::channel());
+        open.all.insert(number, Connection { known: known.clone(), _ends });
         Some((number, known, ended))
     }
 
@@ -112,7 +112,7 @@ impl Connections {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 // Nothing can be opened just now: trying without end would only make it worse.
                 Err(_) => {
-                    sleep(PAUSE).await;
+                    sleep(RETRY_INTERVAL).await;
                     continue;
                 }
             };
@@ -139,32 +139,32 @@ impl Connections {
 }
 
 /// The body of a form, which fails if it arrives too slowly.
-pub struct InTime {
+pub struct TimedBody {
     body: BodyDataStream,
     /// How long nothing may come.
-    patience: Duration,
+    piece_timeout: Duration,
     piece: Pin<Box<Sleep>>,
     whole: Pin<Box<Sleep>>,
 }
 
-impl InTime {
+impl TimedBody {
     /// Returns the same body, which fails if it takes too long.
     pub fn of(body: Body) -> Body {
-        Body::from_stream(InTime::within(body, PIECE, WHOLE))
+        Body::from_stream(TimedBody::within(body, PIECE_TIMEOUT, WHOLE))
     }
 
-    fn within(body: Body, piece: Duration, whole: Duration) -> InTime {
+    fn within(body: Body, piece: Duration, whole: Duration) -> TimedBody {
         let body = body.into_data_stream();
-        InTime { body, patience: piece, piece: Box::pin(sleep(piece)), whole: Box::pin(sleep(whole)) }
+        TimedBody { body, piece_timeout: piece, piece: Box::pin(sleep(piece)), whole: Box::pin(sleep(whole)) }
     }
 }
 
-impl Stream for InTime {
+impl Stream for TimedBody {
     type Item = Result<Bytes, axum::BoxError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Poll::Ready(next) = Pin::new(&mut self.body).poll_next(context) {
-            self.piece = Box::pin(sleep(self.patience));
+            self.piece = Box::pin(sleep(self.piece_timeout));
             return Poll::Ready(next.map(|piece| piece.map_err(Into::into)));
         }
         let is_late =
@@ -195,14 +195,14 @@ mod tests {
     fn pages(head: Duration) -> (SocketAddr, Runtime) {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let known = async |Extension(known): Extension<Known>| {
+        let known = async |Extension(known): Extension<AuthFlag>| {
             known.note();
             "known"
         };
         let router = Router::new().route("/known", get(known)).route("/", get(async || "here"));
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        runtime.spawn(Connections::new(Limits { most: 3, head }).serve(listener, router));
+        runtime.spawn(Connections::new(ConnectionLimits { most: 3, head }).serve(listener, router));
         (address, runtime)
     }
 
@@ -290,7 +290,7 @@ mod tests {
                 (1000, ms(2), ms(5000), ms(100), None),
             ] {
                 let slow = Body::from_stream(Slow(pieces, every, Box::pin(sleep(every))));
-                let body = Body::from_stream(InTime::within(slow, piece, whole));
+                let body = Body::from_stream(TimedBody::within(slow, piece, whole));
                 let taken = axum::body::to_bytes(body, usize::MAX).await.ok();
                 assert_eq!(taken.map(|bytes| bytes.len()), expected, "{pieces} {every:?}");
             }

@@ -5,13 +5,12 @@
 //! complete without a script. The script ([`assets`]) updates pages, keeps drafts, and checks fields early, all
 //! through the same addresses.
 //!
-//! A page is a function from [`asked::Asked`] to [`answer::Answer`], one file each, in `pages/`. Parts that several
+//! A page is a function from [`asked::PageRequest`] to [`answer::ReportHeader`], one file each, in `pages/`. Parts that several
 //! pages share are in `page/`.
 #![forbid(unsafe_code)]
 #![allow(unreachable_pub, reason = "`pub` says what a module offers to the others")]
 
 pub mod answer;
-pub mod asked;
 pub mod assets;
 pub mod backend;
 mod connections;
@@ -21,6 +20,7 @@ pub mod guard;
 mod live;
 pub mod multipart;
 pub mod page;
+pub mod page_request;
 mod pages;
 mod refusal;
 pub mod serve;

@@ -19,17 +19,17 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::guard::sessions::Session;
 use crate::refusal::refused;
-use crate::serve::{Never, Site};
+use crate::serve::{Site, StreamError};
 
 /// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
-const WAITING: usize = 1024;
+const MAX_WAITING_EVENTS: usize = 1024;
 
 /// How many browsers are told at once: each has a thread.
-const WATCHERS: usize = 64;
+const MAX_WATCHERS: usize = 64;
 
 /// The longest silence of a stream, in milliseconds. A keep-alive comment then reveals whether the browser is still
 /// connected.
-const SILENCE_MS: u64 = 15_000;
+const KEEP_ALIVE_INTERVAL_MS: u64 = 15_000;
 
 /// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
 pub async fn events(
@@ -43,12 +43,12 @@ pub async fn events(
     let Some(after) = seen.or(asked).unwrap_or("0").parse().ok() else {
         return refused(StatusCode::BAD_REQUEST, "an event's number is wanted");
     };
-    if site.watchers.load(Ordering::Relaxed) >= WATCHERS {
+    if site.watchers.load(Ordering::Relaxed) >= MAX_WATCHERS {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
-    let (sender, receiver) = channel(WAITING);
+    let (sender, receiver) = channel(MAX_WAITING_EVENTS);
     let thread = std::thread::Builder::new().name("web events".to_owned());
-    let spawned = thread.spawn(move || tell(&site, session.number, after, &sender));
+    let spawned = thread.spawn(move || stream_events(&site, session.number, after, &sender));
     if spawned.is_err() {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
@@ -56,13 +56,13 @@ pub async fn events(
     ([kind], Body::from_stream(Stream(receiver))).into_response()
 }
 
-fn tell(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
+fn stream_events(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
     site.watchers.fetch_add(1, Ordering::Relaxed);
-    tell_until_gone(site, session, after, sender);
+    stream_until_closed(site, session, after, sender);
     site.watchers.fetch_sub(1, Ordering::Relaxed);
 }
 
-fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
+fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
     let mut said = site.backend.now_ms();
     // How long a browser waits before it comes back.
     let mut first = "retry: 500\n\n".to_owned();
@@ -96,7 +96,7 @@ fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>
                 format!("event: progress\ndata: {data}\n\n")
             }
             // Also if the clock was put back.
-            _ if site.backend.now_ms().abs_diff(said) >= SILENCE_MS => ": here\n\n".to_owned(),
+            _ if site.backend.now_ms().abs_diff(said) >= KEEP_ALIVE_INTERVAL_MS => ": here\n\n".to_owned(),
             _ => return !sender.is_closed(),
         };
         said = site.backend.now_ms();
@@ -128,9 +128,9 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
             topics.extend(run.map(|run| format!("run:{run}")));
             (topics, needs_you.then(|| format!("Message {number} needs you")))
         }
-        Change::Answered { number, .. } | Change::Came { number } | Change::Dismissed { number } => {
-            (vec!["inbox".to_owned(), format!("message:{number}")], None)
-        }
+        Change::Answered { number, .. }
+        | Change::CommandCompleted { number }
+        | Change::Dismissed { number } => (vec!["inbox".to_owned(), format!("message:{number}")], None),
         Change::RunStarted { run, parent, .. } => {
             let mut topics = vec!["runs".to_owned(), format!("run:{run}")];
             topics.extend(parent.map(|run| format!("run:{run}")));
@@ -152,7 +152,7 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
 struct Stream(Receiver<Bytes>);
 
 impl futures_core::Stream for Stream {
-    type Item = Result<Bytes, Never>;
+    type Item = Result<Bytes, StreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.0.poll_recv(context).map(|bytes| bytes.map(Ok))

@@ -2,17 +2,17 @@
 
 use axum::body::{Body, Bytes};
 
-use crate::asked::Pairs;
+use crate::page_request::Pairs;
 
 /// How many parts a form has at most; more are not read.
-const PARTS: usize = 4096;
+const MAX_PARTS: usize = 4096;
 
 /// How many bytes of a file's name are kept.
-const NAME: usize = 200;
+const MAX_NAME_LEN: usize = 200;
 
 /// A file that came with a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct FormFile {
     /// The field.
     pub field: String,
     /// The file name that the browser sent, without directories. Foreign text.
@@ -28,16 +28,16 @@ pub fn boundary(content_type: &str) -> Option<String> {
 
 /// Returns the texts and the files of a form. A truncated or malformed part ends the form, so the parts after it are
 /// missing.
-pub async fn read(body: Bytes, boundary: &str) -> (Pairs, Vec<Sent>) {
+pub async fn read(body: Bytes, boundary: &str) -> (Pairs, Vec<FormFile>) {
     let (mut pairs, mut files) = (Pairs::new(), Vec::new());
     let mut form = multer::Multipart::new(Body::from(body).into_data_stream(), boundary);
-    for _ in 0..PARTS {
+    for _ in 0..MAX_PARTS {
         let Ok(Some(part)) = form.next_field().await else { break };
         let field = part.name().map(unquoted);
         let name = part.file_name().map(|name| plain(&unquoted(name)));
         let Ok(bytes) = part.bytes().await else { break };
         match (field, name) {
-            (Some(field), Some(name)) => files.push(Sent { field, name, bytes }),
+            (Some(field), Some(name)) => files.push(FormFile { field, name, bytes }),
             (Some(field), None) => pairs.push((field, String::from_utf8_lossy(&bytes).into_owned())),
             (None, _) => {}
         }
@@ -53,7 +53,11 @@ fn unquoted(name: &str) -> String {
 /// Returns the last part of a name: some send the way to the file along.
 fn plain(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let end = last.char_indices().map(|(at, one)| at + one.len_utf8()).take_while(|end| *end <= NAME).last();
+    let end = last
+        .char_indices()
+        .map(|(at, one)| at + one.len_utf8())
+        .take_while(|end| *end <= MAX_NAME_LEN)
+        .last();
     last.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
@@ -125,6 +129,6 @@ mod tests {
         for (name, expected) in [("a.txt", "a.txt"), ("/x/a.txt", "a.txt"), ("..", ".."), ("x/", "")] {
             assert_eq!(plain(name), expected);
         }
-        assert!(plain(&"ü".repeat(500)).len() <= NAME);
+        assert!(plain(&"ü".repeat(500)).len() <= MAX_NAME_LEN);
     }
 }

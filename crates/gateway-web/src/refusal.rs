@@ -10,16 +10,16 @@ use crate::serve;
 
 /// Why something is refused, beside the status of the answer.
 #[derive(Clone, Copy, Debug)]
-struct Why(&'static str);
+struct RefusalReason(&'static str);
 
 /// The reason that a request without a session gets, if it does not load a page.
-pub const OVER: &str = "your session is over: `almoner open` opens another";
+pub const SESSION_OVER: &str = "your session is over: `almoner open` opens another";
 
 /// Returns a refusal as a line of text. [`as_page`] turns it into a page for a browser that shows it.
 pub fn refused(status: StatusCode, why: &'static str) -> Answered {
     let kind = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
     let mut answer = (status, [kind], format!("{why}\n")).into_response();
-    answer.extensions_mut().insert(Why(why));
+    answer.extensions_mut().insert(RefusalReason(why));
     answer
 }
 
@@ -35,11 +35,11 @@ pub fn is_shown(headers: &HeaderMap) -> bool {
 
 /// Returns the same answer, as a page if it is a refusal. `from` is the path of the request.
 pub fn as_page(answer: Answered, from: &str) -> Answered {
-    let Some(Why(why)) = answer.extensions().get().copied() else { return answer };
+    let Some(RefusalReason(why)) = answer.extensions().get().copied() else { return answer };
     let status = answer.status();
     let page = match status {
-        StatusCode::UNAUTHORIZED => login::page(&login::Trouble::Over, from),
-        _ => told(status, why),
+        StatusCode::UNAUTHORIZED => login::page(&login::LoginFailure::SessionEnded, from),
+        _ => refusal_page(status, why),
     };
     let mut page = serve::html(status, page);
     // The `Allow` header of the refusal holds for the page as well.
@@ -50,7 +50,7 @@ pub fn as_page(answer: Answered, from: &str) -> Answered {
 
 /// Returns a page with the reason for a refusal. It has no script: nothing on it changes, and its reader may not be
 /// authenticated.
-fn told(status: StatusCode, why: &str) -> Markup {
+fn refusal_page(status: StatusCode, why: &str) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {

@@ -19,35 +19,35 @@ use maud::Markup;
 use tokio::sync::Notify;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, Pairs};
 use crate::assets::Asset;
 use crate::backend::Backend;
-use crate::connections::{Connections, InTime, Known, LIMITS};
+use crate::connections::{AuthFlag, Connections, LIMITS, TimedBody};
 use crate::guard::headers::{ALWAYS, ASSET, PAGE};
-use crate::guard::knock::Knock;
 use crate::guard::names::Names;
-use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions, Under};
+use crate::guard::request_guard::RequestHeaders;
+use crate::guard::sessions::{COOKIE, HostKind, SESSION_TIMEOUT_MS, Session, Sessions};
+use crate::page_request::{PageRequest, Pairs};
 use crate::refusal::{self, refused};
 use crate::{live, multipart, page, pages};
 
 /// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
-const LARGEST: usize = 4 << 20;
+const MAX_FORM_SIZE: usize = 4 << 20;
 
 /// The size limit of a form from a browser without a session, in bytes.
-const SMALL: usize = 16 << 10;
+const MAX_LOGIN_FORM_SIZE: usize = 16 << 10;
 
 /// The most bytes of files that a conversation is handed at once.
-pub const FILES: usize = 64 << 20;
+pub const MAX_UPLOAD_SIZE: usize = 64 << 20;
 
 /// The stack size of every thread that reads foreign input, in bytes: values and patterns may nest as deep as their
 /// limits allow. The system allocates only the used part.
-const STACK: usize = 16 << 20;
+const STACK_SIZE: usize = 16 << 20;
 
 /// The name of the token in forms.
 pub const TOKEN: &str = "_token";
 
 /// The header in which a script sends the token once more.
-pub const SIGNED: &str = "x-almoner";
+pub const TOKEN_HEADER: &str = "x-almoner";
 
 /// The name of the script's key in forms.
 pub const KEY: &str = "_key";
@@ -95,7 +95,7 @@ impl Site {
     ///
     /// # Errors
     /// When the pages are not served under it, or the machine has no random bytes.
-    pub fn link(&self, under: Under, to: &str) -> Result<String, Failure> {
+    pub fn link(&self, under: HostKind, to: &str) -> Result<String, Failure> {
         let url = self.names.url(under).ok_or_else(|| {
             Failure::new(Exit::Usage, "the pages are served under the names of the settings alone")
                 .help("leave `--loopback` out, or take `hosts` out of `[web]` in the settings")
@@ -125,7 +125,7 @@ impl Site {
 }
 
 /// The function that serves a page.
-pub type Show = fn(&Asked) -> Result<Answer, Failure>;
+pub type PageHandler = fn(&PageRequest) -> Result<Answer, Failure>;
 
 /// Returns all that is served.
 pub fn router(site: Arc<Site>) -> Router {
@@ -134,13 +134,13 @@ pub fn router(site: Arc<Site>) -> Router {
         let mut methods: MethodRouter<Arc<Site>> = MethodRouter::new();
         methods = match *read {
             Some(show) => methods.merge(shown(show)),
-            None => methods.merge(get(above)),
+            None => methods.merge(get(redirect_to_parent)),
         };
         if let Some(done) = *send {
             methods = methods.merge(sent(done));
         }
         if pages::takes_files(path) {
-            methods = methods.layer(DefaultBodyLimit::max(FILES + LARGEST));
+            methods = methods.layer(DefaultBodyLimit::max(MAX_UPLOAD_SIZE + MAX_FORM_SIZE));
         }
         router = router.route(path, methods);
     }
@@ -148,11 +148,11 @@ pub fn router(site: Arc<Site>) -> Router {
     let inside = router.fallback(no_page).layer(from_fn_with_state(Arc::clone(&site), with_session));
     Router::new()
         .merge(inside)
-        .route("/login", login.layer(DefaultBodyLimit::max(SMALL)))
+        .route("/login", login.layer(DefaultBodyLimit::max(MAX_LOGIN_FORM_SIZE)))
         .route("/assets/{name}", get(asset))
         .route("/favicon.ico", get(sign))
         .method_not_allowed_fallback(async || refused(StatusCode::METHOD_NOT_ALLOWED, NO_METHOD))
-        .layer(DefaultBodyLimit::max(LARGEST))
+        .layer(DefaultBodyLimit::max(MAX_FORM_SIZE))
         .layer(from_fn_with_state(Arc::clone(&site), guarded))
         .with_state(site)
 }
@@ -164,7 +164,7 @@ pub fn router(site: Arc<Site>) -> Router {
 pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
-        .thread_stack_size(STACK)
+        .thread_stack_size(STACK_SIZE)
         .enable_all()
         .thread_name("web")
         .build()?;
@@ -188,14 +188,14 @@ pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io
     served
 }
 
-fn shown(show: Show) -> MethodRouter<Arc<Site>> {
+fn shown(show: PageHandler) -> MethodRouter<Arc<Site>> {
     get(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
                     path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri| {
             let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
-            let asked = Asked {
+            let asked = PageRequest {
                 site,
                 session,
                 path: parts(&path),
@@ -208,7 +208,7 @@ fn shown(show: Show) -> MethodRouter<Arc<Site>> {
     )
 }
 
-fn sent(done: Show) -> MethodRouter<Arc<Site>> {
+fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
     post(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
@@ -228,11 +228,12 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
             };
             // Browsers send every line end as two characters.
             let body = body.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect();
-            let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
+            let asked =
+                PageRequest { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
             // A script signs its requests in a header, which no form of another page can set.
             let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
             let by_script = mode.is_some_and(|mode| mode != "navigate");
-            let signed = headers.get(SIGNED).and_then(|token| token.to_str().ok());
+            let signed = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
             let marked = !by_script || (signed.is_some() && signed == asked.field(TOKEN));
             if !marked || !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
                 return refused(StatusCode::FORBIDDEN, UNSIGNED);
@@ -274,7 +275,7 @@ fn form(body: &[u8]) -> Pairs {
 }
 
 /// Answers away from the thread that reads from the network: the store may take its time.
-async fn answered(asked: Asked, show: Show, is_sent: bool) -> Answered {
+async fn answered(asked: PageRequest, show: PageHandler, is_sent: bool) -> Answered {
     let of = asked.clone();
     let said = tokio::task::spawn_blocking(move || {
         // An event that happens while the page is made is sent a second time, which does no harm.
@@ -290,7 +291,7 @@ async fn answered(asked: Asked, show: Show, is_sent: bool) -> Answered {
     }
 }
 
-fn finish(asked: &Asked, answer: Answer, after: u64) -> Answered {
+fn finish(asked: &PageRequest, answer: Answer, after: u64) -> Answered {
     match answer {
         Answer::Page(page) => {
             let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::OK);
@@ -341,20 +342,20 @@ pub fn html(status: StatusCode, text: Markup) -> Answered {
 
 /// Redirects from an address that only takes a form to the page that contains the form. A reload of such an address
 /// does nothing else.
-async fn above(uri: Uri) -> Answered {
+async fn redirect_to_parent(uri: Uri) -> Answered {
     let parent = uri.path().rsplit_once('/').map_or("", |(parent, _)| parent);
     go(if parent.is_empty() { "/" } else { parent })
 }
 
 /// Returns the error for an unknown address.
-fn nothing() -> Failure {
+fn unknown_address() -> Failure {
     Failure::new(Exit::NotFound, "nothing is at this address")
         .help("the parts of the site stand at the top of each page")
 }
 
 async fn no_page(State(site): State<Arc<Site>>, Extension(session): Extension<Session>) -> Answered {
-    let asked = Asked { site, session, path: vec![], query: vec![], body: vec![], files: vec![] };
-    answered(asked, |_| Err(nothing()), false).await
+    let asked = PageRequest { site, session, path: vec![], query: vec![], body: vec![], files: vec![] };
+    answered(asked, |_| Err(unknown_address()), false).await
 }
 
 async fn asset(uri: Uri, headers: HeaderMap) -> Answered {
@@ -382,11 +383,11 @@ async fn sign() -> Answered {
 /// Checks the host, the method and the origin of every request, and sets the headers of every answer.
 async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let (headers, uri) = (request.headers(), request.uri());
-    let said = |name: &str| said(headers, name);
+    let said = |name: &str| header_value(headers, name);
     // Where it names another host before its headers, it does not say which one it means.
     let names_other =
         |host: &str| uri.authority().is_some_and(|other| !other.as_str().eq_ignore_ascii_case(host));
-    let knock = Knock {
+    let knock = RequestHeaders {
         method: request.method().as_str(),
         path: uri.path(),
         host: said("host").filter(|host| !names_other(host)),
@@ -396,15 +397,15 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
         dest: said("sec-fetch-dest"),
     };
     let by_address = site.sessions().are_under_an_address(site.backend.now_ms());
-    let judged = knock.judge(&site.names, by_address);
+    let judged = knock.check(&site.names, by_address);
     let (is_shown, from) = (refusal::is_shown(headers), uri.path().to_owned());
     let mut answer = match judged {
         Ok(under) => {
             request.extensions_mut().insert(under);
-            next.run(request.map(InTime::of)).await
+            next.run(request.map(TimedBody::of)).await
         }
         Err(refusal) => {
-            let (status, why) = refusal.says();
+            let (status, why) = refusal.response();
             refused(StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN), why)
         }
     };
@@ -424,7 +425,7 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
 
 /// Returns the value of a request header. A repeated header, or one that is not text, counts as empty: our browsers
 /// send neither.
-fn said<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
         (None, _) => None,
@@ -439,7 +440,7 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
     let under = request.extensions().get().copied().unwrap_or_default();
     match session(&site, request.headers(), under) {
         Some(session) => {
-            if let Some(known) = request.extensions().get::<Known>() {
+            if let Some(known) = request.extensions().get::<AuthFlag>() {
                 known.note();
             }
             request.extensions_mut().insert(session);
@@ -447,14 +448,14 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
         }
         None if request.method() == Method::GET && request.uri().path() != "/events" => {
             let to = request.uri().path_and_query().map_or("/", |to| to.as_str());
-            html(StatusCode::UNAUTHORIZED, pages::login::page(&pages::login::Trouble::None, to))
+            html(StatusCode::UNAUTHORIZED, pages::login::page(&pages::login::LoginFailure::None, to))
         }
-        None => refused(StatusCode::UNAUTHORIZED, refusal::OVER),
+        None => refused(StatusCode::UNAUTHORIZED, refusal::SESSION_OVER),
     }
 }
 
 /// Returns the session whose cookie a request has.
-pub fn session(site: &Site, headers: &HeaderMap, under: Under) -> Option<Session> {
+pub fn session(site: &Site, headers: &HeaderMap, under: HostKind) -> Option<Session> {
     let now = site.backend.now_ms();
     let sessions = site.sessions();
     cookies(headers).filter_map(|one| sessions.of_cookie(one, under, now).cloned()).next()
@@ -467,8 +468,11 @@ pub fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// Returns the cookie for a session's handle.
 pub fn cookie(handle: &str) -> String {
-    format!("{COOKIE}={handle}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", SESSION_MS / 1000)
+    format!(
+        "{COOKIE}={handle}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age={}",
+        SESSION_TIMEOUT_MS / 1000
+    )
 }
 
 /// The error type of an event stream, which cannot fail.
-pub type Never = Infallible;
+pub type StreamError = Infallible;

@@ -11,15 +11,15 @@ use rustix::fs::OFlags;
 use serde_json::json;
 
 use crate::branch::expect_same;
-use crate::order::{Answer, Pinned};
+use crate::order::{Answer, StatePin};
 use crate::paths;
 use crate::refusal::Refusal;
 
 /// The most files of one call.
-const MOST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// The largest file that is added, in bytes.
-const LARGEST: u64 = 32 << 20;
+const MAX_FILE_BYTES: u64 = 32 << 20;
 
 /// The index differs from the checked-out commit.
 const IN_INDEX: Status = Status::from_bits_truncate(
@@ -38,23 +38,23 @@ const IN_WORKTREE: Status = Status::from_bits_truncate(
 );
 
 /// A file as it would be added.
-enum Found {
+enum WorktreeFile {
     /// It has gone.
-    Gone,
+    Missing,
     /// Its bytes, and its mode as git has it.
-    There(Vec<u8>, u32),
+    Present(Vec<u8>, u32),
 }
 
 /// The kind of the pin that holds the list that a person sees of staged or unstaged files.
-const SHOWN: &str = "diff";
+const DIFF_KIND: &str = "diff";
 
 /// The most files of one call that a person is shown by name.
-const NAMED: usize = 100;
+const MAX_NAMED_FILES: usize = 100;
 
 /// Lines for a person, and how many more there are.
-fn listed(lines: impl ExactSizeIterator<Item = String>) -> String {
-    let more = lines.len().saturating_sub(NAMED);
-    let mut shown: String = lines.take(NAMED).collect();
+fn format_list(lines: impl ExactSizeIterator<Item = String>) -> String {
+    let more = lines.len().saturating_sub(MAX_NAMED_FILES);
+    let mut shown: String = lines.take(MAX_NAMED_FILES).collect();
     if more > 0 {
         shown += &format!("… and {more} more\n");
     }
@@ -65,35 +65,37 @@ pub(crate) fn add(
     repository: &Repository,
     root: &Path,
     asked: &[String],
-    pinned: Option<&[Pinned]>,
+    pinned: Option<&[StatePin]>,
 ) -> Result<Answer, Refusal> {
     let mut files = BTreeMap::new();
-    for path in named(repository, asked, false)? {
+    for path in changed_paths(repository, asked, false)? {
         expect_no_filter(repository, &path)?;
-        let found = look(root, &path)?;
+        let found = read_worktree_file(root, &path)?;
         files.insert(path, found);
     }
-    let mut pins: Vec<Pinned> = files
+    let mut pins: Vec<StatePin> = files
         .iter()
         .map(|(path, found)| match found {
-            Found::Gone => Pinned::of("gone", path, b""),
-            Found::There(bytes, mode) => Pinned::of(&format!("file {mode:o}"), path, bytes),
+            WorktreeFile::Missing => StatePin::new("gone", path, b""),
+            WorktreeFile::Present(bytes, mode) => StatePin::new(&format!("file {mode:o}"), path, bytes),
         })
         .collect();
-    let shown = |(path, found): (&String, &Found)| match found {
-        Found::Gone => format!("{path}: is gone\n"),
-        Found::There(bytes, _) => format!("{path}: {} bytes\n", bytes.len()),
+    let shown = |(path, found): (&String, &WorktreeFile)| match found {
+        WorktreeFile::Missing => format!("{path}: is gone\n"),
+        WorktreeFile::Present(bytes, _) => format!("{path}: {} bytes\n", bytes.len()),
     };
-    let shown = listed(files.iter().map(shown));
-    pins.push(Pinned::of(SHOWN, "what is staged", shown.as_bytes()));
+    let shown = format_list(files.iter().map(shown));
+    pins.push(StatePin::new(DIFF_KIND, "what is staged", shown.as_bytes()));
     let paths: Vec<String> = files.keys().cloned().collect();
     if let Some(pinned) = pinned {
         expect_same(pinned, &pins)?;
         let mut index = repository.index()?;
         for (path, found) in &files {
             match found {
-                Found::Gone => index.remove_path(Path::new(path))?,
-                Found::There(bytes, mode) => index.add(&entry(repository, path, bytes, *mode)?)?,
+                WorktreeFile::Missing => index.remove_path(Path::new(path))?,
+                WorktreeFile::Present(bytes, mode) => {
+                    index.add(&index_entry(repository, path, bytes, *mode)?)?
+                }
             }
         }
         index.write()?;
@@ -107,21 +109,21 @@ pub(crate) fn add(
 pub(crate) fn unstage(
     repository: &Repository,
     asked: &[String],
-    pinned: Option<&[Pinned]>,
+    pinned: Option<&[StatePin]>,
 ) -> Result<Answer, Refusal> {
-    let paths = named(repository, asked, true)?;
+    let paths = changed_paths(repository, asked, true)?;
     let head = repository.head().ok().map(|head| head.peel(git2::ObjectType::Commit)).transpose()?;
     let index = repository.index()?;
-    let mut pins: Vec<Pinned> = paths
+    let mut pins: Vec<StatePin> = paths
         .iter()
         .map(|path| {
             let staged =
                 index.get_path(Path::new(path), 0).map(|entry| entry.id.to_string()).unwrap_or_default();
-            Pinned::of("staged", path, staged.as_bytes())
+            StatePin::new("staged", path, staged.as_bytes())
         })
         .collect();
-    let shown = listed(paths.iter().map(|path| format!("{path}\n")));
-    pins.push(Pinned::of(SHOWN, "what is not committed next", shown.as_bytes()));
+    let shown = format_list(paths.iter().map(|path| format!("{path}\n")));
+    pins.push(StatePin::new(DIFF_KIND, "what is not committed next", shown.as_bytes()));
     if let Some(pinned) = pinned {
         expect_same(pinned, &pins)?;
         match &head {
@@ -141,18 +143,22 @@ pub(crate) fn unstage(
 
 /// Returns whether the index now has the files that were to be added, or no longer has those that were to be taken
 /// out.
-pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -> Result<Answer, Refusal> {
+pub(crate) fn check_settled(
+    repository: &Repository,
+    root: &Path,
+    pinned: &[StatePin],
+) -> Result<Answer, Refusal> {
     let mut is_done = true;
-    let pinned = || pinned.iter().filter(|pin| pin.kind != SHOWN);
+    let pinned = || pinned.iter().filter(|pin| pin.kind != DIFF_KIND);
     for pin in pinned() {
         let status = repository.status_file(Path::new(&pin.name)).unwrap_or(Status::CURRENT);
         is_done &= match pin.kind.as_str() {
             "staged" => !status.intersects(IN_INDEX),
             kind => {
-                let same = match look(root, &pin.name)? {
-                    Found::Gone => kind == "gone",
-                    Found::There(bytes, mode) => {
-                        Pinned::of(&format!("file {mode:o}"), &pin.name, &bytes) == *pin
+                let same = match read_worktree_file(root, &pin.name)? {
+                    WorktreeFile::Missing => kind == "gone",
+                    WorktreeFile::Present(bytes, mode) => {
+                        StatePin::new(&format!("file {mode:o}"), &pin.name, &bytes) == *pin
                     }
                 };
                 same && !status.intersects(IN_WORKTREE)
@@ -166,7 +172,7 @@ pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -
 }
 
 /// Returns the changed files that paths name: the files themselves, or those below a directory.
-fn named(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<String>, Refusal> {
+fn changed_paths(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<String>, Refusal> {
     if asked.is_empty() {
         return Err(Refusal::new(
             "path",
@@ -218,8 +224,8 @@ fn named(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<
                 "files or directories that `status` shows",
             ));
         }
-        if all.len() > MOST {
-            let message = format!("more than {MOST} files would be changed");
+        if all.len() > MAX_ITEMS {
+            let message = format!("more than {MAX_ITEMS} files would be changed");
             return Err(Refusal::new("many", "paths", message, "some of the directories below, one by one"));
         }
     }
@@ -241,7 +247,7 @@ fn expect_no_filter(repository: &Repository, path: &str) -> Result<(), Refusal> 
     }
 }
 
-fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
+fn read_worktree_file(root: &Path, path: &str) -> Result<WorktreeFile, Refusal> {
     let mut at = root.to_owned();
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -255,12 +261,15 @@ fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
         Err(error)
             if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
         {
-            return Ok(Found::Gone);
+            return Ok(WorktreeFile::Missing);
         }
         meta => meta?,
     };
     if meta.is_symlink() {
-        return Ok(Found::There(std::fs::read_link(&at)?.as_os_str().as_bytes().to_vec(), 0o120_000));
+        return Ok(WorktreeFile::Present(
+            std::fs::read_link(&at)?.as_os_str().as_bytes().to_vec(),
+            0o120_000,
+        ));
     }
     if !meta.is_file() {
         let message = format!("`{path}` is no file");
@@ -271,17 +280,17 @@ fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&at)?;
     let meta = file.metadata()?;
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        let message = format!("`{path}` has more than {LARGEST} bytes");
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message = format!("`{path}` has more than {MAX_FILE_BYTES} bytes");
         return Err(Refusal::new("size", "paths", message, "smaller files; this one the user adds by hand"));
     }
     let mode = if meta.mode() & 0o100 != 0 { 0o100_755 } else { 0o100_644 };
-    Ok(Found::There(bytes, mode))
+    Ok(WorktreeFile::Present(bytes, mode))
 }
 
 /// Returns the index entry of a file and stores its bytes as a blob. Line ends are converted as the repository says.
-fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result<IndexEntry, Refusal> {
+fn index_entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result<IndexEntry, Refusal> {
     let id: Oid = match mode {
         0o120_000 => repository.blob(bytes)?,
         _ => {
@@ -290,19 +299,19 @@ fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result
             writer.commit()?
         }
     };
-    Ok(as_staged(path, id, mode))
+    Ok(staged_entry(path, id, mode))
 }
 
 /// Returns the blob and the mode that a path of the directory would have; nothing if nothing is there.
 pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Refusal> {
-    Ok(match look(root, path)? {
-        Found::Gone => None,
-        Found::There(bytes, mode) => Some((Oid::hash_object(ObjectType::Blob, &bytes)?, mode)),
+    Ok(match read_worktree_file(root, path)? {
+        WorktreeFile::Missing => None,
+        WorktreeFile::Present(bytes, mode) => Some((Oid::hash_object(ObjectType::Blob, &bytes)?, mode)),
     })
 }
 
 /// Returns a path as it is committed next. Without the times of the file git looks at it again.
-pub(crate) fn as_staged(path: &str, id: Oid, mode: u32) -> IndexEntry {
+pub(crate) fn staged_entry(path: &str, id: Oid, mode: u32) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {
         ctime: never,

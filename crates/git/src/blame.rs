@@ -7,12 +7,12 @@ use git2::{BlameOptions, Repository};
 use serde_json::{Value as Json, json};
 
 use crate::order::Answer;
-use crate::part::{self, short, when};
+use crate::part::{self, format_time, shorten};
 use crate::paths;
 use crate::refusal::Refusal;
 
 /// The most lines in one answer.
-const MOST: u64 = 500;
+const MAX_ITEMS: u64 = 500;
 
 pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) -> Result<Answer, Refusal> {
     let path = paths::check(path, "path")?;
@@ -34,7 +34,7 @@ pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) 
         let message = format!("`{path}` has {total} lines, and no line {from}");
         return Err(Refusal::new("range", "from", message, format!("at most {total}")));
     }
-    let to = total.min(from.saturating_add(lines.clamp(1, MOST)).saturating_sub(1));
+    let to = total.min(from.saturating_add(lines.clamp(1, MAX_ITEMS)).saturating_sub(1));
     let mut options = BlameOptions::new();
     let number = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
     options.min_line(number(from)).max_line(number(to));
@@ -45,11 +45,11 @@ pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) 
         let author = hunk.final_signature();
         let id = hunk.final_commit_id().to_string();
         let text = all.get(number(line - 1)).copied().unwrap_or_default();
-        let (name, at) = (short(author.name_bytes(), 20), when(author.when()));
+        let (name, at) = (shorten(author.name_bytes(), 20), format_time(author.when()));
         let day = at.get(..10).unwrap_or(&at);
         let _ = writeln!(out, "{} {name} {day} {line}: {text}", &id[..12]);
         last = line;
-        if out.len() > part::MOST {
+        if out.len() > part::MAX_PART_BYTES {
             break;
         }
     }

@@ -4,18 +4,18 @@ use git2::{Branch, BranchType, Repository};
 use serde_json::json;
 
 use crate::log;
-use crate::order::{Answer, Pinned};
-use crate::part::short;
+use crate::order::{Answer, StatePin};
+use crate::part::shorten;
 use crate::refusal::Refusal;
 
 /// The most branches in one answer.
-const MOST: usize = 300;
+const MAX_ITEMS: usize = 300;
 
 pub(crate) fn branches(repository: &Repository) -> Result<Answer, Refusal> {
     let (mut all, mut left_out) = (Vec::new(), 0);
     for branch in repository.branches(None)? {
         let (branch, kind) = branch?;
-        if all.len() == MOST {
+        if all.len() == MAX_ITEMS {
             left_out += 1;
             continue;
         }
@@ -27,7 +27,7 @@ pub(crate) fn branches(repository: &Repository) -> Result<Answer, Refusal> {
             "remote": kind == BranchType::Remote,
             "current": branch.is_head(),
             "commit": commit.id().to_string(),
-            "subject": short(commit.summary_bytes().unwrap_or_default(), 200),
+            "subject": shorten(commit.summary_bytes().unwrap_or_default(), 200),
         }));
     }
     let line = format!("{} branches", all.len());
@@ -40,14 +40,14 @@ pub(crate) fn branch(
     repository: &Repository,
     name: &str,
     at: Option<&str>,
-    pinned: Option<&[Pinned]>,
+    pinned: Option<&[StatePin]>,
 ) -> Result<Answer, Refusal> {
     expect_name(name)?;
     let commit = log::commit(repository, at.unwrap_or("HEAD"), "at")?;
     let id = commit.id().to_string();
-    let pins = vec![Pinned::of("commit", &id, id.as_bytes())];
+    let pins = vec![StatePin::new("commit", &id, id.as_bytes())];
     let value = json!({ "branch": name, "commit": id });
-    let line = format!("at {}, {}", &id[..12], short(commit.summary_bytes().unwrap_or_default(), 100));
+    let line = format!("at {}, {}", &id[..12], shorten(commit.summary_bytes().unwrap_or_default(), 100));
     if let Ok(there) = repository.find_branch(name, BranchType::Local) {
         let is_it = there.get().target() == Some(commit.id());
         // Made by this very call, before a crash, or by somebody else: it is as good.
@@ -74,7 +74,7 @@ pub(crate) fn expect_name(name: &str) -> Result<(), Refusal> {
 }
 
 /// Checks that the pins of a change are the present ones.
-pub(crate) fn expect_same(pinned: &[Pinned], now: &[Pinned]) -> Result<(), Refusal> {
+pub(crate) fn expect_same(pinned: &[StatePin], now: &[StatePin]) -> Result<(), Refusal> {
     let changed =
         now.iter().find(|pin| !pinned.contains(pin)).or_else(|| pinned.iter().find(|pin| !now.contains(pin)));
     match changed {

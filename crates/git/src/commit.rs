@@ -4,19 +4,19 @@ use git2::{Oid, Repository, Signature};
 use serde_json::json;
 
 use crate::branch::expect_same;
-use crate::diff::{self, Drawn};
-use crate::order::{Answer, Author, Pinned};
+use crate::diff::{self, RenderedDiff};
+use crate::order::{Answer, Author, StatePin};
 use crate::refusal::Refusal;
 use crate::status;
 
 /// The maximum size of the difference that a person is shown, in bytes. A larger one is not committed at once.
-const SHOWN: usize = 256 << 10;
+const MAX_SHOWN_BYTES: usize = 256 << 10;
 
 /// The longest message, in bytes.
-const LONGEST: usize = 32 << 10;
+const MAX_LEN: usize = 32 << 10;
 
 /// The most commits that are looked at for one.
-const LOOKED_AT: usize = 10_000;
+const MAX_SEARCHED_COMMITS: usize = 10_000;
 
 /// Returns whether a character acts on the screen of a reader of the history, or on the order of the text around it.
 fn acts_on_screens(c: char) -> bool {
@@ -31,11 +31,11 @@ pub(crate) fn commit(
     message: &str,
     author: &Author,
     trailer: &str,
-    pinned: Option<&[Pinned]>,
+    pinned: Option<&[StatePin]>,
 ) -> Result<Answer, Refusal> {
     status::expect_clean(repository)?;
-    if message.trim().is_empty() || message.len() > LONGEST || message.contains('\0') {
-        let allowed = format!("a text of at most {LONGEST} bytes");
+    if message.trim().is_empty() || message.len() > MAX_LEN || message.contains('\0') {
+        let allowed = format!("a text of at most {MAX_LEN} bytes");
         return Err(Refusal::new("message", "message", "there is no message, or it is too long", allowed));
     }
     if let Some(hidden) = message.chars().find(|c| acts_on_screens(*c)) {
@@ -56,21 +56,25 @@ pub(crate) fn commit(
     let parent = repository.head().ok().map(|head| head.peel_to_commit()).transpose()?;
     let before = parent.as_ref().map(|parent| parent.tree()).transpose()?;
     let mut options = diff::options(None);
-    let drawn =
-        Drawn::of(&repository.diff_tree_to_tree(before.as_ref(), Some(&tree), Some(&mut options))?)?;
+    let drawn = RenderedDiff::new(&repository.diff_tree_to_tree(
+        before.as_ref(),
+        Some(&tree),
+        Some(&mut options),
+    )?)?;
     if drawn.paths.is_empty() {
         let allowed = "`add` first; `status` says what has changed";
         return Err(Refusal::new("nothing", "method", "there is nothing to commit", allowed));
     }
-    if drawn.cut || drawn.text.len() > SHOWN {
-        let message = format!("what would be committed is more than can be shown: more than {SHOWN} bytes");
+    if drawn.cut || drawn.text.len() > MAX_SHOWN_BYTES {
+        let message =
+            format!("what would be committed is more than can be shown: more than {MAX_SHOWN_BYTES} bytes");
         return Err(Refusal::new("large", "method", message, "several commits: `unstage` some of it first"));
     }
     let tree_id = tree.id().to_string();
     let pins = vec![
         head_pin(repository),
-        Pinned::of("tree", &tree_id, tree_id.as_bytes()),
-        Pinned::of("diff", "what is committed", drawn.text.as_bytes()),
+        StatePin::new("tree", &tree_id, tree_id.as_bytes()),
+        StatePin::new("diff", "what is committed", drawn.text.as_bytes()),
     ];
     let mut value = json!({ "tree": tree_id, "files": drawn.paths });
     if let Some(pinned) = pinned {
@@ -79,25 +83,25 @@ pub(crate) fn commit(
         let parents: Vec<_> = parent.iter().collect();
         let whole = with_trailer(message, trailer);
         let id = repository.commit(Some("HEAD"), &signature, &signature, &whole, &tree, &parents)?;
-        value = made(id, &tree_id, &drawn.paths);
+        value = commit_value(id, &tree_id, &drawn.paths);
     }
     let line = format!("{}, as {} <{}>", drawn.line(), author.name, author.email);
     Ok(Answer { value, paths: drawn.paths, pins, line, shown: Some(drawn.text) })
 }
 
-fn made(id: Oid, tree: &str, paths: &[String]) -> serde_json::Value {
+fn commit_value(id: Oid, tree: &str, paths: &[String]) -> serde_json::Value {
     json!({ "commit": id.to_string(), "tree": tree, "files": paths })
 }
 
 /// Returns the pin of the checked-out branch and its commit.
-pub(crate) fn head_pin(repository: &Repository) -> Pinned {
-    let (branch, id) = status::at(repository);
+pub(crate) fn head_pin(repository: &Repository) -> StatePin {
+    let (branch, id) = status::head_position(repository);
     head(branch.as_deref(), id.as_deref())
 }
 
-fn head(branch: Option<&str>, id: Option<&str>) -> Pinned {
+fn head(branch: Option<&str>, id: Option<&str>) -> StatePin {
     let what = format!("{} {}", branch.unwrap_or("(no branch)"), id.unwrap_or("(no commit)"));
-    Pinned::of("head", "what is checked out", what.as_bytes())
+    StatePin::new("head", "what is checked out", what.as_bytes())
 }
 
 /// Returns the message with a last line of ours.
@@ -115,7 +119,7 @@ fn with_trailer(message: &str, trailer: &str) -> String {
 /// whether it is certain that there is none.
 pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<Answer, Refusal> {
     let told = |value| Ok(Answer { value, ..Answer::default() });
-    let (branch, id) = status::at(repository);
+    let (branch, id) = status::head_position(repository);
     let Some(id) = id else {
         let same = head(branch.as_deref(), None).digest == was;
         return told(json!({ "found": null, "certain": same }));
@@ -123,7 +127,7 @@ pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<
     let mut walk = repository.revwalk()?;
     walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
     walk.push(Oid::from_str(&id)?)?;
-    for id in walk.take(LOOKED_AT) {
+    for id in walk.take(MAX_SEARCHED_COMMITS) {
         let commit = repository.find_commit(id?)?;
         let text = commit.id().to_string();
         if head(branch.as_deref(), Some(&text)).digest == was {
@@ -135,8 +139,8 @@ pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<
             let before = commit.parents().next().map(|parent| parent.tree()).transpose()?;
             let mut options = diff::options(None);
             let found = repository.diff_tree_to_tree(before.as_ref(), Some(&tree), Some(&mut options))?;
-            let drawn = Drawn::of(&found)?;
-            let value = made(commit.id(), &tree.id().to_string(), &drawn.paths);
+            let drawn = RenderedDiff::new(&found)?;
+            let value = commit_value(commit.id(), &tree.id().to_string(), &drawn.paths);
             return told(json!({ "found": value, "certain": true }));
         }
     }

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use git2::{Diff, DiffFormat, DiffOptions, Repository};
 use serde_json::json;
 
-use crate::order::{Answer, Between};
+use crate::order::{Answer, DiffSides};
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
 
 /// The most text that is made of a difference, in bytes.
-const MOST: usize = 8 << 20;
+const MAX_TEXT_BYTES: usize = 8 << 20;
 
 /// A larger file counts as one that is no text.
-const LARGEST: i64 = 4 << 20;
+const MAX_FILE_BYTES: i64 = 4 << 20;
 
 pub(crate) fn diff(
     repository: &Repository,
-    between: &Between,
+    between: &DiffSides,
     path: Option<&str>,
     offset: u64,
 ) -> Result<Answer, Refusal> {
@@ -25,12 +25,12 @@ pub(crate) fn diff(
     let mut options = options(path);
     let options = Some(&mut options);
     let found = match between {
-        Between::Worktree => repository.diff_index_to_workdir(None, options)?,
-        Between::Staged => {
+        DiffSides::Worktree => repository.diff_index_to_workdir(None, options)?,
+        DiffSides::Staged => {
             let tree = repository.head().ok().map(|head| head.peel_to_tree()).transpose()?;
             repository.diff_tree_to_index(tree.as_ref(), None, options)?
         }
-        Between::Revisions { from, to } => {
+        DiffSides::Revisions { from, to } => {
             let from = log::commit(repository, from, "from")?.tree()?;
             match to {
                 None => repository.diff_tree_to_workdir_with_index(Some(&from), options)?,
@@ -41,7 +41,7 @@ pub(crate) fn diff(
             }
         }
     };
-    let drawn = Drawn::of(&found)?;
+    let drawn = RenderedDiff::new(&found)?;
     let mut value = part::bytes(&drawn.text, offset, drawn.cut)?;
     if let Some(value) = value.as_object_mut() {
         value.insert("files".to_owned(), json!(drawn.paths.len()));
@@ -59,7 +59,7 @@ pub(crate) fn options(path: Option<&str>) -> DiffOptions {
         .context_lines(3)
         .interhunk_lines(0)
         .id_abbrev(12)
-        .max_size(LARGEST)
+        .max_size(MAX_FILE_BYTES)
         .old_prefix("a")
         .new_prefix("b");
     if let Some(path) = path {
@@ -69,7 +69,7 @@ pub(crate) fn options(path: Option<&str>) -> DiffOptions {
 }
 
 /// A difference as text.
-pub(crate) struct Drawn {
+pub(crate) struct RenderedDiff {
     pub(crate) text: String,
     /// Both names of each renamed file.
     pub(crate) paths: Vec<String>,
@@ -79,8 +79,8 @@ pub(crate) struct Drawn {
     removed: usize,
 }
 
-impl Drawn {
-    pub(crate) fn of(diff: &Diff<'_>) -> Result<Drawn, Refusal> {
+impl RenderedDiff {
+    pub(crate) fn new(diff: &Diff<'_>) -> Result<RenderedDiff, Refusal> {
         let mut paths = BTreeSet::new();
         for delta in diff.deltas() {
             let both = [delta.old_file().path_bytes(), delta.new_file().path_bytes()];
@@ -98,14 +98,14 @@ impl Drawn {
                 text.push(origin);
             }
             text.push_str(&String::from_utf8_lossy(line.content()));
-            cut = text.len() > MOST;
+            cut = text.len() > MAX_TEXT_BYTES;
             !cut
         });
         match printed {
             Err(error) if !cut => return Err(error.into()),
             _ => {}
         }
-        Ok(Drawn { text, paths: paths.into_iter().collect(), cut, added, removed })
+        Ok(RenderedDiff { text, paths: paths.into_iter().collect(), cut, added, removed })
     }
 
     pub(crate) fn line(&self) -> String {

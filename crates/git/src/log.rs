@@ -5,18 +5,18 @@ use serde_json::{Value as Json, json};
 
 use crate::diff;
 use crate::order::Answer;
-use crate::part::{short, when};
+use crate::part::{format_time, shorten};
 use crate::paths;
 use crate::refusal::Refusal;
 
 /// The most commits in one answer.
-const MOST: u64 = 100;
+const MAX_ITEMS: u64 = 100;
 
 /// The most commits that are looked at for one answer.
-const LOOKED_AT: u64 = 50_000;
+const MAX_SEARCHED_COMMITS: u64 = 50_000;
 
 /// The longest name of a revision.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 pub(crate) fn log(
     repository: &Repository,
@@ -26,7 +26,7 @@ pub(crate) fn log(
     most: u64,
 ) -> Result<Answer, Refusal> {
     let path = path.map(|path| paths::check(path, "path")).transpose()?;
-    let most = most.clamp(1, MOST);
+    let most = most.clamp(1, MAX_ITEMS);
     let mut walk = repository.revwalk()?;
     walk.set_sorting(Sort::TIME | Sort::TOPOLOGICAL)?;
     match range.map(|range| (range, range.split_once(".."))) {
@@ -45,7 +45,7 @@ pub(crate) fn log(
     let (mut commits, mut passed, mut more, mut looked_at) = (Vec::new(), 0, false, 0);
     for id in walk {
         looked_at += 1;
-        if looked_at > LOOKED_AT {
+        if looked_at > MAX_SEARCHED_COMMITS {
             more = true;
             break;
         }
@@ -58,15 +58,15 @@ pub(crate) fn log(
         if passed < skip {
             passed += 1;
         } else if (commits.len() as u64) < most {
-            commits.push(told(&found));
+            commits.push(commit_json(&found));
         } else {
             more = true;
             break;
         }
     }
-    let next = match more && looked_at <= LOOKED_AT {
+    let next = match more && looked_at <= MAX_SEARCHED_COMMITS {
         true => json!(format!("to read on: the same call, skip: {}", skip + commits.len() as u64)),
-        false if more => json!(format!("{LOOKED_AT} commits were looked at: name a range")),
+        false if more => json!(format!("{MAX_SEARCHED_COMMITS} commits were looked at: name a range")),
         false => Json::Null,
     };
     let line = format!("{} commits", commits.len());
@@ -83,15 +83,15 @@ fn touches(repository: &Repository, commit: &Commit<'_>, path: &str) -> Result<b
 }
 
 /// Returns a commit as JSON for the model.
-pub(crate) fn told(commit: &Commit<'_>) -> Json {
+pub(crate) fn commit_json(commit: &Commit<'_>) -> Json {
     let author = commit.author();
-    let name = format!("{} <{}>", short(author.name_bytes(), 100), short(author.email_bytes(), 100));
-    let message = short(commit.message_raw_bytes(), 4000);
+    let name = format!("{} <{}>", shorten(author.name_bytes(), 100), shorten(author.email_bytes(), 100));
+    let message = shorten(commit.message_raw_bytes(), 4000);
     json!({
         "commit": commit.id().to_string(),
         "parents": commit.parent_ids().map(|id: Oid| id.to_string()).collect::<Vec<_>>(),
         "author": name,
-        "when": when(author.when()),
+        "when": format_time(author.when()),
         "message": message.trim(),
     })
 }
@@ -99,7 +99,7 @@ pub(crate) fn told(commit: &Commit<'_>) -> Json {
 /// Returns the commit that a revision names, and nothing but a commit: its files are found by paths of their own.
 pub(crate) fn commit<'r>(repository: &'r Repository, name: &str, at: &str) -> Result<Commit<'r>, Refusal> {
     let none = || {
-        let message = format!("`{}` names no commit", short(name.as_bytes(), 100));
+        let message = format!("`{}` names no commit", shorten(name.as_bytes(), 100));
         Refusal::new(
             "revision",
             at,
@@ -107,7 +107,7 @@ pub(crate) fn commit<'r>(repository: &'r Repository, name: &str, at: &str) -> Re
             "a branch, a tag, `HEAD~2`, or the digits of a commit that `log` shows",
         )
     };
-    if name.is_empty() || name.len() > LONGEST || name.contains(':') {
+    if name.is_empty() || name.len() > MAX_LEN || name.contains(':') {
         return Err(none());
     }
     repository.revparse_single(name).and_then(|object| object.peel_to_commit()).map_err(|_| none())

@@ -20,7 +20,7 @@ pub(crate) fn open(root: &Path) -> Result<Repository, Refusal> {
     let set = repository.config()?.snapshot()?.get_string("core.worktree").is_ok();
     let is_here = repository.workdir().and_then(|at| at.canonicalize().ok()).is_some_and(|at| at == root);
     if set || !is_here {
-        return Err(elsewhere("its settings say that its files lie elsewhere (`core.worktree`)"));
+        return Err(refuse_elsewhere("its settings say that its files lie elsewhere (`core.worktree`)"));
     }
     Ok(repository)
 }
@@ -38,24 +38,24 @@ fn check(directory: &Path) -> Result<(), Refusal> {
                 "nothing, until the user endows a repository",
             ));
         }
-        Ok(meta) if !meta.is_dir() => return Err(elsewhere("its `.git` names another directory")),
+        Ok(meta) if !meta.is_dir() => return Err(refuse_elsewhere("its `.git` names another directory")),
         Ok(_) => {}
     }
     for name in ["commondir", "gitdir", "objects/info/alternates", "objects/info/http-alternates"] {
         if directory.join(name).symlink_metadata().is_ok() {
-            return Err(elsewhere(&format!("a part of it lies elsewhere (`.git/{name}`)")));
+            return Err(refuse_elsewhere(&format!("a part of it lies elsewhere (`.git/{name}`)")));
         }
     }
     let parts =
         ["HEAD", "config", "index", "info", "logs", "objects", "packed-refs", "refs", "config.worktree"];
     let deeper = ["objects/info", "objects/pack", "refs/heads", "info/exclude", "info/attributes"];
     match parts.into_iter().chain(deeper).find(|name| is_link(&directory.join(name))) {
-        Some(name) => Err(elsewhere(&format!("a part of it is a link (`.git/{name}`)"))),
+        Some(name) => Err(refuse_elsewhere(&format!("a part of it is a link (`.git/{name}`)"))),
         None => Ok(()),
     }
 }
 
-fn elsewhere(what: &str) -> Refusal {
+fn refuse_elsewhere(what: &str) -> Refusal {
     let allowed = "nothing, until the user endows a repository that lies in one directory as a whole";
     Refusal::new("elsewhere", "method", format!("the repository is not opened: {what}"), allowed)
 }

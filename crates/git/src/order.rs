@@ -37,7 +37,7 @@ pub enum Call {
     /// Differences as text.
     Diff {
         /// The two sides.
-        between: Between,
+        between: DiffSides,
         /// Only there.
         path: Option<String>,
         /// The first byte of the text that is wanted.
@@ -68,14 +68,14 @@ pub enum Call {
         /// Files and directories.
         paths: Vec<String>,
         /// The pins that the call was judged with.
-        pinned: Option<Vec<Pinned>>,
+        pinned: Option<Vec<StatePin>>,
     },
     /// Takes files out of the index. The files themselves stay as they are.
     Unstage {
         /// Files and directories.
         paths: Vec<String>,
         /// The pins that the call was judged with.
-        pinned: Option<Vec<Pinned>>,
+        pinned: Option<Vec<StatePin>>,
     },
     /// Commits the index.
     Commit {
@@ -86,7 +86,7 @@ pub enum Call {
         /// The last line of the message, by which the commit is found again.
         trailer: String,
         /// The pins that the call was judged with.
-        pinned: Option<Vec<Pinned>>,
+        pinned: Option<Vec<StatePin>>,
     },
     /// Makes a branch.
     Branch {
@@ -95,19 +95,19 @@ pub enum Call {
         /// Where it begins; without it at the checked-out commit.
         at: Option<String>,
         /// The pins that the call was judged with.
-        pinned: Option<Vec<Pinned>>,
+        pinned: Option<Vec<StatePin>>,
     },
     /// Checks a branch out.
     Switch {
         /// Its name.
         name: String,
         /// The pins that the call was judged with.
-        pinned: Option<Vec<Pinned>>,
+        pinned: Option<Vec<StatePin>>,
     },
     /// Whether an `add` or `unstage` that was judged with these pins has been made.
     Settled {
         /// The pins that the call was judged with.
-        pinned: Vec<Pinned>,
+        pinned: Vec<StatePin>,
     },
     /// Whether a commit with this trailer has been made since `head`.
     Find {
@@ -135,7 +135,7 @@ impl Call {
 /// The two sides of a difference.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "between", rename_all = "snake_case")]
-pub enum Between {
+pub enum DiffSides {
     /// The index, and the files as they are.
     Worktree,
     /// The checked-out commit, and the index.
@@ -160,7 +160,7 @@ pub struct Author {
 
 /// Something that a change depends on, as it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Pinned {
+pub struct StatePin {
     /// The kind of the object.
     pub kind: String,
     /// Which.
@@ -169,10 +169,10 @@ pub struct Pinned {
     pub digest: String,
 }
 
-impl Pinned {
-    pub(crate) fn of(kind: &str, name: &str, what: &[u8]) -> Pinned {
+impl StatePin {
+    pub(crate) fn new(kind: &str, name: &str, what: &[u8]) -> StatePin {
         let digest = blake3::hash(what).to_hex().to_string();
-        Pinned { kind: kind.to_owned(), name: name.to_owned(), digest }
+        StatePin { kind: kind.to_owned(), name: name.to_owned(), digest }
     }
 }
 
@@ -184,7 +184,7 @@ pub struct Answer {
     /// The files that it tells of, or changes.
     pub paths: Vec<String>,
     /// The state that a change depends on.
-    pub pins: Vec<Pinned>,
+    pub pins: Vec<StatePin>,
     /// The text of a change that a person is shown: the text of the pin of the kind `diff`.
     pub shown: Option<String>,
     /// The summary of the answer, in a few words.

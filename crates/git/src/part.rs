@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::refusal::Refusal;
 
 /// The most bytes of text in one answer.
-pub const MOST: usize = 64 << 10;
+pub const MAX_PART_BYTES: usize = 64 << 10;
 
 /// Returns the text from a byte on, whole lines if possible. `more` says that there was more than the text has.
 pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal> {
@@ -16,7 +16,7 @@ pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal
         return Err(Refusal::new("range", "offset", message, format!("at most {total}")));
     }
     let from = (from..=total).find(|at| text.is_char_boundary(*at)).unwrap_or(total);
-    let mut to = total.min(from.saturating_add(MOST));
+    let mut to = total.min(from.saturating_add(MAX_PART_BYTES));
     while !text.is_char_boundary(to) {
         to -= 1;
     }
@@ -36,7 +36,7 @@ pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal
 }
 
 /// Returns at most `most` characters of a foreign text.
-pub(crate) fn short(bytes: &[u8], most: usize) -> String {
+pub(crate) fn shorten(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -45,7 +45,7 @@ pub(crate) fn short(bytes: &[u8], most: usize) -> String {
 }
 
 /// Returns when something was committed, as RFC 3339.
-pub(crate) fn when(time: git2::Time) -> String {
+pub(crate) fn format_time(time: git2::Time) -> String {
     let written = || -> Option<String> {
         let offset = jiff::tz::Offset::from_seconds(time.offset_minutes().checked_mul(60)?).ok()?;
         let at = jiff::Timestamp::from_second(time.seconds()).ok()?;
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn part_reports_its_position_and_the_next_offset() {
-        let text = "é\n".repeat(MOST / 2);
+        let text = "é\n".repeat(MAX_PART_BYTES / 2);
         let first = bytes(&text, 0, false).unwrap();
         let to = first["to"].as_u64().unwrap();
         assert!(
             first["truncated"] == true
-                && to <= MOST as u64
+                && to <= MAX_PART_BYTES as u64
                 && first["text"].as_str().unwrap().ends_with('\n')
         );
         assert_eq!(first["next"], format!("to read on: the same call, offset: {to}"));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn commit_times_keep_their_time_zone() {
-        assert_eq!(when(git2::Time::new(1_791_279_000, 120)), "2026-10-06T11:30:00+02:00");
-        assert_eq!(when(git2::Time::new(i64::MAX, 0)), format!("{} s after 1970", i64::MAX));
+        assert_eq!(format_time(git2::Time::new(1_791_279_000, 120)), "2026-10-06T11:30:00+02:00");
+        assert_eq!(format_time(git2::Time::new(i64::MAX, 0)), format!("{} s after 1970", i64::MAX));
     }
 }

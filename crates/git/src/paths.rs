@@ -3,13 +3,13 @@
 use crate::refusal::Refusal;
 
 /// The longest path, in bytes.
-const LONGEST: usize = 1024;
+const MAX_LEN: usize = 1024;
 
 /// Checks a path: relative, plain, and not of the repository's own. `at` is the parameter.
 pub(crate) fn check<'p>(path: &'p str, at: &str) -> Result<&'p str, Refusal> {
     let plain = path.strip_suffix('/').unwrap_or(path);
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
-    if plain.len() > LONGEST || plain.contains('\0') || !plain.split('/').all(is_part) {
+    if plain.len() > MAX_LEN || plain.contains('\0') || !plain.split('/').all(is_part) {
         return Err(Refusal::new(
             "path",
             at,

@@ -57,7 +57,7 @@ pub fn answer(order: &Order) -> Result<Answer, Refusal> {
             branch::branch(&repository, name, at.as_deref(), pinned.as_deref())
         }
         Call::Switch { name, pinned } => switch::switch(&repository, name, pinned.as_deref()),
-        Call::Settled { pinned } => add::settled(&repository, &order.root, pinned),
+        Call::Settled { pinned } => add::check_settled(&repository, &order.root, pinned),
         Call::Find { trailer, head } => commit::find(&repository, trailer, head),
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use git2::{ObjectType, Repository};
 use serde_json::json;
 
-use crate::diff::{self, Drawn};
+use crate::diff::{self, RenderedDiff};
 use crate::order::Answer;
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
 
 /// The most names of one directory.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 pub(crate) fn show(
     repository: &Repository,
@@ -25,10 +25,10 @@ pub(crate) fn show(
         let tree = commit.tree()?;
         let mut options = diff::options(None);
         let found = repository.diff_tree_to_tree(before.as_ref(), Some(&tree), Some(&mut options))?;
-        let drawn = Drawn::of(&found)?;
+        let drawn = RenderedDiff::new(&found)?;
         let mut value = part::bytes(&drawn.text, offset, drawn.cut)?;
         if let Some(value) = value.as_object_mut() {
-            value.insert("commit".to_owned(), log::told(&commit));
+            value.insert("commit".to_owned(), log::commit_json(&commit));
         }
         return Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() });
     };
@@ -51,7 +51,7 @@ pub(crate) fn show(
                 let slash = if entry.kind() == Some(ObjectType::Tree) { "/" } else { "" };
                 format!("{}{slash}", String::from_utf8_lossy(entry.name_bytes()))
             };
-            let names: Vec<String> = inner.iter().take(MOST_NAMES).map(name).collect();
+            let names: Vec<String> = inner.iter().take(MAX_NAMES).map(name).collect();
             let truncated = inner.len() > names.len();
             let value = json!({ "names": names, "total": inner.len(), "truncated": truncated });
             Ok(Answer {

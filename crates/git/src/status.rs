@@ -7,7 +7,7 @@ use crate::order::Answer;
 use crate::refusal::Refusal;
 
 /// The most files of one kind in one answer.
-const MOST: usize = 300;
+const MAX_ITEMS: usize = 300;
 
 /// Returns the overview that a person would look at first.
 pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
@@ -19,7 +19,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
     for entry in statuses.iter() {
         let status = entry.status();
         let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
-        let mut put = |list: &mut Vec<Json>, value: Json| match list.len() < MOST {
+        let mut put = |list: &mut Vec<Json>, value: Json| match list.len() < MAX_ITEMS {
             true => list.push(value),
             false => left_out += 1,
         };
@@ -37,7 +37,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
         }
         paths.push(path);
     }
-    let (branch, head) = at(repository);
+    let (branch, head) = head_position(repository);
     let value = json!({
         "branch": branch, "head": head, "state": state(repository), "staged": staged, "changed": changed,
         "untracked": untracked, "conflicts": conflicts, "truncated": left_out > 0, "left_out": left_out,
@@ -68,7 +68,7 @@ fn in_worktree(status: Status) -> Option<&'static str> {
 }
 
 /// Returns the branch that is checked out, and its commit.
-pub(crate) fn at(repository: &Repository) -> (Option<String>, Option<String>) {
+pub(crate) fn head_position(repository: &Repository) -> (Option<String>, Option<String>) {
     let head = repository.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target_bytes());
     let branch = branch.map(|name| String::from_utf8_lossy(name).into_owned());

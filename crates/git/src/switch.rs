@@ -7,23 +7,23 @@ use git2::build::CheckoutBuilder;
 use git2::{BranchType, DiffDelta, Oid, Repository, Status};
 use serde_json::json;
 
-use crate::add::{as_staged, blob_at};
+use crate::add::{blob_at, staged_entry};
 use crate::branch::{expect_name, expect_same};
 use crate::commit::head_pin;
 use crate::diff;
-use crate::order::{Answer, Pinned};
+use crate::order::{Answer, StatePin};
 use crate::refusal::Refusal;
 use crate::status;
 
 /// The most files of one call.
-const MOST: usize = 5000;
+const MAX_ITEMS: usize = 5000;
 
 /// The blob and mode of a path in the branch, or nothing.
-type Wanted = Option<(Oid, u32)>;
+type BranchEntry = Option<(Oid, u32)>;
 
 /// Returns the branch's blob and mode of a path, if the directory has them already. The index must have them too, or
 /// still have its old ones: then no uncommitted change is lost.
-fn there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<Wanted> {
+fn already_checked_out(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<BranchEntry> {
     let wanted = match delta.status() {
         git2::Delta::Deleted => None,
         _ => Some((delta.new_file().id(), u32::from(delta.new_file().mode()))),
@@ -40,12 +40,12 @@ fn there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<W
 }
 
 /// Stages the files that an interrupted call had already checked out.
-fn stage(repository: &Repository, done: &BTreeMap<String, Wanted>) -> Result<(), Refusal> {
+fn stage(repository: &Repository, done: &BTreeMap<String, BranchEntry>) -> Result<(), Refusal> {
     let mut index = repository.index()?;
     for (path, wanted) in done {
         match wanted {
             None => index.remove_path(Path::new(path))?,
-            Some((id, mode)) => index.add(&as_staged(path, *id, *mode))?,
+            Some((id, mode)) => index.add(&staged_entry(path, *id, *mode))?,
         }
     }
     Ok(index.write()?)
@@ -54,7 +54,7 @@ fn stage(repository: &Repository, done: &BTreeMap<String, Wanted>) -> Result<(),
 pub(crate) fn switch(
     repository: &Repository,
     name: &str,
-    pinned: Option<&[Pinned]>,
+    pinned: Option<&[StatePin]>,
 ) -> Result<Answer, Refusal> {
     expect_name(name)?;
     status::expect_clean(repository)?;
@@ -80,7 +80,10 @@ pub(crate) fn switch(
         // A missing file that the branch would create has no status.
         let status = repository.status_file(Path::new(path)).unwrap_or(Status::CURRENT);
         // An interrupted call is repeated: the files that it had already checked out count as done.
-        match pinned.and_then(|_| there(repository, path, &delta)).filter(|_| !status.is_empty()) {
+        match pinned
+            .and_then(|_| already_checked_out(repository, path, &delta))
+            .filter(|_| !status.is_empty())
+        {
             Some(wanted) => drop(done.insert(path.to_owned(), wanted)),
             None if !status.is_empty() => lost.push(path.to_owned()),
             None => {}
@@ -93,8 +96,8 @@ pub(crate) fn switch(
         shown += &format!("{path}: {what}\n");
         paths.push(path.to_owned());
     }
-    if paths.len() > MOST {
-        let message = format!("more than {MOST} files would be changed");
+    if paths.len() > MAX_ITEMS {
+        let message = format!("more than {MAX_ITEMS} files would be changed");
         return Err(Refusal::new("many", "name", message, "nothing: the user does it by hand"));
     }
     if !lost.is_empty() {
@@ -105,8 +108,8 @@ pub(crate) fn switch(
     let id = commit.id().to_string();
     let pins = vec![
         head_pin(repository),
-        Pinned::of("commit", &id, id.as_bytes()),
-        Pinned::of("diff", "what becomes of the files", shown.as_bytes()),
+        StatePin::new("commit", &id, id.as_bytes()),
+        StatePin::new("diff", "what becomes of the files", shown.as_bytes()),
     ];
     if let Some(pinned) = pinned {
         expect_same(pinned, &pins)?;

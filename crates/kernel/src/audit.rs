@@ -15,11 +15,11 @@ use crate::{query, table};
 
 /// The result of comparing an event with the record that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum RecordStatus {
     /// As it was recorded.
-    Whole,
+    Intact,
     /// The record is gone. Dismissed messages and the grants of collected formulas are removed.
-    Gone,
+    Missing,
     /// The record differs from the one that was logged.
     Altered,
     /// The event has no hash of it: it tells of nothing else.
@@ -35,12 +35,16 @@ pub(crate) fn digest<T: Serialize>(record: &T) -> Result<BlobHash, StoreFault> {
 ///
 /// # Errors
 /// When the store fails, or a row cannot be read.
-pub fn kept(txn: &mut dyn ReadTxn, agent: &FormulaId, event: &Event) -> Result<Kept, StoreFault> {
+pub fn check_record(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    event: &Event,
+) -> Result<RecordStatus, StoreFault> {
     let (recorded, found) = match &event.change {
         Change::Step { run, step, digest, .. } => {
-            (digest, of_step(txn, &agent.number, StepRef { run: *run, step: *step })?)
+            (digest, step_digest(txn, &agent.number, StepRef { run: *run, step: *step })?)
         }
-        Change::Message { number, digest, .. } => (digest, of_message(txn, agent, *number)?),
+        Change::Message { number, digest, .. } => (digest, message_digest(txn, agent, *number)?),
         Change::Granted { grant, digest, .. } => {
             // That it was revoked since is an event of its own.
             let made = table::grant(txn, grant)?;
@@ -52,27 +56,27 @@ pub fn kept(txn: &mut dyn ReadTxn, agent: &FormulaId, event: &Event) -> Result<K
             let id: Option<FormulaId> = table::load(txn, Table::Grant, &agent.number, &key)?;
             let grant = id.map(|id| table::grant(txn, &id)).transpose()?.flatten();
             return Ok(match grant {
-                Some(grant) if grant.revoked_ms == Some(event.at_ms) => Kept::Whole,
-                Some(_) => Kept::Altered,
-                None => Kept::Gone,
+                Some(grant) if grant.revoked_ms == Some(event.at_ms) => RecordStatus::Intact,
+                Some(_) => RecordStatus::Altered,
+                None => RecordStatus::Missing,
             });
         }
-        _ => return Ok(Kept::Uncovered),
+        _ => return Ok(RecordStatus::Uncovered),
     };
     Ok(match found {
-        None if matches!(event.change, Change::Step { .. }) => Kept::Altered,
-        None => Kept::Gone,
-        Some(found) if found == *recorded => Kept::Whole,
-        Some(_) => Kept::Altered,
+        None if matches!(event.change, Change::Step { .. }) => RecordStatus::Altered,
+        None => RecordStatus::Missing,
+        Some(found) if found == *recorded => RecordStatus::Intact,
+        Some(_) => RecordStatus::Altered,
     })
 }
 
-fn of_step(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<BlobHash>, StoreFault> {
+fn step_digest(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<BlobHash>, StoreFault> {
     let step: Option<Step> = table::step(txn, owner, at)?;
     step.map(|step| digest(&step)).transpose()
 }
 
-fn of_message(
+fn message_digest(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     number: MessageNumber,

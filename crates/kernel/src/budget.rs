@@ -59,13 +59,13 @@ impl Raise {
     }
 
     /// Returns a raise that doubles one kind of limit, and adds at least 1. The depth never rises above its maximum.
-    pub fn again(kind: LimitKind, limits: Limits) -> Raise {
+    pub fn double(kind: LimitKind, limits: Limits) -> Raise {
         let none = Raise::default();
         match kind {
             LimitKind::Turns => Raise { turns: u64::from(limits.turns).max(1), ..none },
             LimitKind::Calls => Raise { calls: u64::from(limits.calls).max(1), ..none },
             LimitKind::Depth => {
-                let room = Limits::DEEPEST.saturating_sub(limits.depth);
+                let room = Limits::MAX_DEPTH.saturating_sub(limits.depth);
                 Raise { depth: u64::from(limits.depth.max(1).min(room)), ..none }
             }
             LimitKind::Tokens => Raise { tokens: limits.tokens.max(1), ..none },
@@ -76,14 +76,14 @@ impl Raise {
 
     /// Returns the part of the raise that counts for the runs above as well. A run's tokens and money are charged to
     /// them too.
-    pub(crate) fn of_all(self) -> Raise {
+    pub(crate) fn shared_part(self) -> Raise {
         Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, ..self }
     }
 }
 
 impl Limits {
     /// The maximum depth of workers that call workers. No setting raises it.
-    pub const DEEPEST: u32 = 32;
+    pub const MAX_DEPTH: u32 = 32;
 
     /// Returns the limits plus a raise. A limit that is not set stays unset.
     pub fn raised(self, by: Raise) -> Limits {
@@ -91,7 +91,7 @@ impl Limits {
         Limits {
             turns: more(self.turns, by.turns),
             calls: more(self.calls, by.calls),
-            depth: more(self.depth, by.depth).min(Limits::DEEPEST.max(self.depth)),
+            depth: more(self.depth, by.depth).min(Limits::MAX_DEPTH.max(self.depth)),
             tokens: self.tokens.saturating_add(by.tokens),
             wall_ms: self.wall_ms.saturating_add(by.wall_ms),
             usd_micros: self.usd_micros.map(|micros| micros.saturating_add(by.usd_micros)),
@@ -130,12 +130,12 @@ mod tests {
         assert_eq!(limits.raised(all), raised);
         let paid = Limits { usd_micros: Some(1), ..limits };
         assert_eq!(paid.raised(all).usd_micros, Some(8));
-        assert_eq!(paid.raised(all.of_all()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
+        assert_eq!(paid.raised(all.shared_part()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
         let most = u64::MAX;
         let most =
             Raise { turns: most, calls: most, depth: most, tokens: most, usd_micros: most, wall_ms: most };
         let raised = paid.raised(most);
-        assert_eq!((raised.turns, raised.calls, raised.depth), (u32::MAX, u32::MAX, Limits::DEEPEST));
+        assert_eq!((raised.turns, raised.calls, raised.depth), (u32::MAX, u32::MAX, Limits::MAX_DEPTH));
     }
 
     #[test]
@@ -149,11 +149,11 @@ mod tests {
             (LimitKind::Usd, Raise { usd_micros: 5, ..Raise::default() }),
             (LimitKind::Wall, Raise { wall_ms: 100, ..Raise::default() }),
         ] {
-            assert_eq!(Raise::again(kind, limits), expected);
+            assert_eq!(Raise::double(kind, limits), expected);
         }
         for (depth, more) in [(0, 1), (20, 12), (31, 1), (32, 0), (40, 0)] {
             let limits = Limits { depth, ..limits };
-            assert_eq!(Raise::again(LimitKind::Depth, limits).depth, more, "{depth}");
+            assert_eq!(Raise::double(LimitKind::Depth, limits).depth, more, "{depth}");
         }
         assert!(Raise::default().is_nothing());
     }

@@ -15,7 +15,7 @@ use crate::facet::{Part, Then};
 use crate::formula::{Formula, Tree};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 pub use crate::run::Origin;
-use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
+use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 
 use crate::table;
 
@@ -103,7 +103,7 @@ impl Reference {
 
 /// A number by which a heap knows something outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct HeapReference {
     /// The number.
     pub slot: u32,
     /// The object that the number stands for.
@@ -113,7 +113,7 @@ pub struct Bound {
 /// The subject of an outcome that a heap hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Of {
+pub enum OutcomeSubject {
     /// A send of its own.
     Send(u32),
     /// A promise that it was given, by the number by which it knows it.
@@ -125,7 +125,7 @@ pub enum Of {
 #[serde(rename_all = "snake_case")]
 pub enum CodePromise {
     /// By the number by which its heap knows it.
-    Own(u32),
+    Numbered(u32),
     /// For the answer to one of its sends, by the heap's number for that answer.
     Answer(u32),
 }
@@ -133,7 +133,7 @@ pub enum CodePromise {
 /// An event between a heap and the outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
-pub enum Entry {
+pub enum CodeEntry {
     /// The code began.
     Began {
         /// The engine and the realm, with their versions: others may do the same otherwise.
@@ -141,7 +141,7 @@ pub enum Entry {
         /// The values of its names, as the heap got them.
         values: String,
         /// The numbers in that.
-        bound: Vec<Bound>,
+        bound: Vec<HeapReference>,
     },
     /// It sent something.
     Sent {
@@ -155,11 +155,11 @@ pub enum Entry {
     /// It heard the outcome of a send or a promise.
     Heard {
         /// The send or the promise.
-        of: Of,
+        of: OutcomeSubject,
         /// The outcome, as the heap got it.
         outcome: String,
         /// The numbers that are new in that.
-        bound: Vec<Bound>,
+        bound: Vec<HeapReference>,
     },
     /// Others called one of its objects before it had come to its end.
     Called {
@@ -170,7 +170,7 @@ pub enum Entry {
         /// The method and its arguments, as the heap got them.
         call: String,
         /// The numbers that are new in that.
-        bound: Vec<Bound>,
+        bound: Vec<HeapReference>,
     },
     /// It wrote to its console.
     Logged {
@@ -181,14 +181,14 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl CodeEntry {
     /// Returns the formulas that the daemon needs to start the code again.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
-            Entry::Began { bound, .. } | Entry::Heard { bound, .. } | Entry::Called { bound, .. } => {
-                bound.iter().flat_map(|bound| bound.to.needs()).collect()
-            }
-            Entry::Sent { .. } | Entry::Logged { .. } => vec![],
+            CodeEntry::Began { bound, .. }
+            | CodeEntry::Heard { bound, .. }
+            | CodeEntry::Called { bound, .. } => bound.iter().flat_map(|bound| bound.to.needs()).collect(),
+            CodeEntry::Sent { .. } | CodeEntry::Logged { .. } => vec![],
         }
     }
 }
@@ -201,7 +201,7 @@ pub struct Record {
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: i64,
     /// The entry.
-    pub entry: Entry,
+    pub entry: CodeEntry,
 }
 
 /// The result of a send that became a command.
@@ -237,7 +237,7 @@ fn own_key(eval: &FormulaId, name: &str) -> Vec<u8> {
 /// The store's.
 pub fn length(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault> {
     let (from, to) = (record_key(eval, 0), record_key(eval, u64::MAX));
-    let last: Vec<(Vec<u8>, Record)> = table::scan(txn, Table::Meta, &NOBODY, &from, &to, 1, true)?;
+    let last: Vec<(Vec<u8>, Record)> = table::scan(txn, Table::Meta, &NO_OWNER, &from, &to, 1, true)?;
     Ok(last.first().map_or(0, |(_, record)| record.number.saturating_add(1)))
 }
 
@@ -249,7 +249,7 @@ pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec
     let (mut all, mut from, to) = (Vec::new(), from, record_key(eval, u64::MAX));
     loop {
         let page: Vec<(Vec<u8>, Record)> =
-            table::scan(txn, Table::Meta, &NOBODY, &record_key(eval, from), &to, PAGE, false)?;
+            table::scan(txn, Table::Meta, &NO_OWNER, &record_key(eval, from), &to, PAGE, false)?;
         let Some((_, last)) = page.last() else { return Ok(all) };
         from = last.number.saturating_add(1);
         all.extend(page.into_iter().map(|(_, record)| record));
@@ -267,7 +267,7 @@ pub fn page(
     most: usize,
 ) -> Result<Vec<Record>, StoreFault> {
     let (from, to) = (record_key(eval, from), record_key(eval, u64::MAX));
-    let rows = table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+    let rows = table::scan(txn, Table::Meta, &NO_OWNER, &from, &to, most, false)?;
     Ok(rows.into_iter().map(|(_, record)| record).collect())
 }
 
@@ -276,19 +276,19 @@ pub fn page(
 /// # Errors
 /// The store's.
 pub fn mark(txn: &mut dyn ReadTxn, origin: &Origin) -> Result<Option<Mark>, StoreFault> {
-    table::load(txn, Table::Meta, &NOBODY, &mark_key(origin))
+    table::load(txn, Table::Meta, &NO_OWNER, &mark_key(origin))
 }
 
 /// Returns the value that the code keeps under a name of its own.
 ///
 /// # Errors
 /// The store's.
-pub fn kept(
+pub fn kept_value(
     txn: &mut dyn ReadTxn,
     eval: &FormulaId,
     name: &str,
 ) -> Result<Option<crate::proposal::Value>, StoreFault> {
-    table::load(txn, Table::Meta, &NOBODY, &own_key(eval, name))
+    table::load(txn, Table::Meta, &NO_OWNER, &own_key(eval, name))
 }
 
 /// Returns the names under which the code keeps something, in order.
@@ -297,7 +297,7 @@ pub fn kept(
 /// The store's.
 pub fn kept_names(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Vec<String>, StoreFault> {
     let prefix = own_key(eval, "");
-    let rows = txn.range(Table::Meta, &NOBODY, &prefix, &table::behind(&prefix), usize::MAX, false)?;
+    let rows = txn.range(Table::Meta, &NO_OWNER, &prefix, &table::prefix_end(&prefix), usize::MAX, false)?;
     let names = rows.into_iter().filter_map(|(key, _)| {
         key.get(prefix.len()..).map(|name| String::from_utf8_lossy(name).into_owned())
     });
@@ -318,7 +318,7 @@ pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
     let mut hasher = blake3::Hasher::new_derive_key("almoner promise of code v1");
     hasher.update(&eval.to_bytes());
     let (tag, number) = match which {
-        CodePromise::Own(number) => (0, number),
+        CodePromise::Numbered(number) => (0, number),
         CodePromise::Answer(number) => (1, number),
     };
     hasher.update(&[tag]);
@@ -331,26 +331,26 @@ pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
 ///
 /// # Errors
 /// The store's.
-pub fn handed(
+pub fn find_gift(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
     id: &FormulaId,
     through: &[FormulaId],
     to: &FormulaId,
 ) -> Result<Option<FormulaId>, StoreFault> {
-    let Some(given) = once_handed(txn, giver, id, through, to)? else { return Ok(None) };
+    let Some(given) = find_gift_record(txn, giver, id, through, to)? else { return Ok(None) };
     Ok(table::formula(txn, &given)?.map(|_| given))
 }
 
 /// Returns the same, whether or not it is still there.
-pub(crate) fn once_handed(
+pub(crate) fn find_gift_record(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
     id: &FormulaId,
     through: &[FormulaId],
     to: &FormulaId,
 ) -> Result<Option<FormulaId>, StoreFault> {
-    table::load(txn, Table::Meta, &NOBODY, &handed_key(to, &handed_digest(giver, id, through)))
+    table::load(txn, Table::Meta, &NO_OWNER, &gift_key(to, &gift_digest(giver, id, through)))
 }
 
 /// Returns the agent on whose behalf code or an agent gives something to a recipient; `None` if it may not.
@@ -360,16 +360,16 @@ pub(crate) fn once_handed(
 ///
 /// # Errors
 /// The store's.
-pub fn gives_for(
+pub fn giving_agent(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
     to: &FormulaId,
 ) -> Result<Option<FormulaId>, StoreFault> {
-    let Some((author, endower)) = made_by(txn, giver)? else {
+    let Some((author, endower)) = author_and_endower(txn, giver)? else {
         let row = table::formula(txn, giver)?;
         return Ok(row.filter(|row| row.formula.agent().is_some()).map(|_| *giver));
     };
-    let goes_back = match made_by(txn, to)? {
+    let goes_back = match author_and_endower(txn, to)? {
         Some((author, other)) => author == other && other == endower,
         None => to.number == endower.0,
     };
@@ -378,7 +378,10 @@ pub fn gives_for(
 }
 
 /// Returns the author of code and the agent who endowed it; `None` if the formula is no code.
-fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Number, Number)>, StoreFault> {
+fn author_and_endower(
+    txn: &mut dyn ReadTxn,
+    eval: &FormulaId,
+) -> Result<Option<(Number, Number)>, StoreFault> {
     let Some(Formula::Eval { author, result, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
         return Ok(None);
     };
@@ -388,7 +391,7 @@ fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Number, Nu
     Ok(Some((author, asker)))
 }
 
-fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> BlobHash {
+fn gift_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> BlobHash {
     let all: Vec<u8> = [giver, id].into_iter().chain(through).flat_map(|id| id.to_bytes()).collect();
     BlobHash::of(&all)
 }
@@ -397,8 +400,8 @@ fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> Bl
 ///
 /// # Errors
 /// The store's.
-pub fn remade_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
-    table::load(txn, Table::Meta, &NOBODY, &engine_key(eval))
+pub fn approved_engine(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
+    table::load(txn, Table::Meta, &NO_OWNER, &engine_key(eval))
 }
 
 fn engine_key(eval: &FormulaId) -> Vec<u8> {
@@ -411,31 +414,37 @@ fn open_key(eval: &FormulaId) -> Vec<u8> {
 }
 
 /// Returns the key of the record of a gift to a recipient, from a digest of the giver and the gift.
-fn handed_key(to: &FormulaId, what: &BlobHash) -> Vec<u8> {
+fn gift_key(to: &FormulaId, what: &BlobHash) -> Vec<u8> {
     [b"hand ", &to.number[..], &what.0[..]].concat()
 }
 
 pub(crate) mod write {
     //! The writes of commands to the rows that this module reads.
 
-    use super::{FormulaId, Mark, NOBODY, Origin, Record, StoreFault, Table};
+    use super::{FormulaId, Mark, NO_OWNER, Origin, Record, StoreFault, Table};
     use crate::txn::Txn;
 
     pub(crate) fn record(txn: &mut dyn Txn, eval: &FormulaId, record: &Record) -> Result<(), StoreFault> {
         let key = super::record_key(eval, record.number);
-        crate::table::save(txn, Table::Meta, &NOBODY, &key, record, None)
+        crate::table::save(txn, Table::Meta, &NO_OWNER, &key, record, None)
     }
 
     pub(crate) fn mark(txn: &mut dyn Txn, origin: &Origin, mark: &Mark) -> Result<(), StoreFault> {
-        crate::table::save(txn, Table::Meta, &NOBODY, &super::mark_key(origin), mark, None)
+        crate::table::save(txn, Table::Meta, &NO_OWNER, &super::mark_key(origin), mark, None)
     }
 
     /// Removes all marks of the code, because its journal already has the answers.
     pub(crate) fn forget_marks(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         let prefix = [b"mark ", &eval.number[..]].concat();
-        let rows =
-            txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), usize::MAX, false)?;
-        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NOBODY, key))
+        let rows = txn.range(
+            Table::Meta,
+            &NO_OWNER,
+            &prefix,
+            &crate::table::prefix_end(&prefix),
+            usize::MAX,
+            false,
+        )?;
+        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NO_OWNER, key))
     }
 
     pub(crate) fn keep(
@@ -446,80 +455,81 @@ pub(crate) mod write {
     ) -> Result<(), StoreFault> {
         let key = super::own_key(eval, name);
         match value {
-            Some(value) => crate::table::save(txn, Table::Meta, &NOBODY, &key, value, None),
-            None => txn.delete(Table::Meta, &NOBODY, &key),
+            Some(value) => crate::table::save(txn, Table::Meta, &NO_OWNER, &key, value, None),
+            None => txn.delete(Table::Meta, &NO_OWNER, &key),
         }
     }
 
     /// Returns some entries of the journal, the first ones first.
-    pub(crate) fn some_records(
+    pub(crate) fn first_records(
         txn: &mut dyn Txn,
         eval: &FormulaId,
         most: usize,
     ) -> Result<Vec<Record>, StoreFault> {
         let (from, to) = (super::record_key(eval, 0), super::record_key(eval, u64::MAX));
-        let rows = crate::table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+        let rows = crate::table::scan(txn, Table::Meta, &NO_OWNER, &from, &to, most, false)?;
         Ok(rows.into_iter().map(|(_, record)| record).collect())
     }
 
     /// Takes one entry away.
     pub(crate) fn erase(txn: &mut dyn Txn, eval: &FormulaId, number: u64) -> Result<(), StoreFault> {
-        txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
+        txn.delete(Table::Meta, &NO_OWNER, &super::record_key(eval, number))
     }
 
     /// Records that this engine may make the objects of the code again.
     pub(crate) fn remake(txn: &mut dyn Txn, eval: &FormulaId, engine: &str) -> Result<(), StoreFault> {
-        crate::table::save(txn, Table::Meta, &NOBODY, &super::engine_key(eval), &engine, None)
+        crate::table::save(txn, Table::Meta, &NO_OWNER, &super::engine_key(eval), &engine, None)
     }
 
     /// Notes that a promise of the code's is open.
     pub(crate) fn open(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
         let key = [super::open_key(eval), promise.number.to_vec()].concat();
-        crate::table::save(txn, Table::Meta, &NOBODY, &key, promise, None)
+        crate::table::save(txn, Table::Meta, &NO_OWNER, &key, promise, None)
     }
 
     /// Notes that it is settled.
     pub(crate) fn close(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
         let key = [super::open_key(eval), promise.number.to_vec()].concat();
-        txn.delete(Table::Meta, &NOBODY, &key)
+        txn.delete(Table::Meta, &NO_OWNER, &key)
     }
 
     /// Returns some of the code's promises that have not settled.
-    pub(crate) fn some_open(
+    pub(crate) fn first_open_promises(
         txn: &mut dyn Txn,
         eval: &FormulaId,
         most: usize,
     ) -> Result<Vec<FormulaId>, StoreFault> {
         let from = super::open_key(eval);
-        let to = crate::table::behind(&from);
-        let rows = crate::table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+        let to = crate::table::prefix_end(&from);
+        let rows = crate::table::scan(txn, Table::Meta, &NO_OWNER, &from, &to, most, false)?;
         Ok(rows.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Records a gift to a recipient.
-    pub(crate) fn hand(
+    pub(crate) fn record_gift(
         txn: &mut dyn Txn,
         (giver, id, through): (&FormulaId, &FormulaId, &[FormulaId]),
         to: &FormulaId,
         given: &FormulaId,
     ) -> Result<(), StoreFault> {
-        let key = super::handed_key(to, &super::handed_digest(giver, id, through));
-        crate::table::save(txn, Table::Meta, &NOBODY, &key, given, None)
+        let key = super::gift_key(to, &super::gift_digest(giver, id, through));
+        crate::table::save(txn, Table::Meta, &NO_OWNER, &key, given, None)
     }
 
     /// Forgets the gifts to a recipient that is gone. Returns `true` once none is left.
-    pub(crate) fn forget_handed(txn: &mut dyn Txn, to: &FormulaId, most: usize) -> Result<bool, StoreFault> {
+    pub(crate) fn forget_gifts(txn: &mut dyn Txn, to: &FormulaId, most: usize) -> Result<bool, StoreFault> {
         let prefix = [b"hand ", &to.number[..]].concat();
-        let rows = txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), most, false)?;
+        let rows =
+            txn.range(Table::Meta, &NO_OWNER, &prefix, &crate::table::prefix_end(&prefix), most, false)?;
         let done = rows.len() < most;
-        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NOBODY, key))?;
+        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NO_OWNER, key))?;
         Ok(done)
     }
 
     /// Removes all other rows of the code: its marks, its engine, and the values that it keeps.
     pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         forget_marks(txn, eval)?;
-        txn.delete(Table::Meta, &NOBODY, &super::engine_key(eval))?;
+        txn.delete(Table::Meta, &NO_OWNER, &super::engine_key(eval))?;
         for name in super::kept_names(txn, eval)? {
             keep(txn, eval, &name, None)?;
         }

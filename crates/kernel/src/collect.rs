@@ -20,7 +20,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::state::State;
 use crate::table::{self, EdgeRow, FormulaRow, PromiseRow, TokenRow};
-use crate::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
+use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table, Txn};
 
 /// Where the collector is, if it is anywhere.
 const PHASE: &[u8] = b"phase";
@@ -43,7 +43,7 @@ const ROWS: usize = 64;
 /// The phase of the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Phase {
+enum CollectorPhase {
     /// It walks backwards from a suspect.
     Walking,
     /// It removes the visited formulas.
@@ -56,15 +56,15 @@ fn key(kind: u8, id: &FormulaId) -> Vec<u8> {
 
 /// Puts a formula before the collector.
 pub(crate) fn suspect(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    Ok(txn.put(Table::Collector, &NOBODY, &key(SUSPECT, id), MARK, None)?)
+    Ok(txn.put(Table::Collector, &NO_OWNER, &key(SUSPECT, id), MARK, None)?)
 }
 
-fn phase(txn: &mut dyn ReadTxn) -> Result<Option<Phase>, Fault> {
-    Ok(table::load(txn, Table::Collector, &NOBODY, PHASE)?)
+fn phase(txn: &mut dyn ReadTxn) -> Result<Option<CollectorPhase>, Fault> {
+    Ok(table::load(txn, Table::Collector, &NO_OWNER, PHASE)?)
 }
 
 fn is_marked(txn: &mut dyn ReadTxn, kind: u8, id: &FormulaId) -> Result<bool, Fault> {
-    Ok(txn.get(Table::Collector, &NOBODY, &key(kind, id))?.is_some())
+    Ok(txn.get(Table::Collector, &NO_OWNER, &key(kind, id))?.is_some())
 }
 
 /// Tells the collector of new references, as pairs of source and target. Refuses a reference to a formula that is
@@ -76,8 +76,8 @@ pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Resu
             continue;
         }
         match phase {
-            Phase::Walking => visit(txn, from)?,
-            Phase::Removing => return Err(Fault::Dangling(*to)),
+            CollectorPhase::Walking => visit(txn, from)?,
+            CollectorPhase::Removing => return Err(Fault::Dangling(*to)),
         }
     }
     Ok(())
@@ -85,27 +85,27 @@ pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Resu
 
 /// Returns whether the formula is being removed. No command acts for it any more.
 pub(crate) fn is_going(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, Fault> {
-    Ok(phase(txn)? == Some(Phase::Removing) && is_marked(txn, VISITED, id)?)
+    Ok(phase(txn)? == Some(CollectorPhase::Removing) && is_marked(txn, VISITED, id)?)
 }
 
 fn visit(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    txn.put(Table::Collector, &NOBODY, &key(VISITED, id), MARK, None)?;
-    go_on(txn, id, None)
+    txn.put(Table::Collector, &NO_OWNER, &key(VISITED, id), MARK, None)?;
+    put_on_frontier(txn, id, None)
 }
 
 /// Puts a formula before the walk, whose referrers have not all been visited: those before `behind`, the key of a
 /// reference, have.
-fn go_on(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(), Fault> {
+fn put_on_frontier(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(), Fault> {
     let row = match behind {
         Some(behind) => crate::txn::encode_row(&behind)?,
         None => MARK.to_vec(),
     };
-    Ok(txn.put(Table::Collector, &NOBODY, &key(FRONTIER, id), &row, None)?)
+    Ok(txn.put(Table::Collector, &NO_OWNER, &key(FRONTIER, id), &row, None)?)
 }
 
 /// Returns the first formula of a kind, with the content of its row.
 fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>, Fault> {
-    let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], 1, false)?;
+    let rows = state.txn.range(Table::Collector, &NO_OWNER, &[kind], &[kind + 1], 1, false)?;
     let Some((key, row)) = rows.into_iter().next() else { return Ok(None) };
     let number = key.get(1..).and_then(|number| number.try_into().ok());
     let number =
@@ -115,8 +115,8 @@ fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>
 
 /// Returns how many formulas are suspects.
 pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, StoreFault> {
-    let waiting = txn.range(Table::Collector, &NOBODY, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
-    let busy = usize::from(txn.get(Table::Collector, &NOBODY, PHASE)?.is_some());
+    let waiting = txn.range(Table::Collector, &NO_OWNER, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
+    let busy = usize::from(txn.get(Table::Collector, &NO_OWNER, PHASE)?.is_some());
     Ok(waiting + busy)
 }
 
@@ -132,7 +132,7 @@ fn gone_key(id: &FormulaId) -> Vec<u8> {
 /// # Errors
 /// When the store fails.
 pub fn is_gone(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, StoreFault> {
-    Ok(txn.get(Table::Meta, &NOBODY, &gone_key(id))?.is_some())
+    Ok(txn.get(Table::Meta, &NO_OWNER, &gone_key(id))?.is_some())
 }
 
 /// Returns whether there is anything to do at this time.
@@ -144,7 +144,7 @@ pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, StoreFault> {
 fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, StoreFault> {
     // A token that ends at this moment has ended.
     let behind = table::ending_key(now_ms.saturating_add(1), &Number([0; 32]));
-    Ok(table::scan(txn, Table::Collector, &NOBODY, &[ENDING], &behind, 1, false)?.pop())
+    Ok(table::scan(txn, Table::Collector, &NO_OWNER, &[ENDING], &behind, 1, false)?.pop())
 }
 
 /// Drops a token that has ended; `false` if there is none.
@@ -154,9 +154,9 @@ fn sweep(state: &mut State<'_>) -> Result<bool, Fault> {
     }
     let now_ms = state.env.now_ms();
     let Some((key, token)) = ended(state.txn, now_ms)? else { return Ok(false) };
-    match table::load::<TokenRow>(state.txn, Table::Token, &NOBODY, &token.0)? {
+    match table::load::<TokenRow>(state.txn, Table::Token, &NO_OWNER, &token.0)? {
         Some(row) => state.drop_token(&token, &row)?,
-        None => state.txn.delete(Table::Collector, &NOBODY, &key)?,
+        None => state.txn.delete(Table::Collector, &NO_OWNER, &key)?,
     }
     Ok(true)
 }
@@ -168,7 +168,7 @@ pub(crate) fn collect(
     pinned: &BTreeSet<FormulaId>,
 ) -> Result<Reply, Fault> {
     let mut count = 0;
-    take_up_again(state, pinned)?;
+    recheck_unpinned(state, pinned)?;
     let mut left = budget;
     while left > 0 && sweep(state)? {
         left -= 1;
@@ -182,15 +182,22 @@ pub(crate) fn collect(
                 let Some((id, _)) = first(state, SUSPECT)? else {
                     return Ok(Reply::Collected { count, done: true });
                 };
-                state.txn.delete(Table::Collector, &NOBODY, &key(SUSPECT, &id))?;
-                if state.txn.get(Table::Formula, &NOBODY, &id.number)?.is_some() {
-                    table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Walking, None)?;
-                    table::save(state.txn, Table::Collector, &NOBODY, ORIGIN, &id, None)?;
+                state.txn.delete(Table::Collector, &NO_OWNER, &key(SUSPECT, &id))?;
+                if state.txn.get(Table::Formula, &NO_OWNER, &id.number)?.is_some() {
+                    table::save(
+                        state.txn,
+                        Table::Collector,
+                        &NO_OWNER,
+                        PHASE,
+                        &CollectorPhase::Walking,
+                        None,
+                    )?;
+                    table::save(state.txn, Table::Collector, &NO_OWNER, ORIGIN, &id, None)?;
                     visit(state.txn, &id)?;
                 }
             }
-            Some(Phase::Walking) => walk(state, pinned)?,
-            Some(Phase::Removing) => count += u64::from(remove(state)?),
+            Some(CollectorPhase::Walking) => walk(state, pinned)?,
+            Some(CollectorPhase::Removing) => count += u64::from(remove(state)?),
         }
     }
     state.suspect_loosened()?;
@@ -200,26 +207,26 @@ pub(crate) fn collect(
 /// Takes one formula of the frontier and visits those that refer to it.
 fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
     let Some((id, row)) = first(state, FRONTIER)? else {
-        table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Removing, None)?;
+        table::save(state.txn, Table::Collector, &NO_OWNER, PHASE, &CollectorPhase::Removing, None)?;
         return Ok(());
     };
-    state.txn.delete(Table::Collector, &NOBODY, &key(FRONTIER, &id))?;
+    state.txn.delete(Table::Collector, &NO_OWNER, &key(FRONTIER, &id))?;
     if state.is_root(&id) {
-        return rest(state);
+        return end_walk(state);
     }
     if pinned.contains(&id) {
-        if let Some(origin) = table::load::<FormulaId>(state.txn, Table::Collector, &NOBODY, ORIGIN)? {
-            table::save(state.txn, Table::Collector, &NOBODY, &key(ASIDE, &origin), &id, None)?;
+        if let Some(origin) = table::load::<FormulaId>(state.txn, Table::Collector, &NO_OWNER, ORIGIN)? {
+            table::save(state.txn, Table::Collector, &NO_OWNER, &key(ASIDE, &origin), &id, None)?;
         }
-        return rest(state);
+        return end_walk(state);
     }
     let from: Vec<u8> =
         if row == MARK { id.number.to_vec() } else { crate::txn::decode_row(Table::Collector, &row)? };
     let edges: Vec<(Vec<u8>, EdgeRow)> =
-        table::scan(state.txn, Table::Edge, &NOBODY, &from, &table::behind(&id.number), ROWS, false)?;
+        table::scan(state.txn, Table::Edge, &NO_OWNER, &from, &table::prefix_end(&id.number), ROWS, false)?;
     if let Some((last, _)) = edges.last().filter(|_| edges.len() == ROWS) {
         // The next key in order.
-        go_on(state.txn, &id, Some(&[last.as_slice(), &[0]].concat()))?;
+        put_on_frontier(state.txn, &id, Some(&[last.as_slice(), &[0]].concat()))?;
     }
     for (_, edge) in edges {
         if !is_marked(state.txn, VISITED, &edge.from)? {
@@ -230,11 +237,11 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
 }
 
 /// Makes the formulas suspects again that were kept only by a pin that is gone.
-fn take_up_again(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
+fn recheck_unpinned(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
     let aside: Vec<(Vec<u8>, FormulaId)> =
-        table::scan(state.txn, Table::Collector, &NOBODY, &[ASIDE], &[ASIDE + 1], usize::MAX, false)?;
+        table::scan(state.txn, Table::Collector, &NO_OWNER, &[ASIDE], &[ASIDE + 1], usize::MAX, false)?;
     for (key, _) in aside.into_iter().filter(|(_, pin)| !pinned.contains(pin)) {
-        state.txn.delete(Table::Collector, &NOBODY, &key)?;
+        state.txn.delete(Table::Collector, &NO_OWNER, &key)?;
         if let Ok(number) = key[1..].try_into() {
             let id = state.id_of(Number(number));
             suspect(state.txn, &id)?;
@@ -244,35 +251,35 @@ fn take_up_again(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<
 }
 
 /// Ends the walk; the suspect stays.
-fn rest(state: &mut State<'_>) -> Result<(), Fault> {
+fn end_walk(state: &mut State<'_>) -> Result<(), Fault> {
     for kind in [FRONTIER, VISITED] {
-        let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], usize::MAX, false)?;
+        let rows = state.txn.range(Table::Collector, &NO_OWNER, &[kind], &[kind + 1], usize::MAX, false)?;
         for (key, _) in rows {
-            state.txn.delete(Table::Collector, &NOBODY, &key)?;
+            state.txn.delete(Table::Collector, &NO_OWNER, &key)?;
         }
     }
-    state.txn.delete(Table::Collector, &NOBODY, ORIGIN)?;
-    state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
+    state.txn.delete(Table::Collector, &NO_OWNER, ORIGIN)?;
+    state.txn.delete(Table::Collector, &NO_OWNER, PHASE)?;
     Ok(())
 }
 
 /// Removes some rows of one visited formula; `true` if the formula itself is gone.
 fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
     let Some((id, _)) = first(state, VISITED)? else {
-        state.txn.delete(Table::Collector, &NOBODY, ORIGIN)?;
-        state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
+        state.txn.delete(Table::Collector, &NO_OWNER, ORIGIN)?;
+        state.txn.delete(Table::Collector, &NO_OWNER, PHASE)?;
         return Ok(false);
     };
-    let row = table::load::<FormulaRow>(state.txn, Table::Formula, &NOBODY, &id.number)?;
+    let row = table::load::<FormulaRow>(state.txn, Table::Formula, &NO_OWNER, &id.number)?;
     let Some(row) = row else {
-        state.txn.delete(Table::Collector, &NOBODY, &key(VISITED, &id))?;
+        state.txn.delete(Table::Collector, &NO_OWNER, &key(VISITED, &id))?;
         return Ok(false);
     };
     if !strip(state, &id, &row.formula)? {
         return Ok(false);
     }
     state.destroy(&id, &row)?;
-    state.txn.delete(Table::Collector, &NOBODY, &key(VISITED, &id))?;
+    state.txn.delete(Table::Collector, &NO_OWNER, &key(VISITED, &id))?;
     Ok(true)
 }
 
@@ -286,7 +293,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                 Table::PetName,
                 &owner.0,
                 &prefix,
-                &table::behind(&prefix),
+                &table::prefix_end(&prefix),
                 ROWS,
                 false,
             )?;
@@ -294,7 +301,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             for (key, target) in rows {
                 state.txn.delete(Table::PetName, &owner.0, &key)?;
                 let name = String::from_utf8_lossy(key.get(32..).unwrap_or_default()).into_owned();
-                state.forget_look(id, &owner.0, &name)?;
+                state.forget_skeleton(id, &owner.0, &name)?;
                 state.untie(id, &format!("name {name}"), &target)?;
                 state.unhold(owner, &target, b"n", &key)?;
             }
@@ -307,7 +314,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                 Table::Message,
                 &owner.0,
                 &prefix,
-                &table::behind(&prefix),
+                &table::prefix_end(&prefix),
                 ROWS,
                 false,
             )?;
@@ -317,7 +324,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                 state.txn.delete(Table::Awaiting, &owner.0, &key)?;
                 let index = table::inner_key(id, &mail.envelope.id.0);
                 state.txn.delete(Table::Mailbox, &owner.0, &index)?;
-                if let (Some(message), Some(number)) = (mail.message, crate::hub::number_in(&key)) {
+                if let (Some(message), Some(number)) = (mail.message, crate::name_lookup::number_in(&key)) {
                     state.untie(id, &format!("message {number}"), &message)?;
                     for one in &mail.endowed {
                         state.untie(id, &one.label(number), &one.made)?;
@@ -346,7 +353,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                 }
             }
             crate::commands::forget_commands(state, id)?;
-            state.txn.delete(Table::Promise, &NOBODY, &id.number)?;
+            state.txn.delete(Table::Promise, &NO_OWNER, &id.number)?;
             Ok(true)
         }
         Formula::Grant { holder, .. } => {
@@ -369,7 +376,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
         Formula::Eval { .. } => crate::commands::strip_code(state, id, ROWS),
         Formula::Scratch { .. } => {
             // The daemon, which has the directory, reads this row after a crash as well.
-            state.txn.put(Table::Meta, &NOBODY, &gone_key(id), MARK, None)?;
+            state.txn.put(Table::Meta, &NO_OWNER, &gone_key(id), MARK, None)?;
             Ok(true)
         }
         Formula::Timer { owner, .. } => {
@@ -396,15 +403,15 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
     if !done {
         return Ok(false);
     }
-    if !crate::code::write::forget_handed(state.txn, agent, ROWS)? {
+    if !crate::code::write::forget_gifts(state.txn, agent, ROWS)? {
         return Ok(false);
     }
-    crate::commands::fall(state, agent)?;
+    crate::commands::end_journal(state, agent)?;
     for subscription in crate::timer::subscriptions(state.txn, agent)? {
         state.unsubscribe(agent, &subscription.timer)?;
     }
     let tokens: Vec<(Vec<u8>, TokenRow)> =
-        table::scan(state.txn, Table::Token, &NOBODY, &[], &[], usize::MAX, false)?;
+        table::scan(state.txn, Table::Token, &NO_OWNER, &[], &[], usize::MAX, false)?;
     for (key, token) in tokens.into_iter().filter(|(_, token)| token.giver == *agent) {
         if let Ok(number) = key.as_slice().try_into() {
             state.drop_token(&Number(number), &token)?;

@@ -71,7 +71,7 @@ pub enum Entry {
         approved: bool,
     },
     /// The effect began: from here on it may have happened.
-    Begun {
+    EffectStarted {
         /// The step that proposed.
         proposal: u64,
         /// The child run, if the effect is a call of a worker.
@@ -94,14 +94,14 @@ pub enum Entry {
     },
     /// The effect may or may not have happened before a crash, and only a person can tell. It happens again only if
     /// that person says so.
-    Doubted {
+    OutcomeUnknown {
         /// The step that proposed.
         proposal: u64,
         /// The message that asks.
         message: MessageNumber,
     },
     /// A person said that it happened.
-    Vouched {
+    OutcomeConfirmed {
         /// The step that proposed.
         proposal: u64,
         /// The message that asked.
@@ -203,21 +203,21 @@ pub enum Entry {
     },
     /// The user restores the files that the run changed. The kernel records this before the daemon changes any file.
     /// A repeated request completes an interrupted one.
-    Undone {
+    Reverted {
         /// The files to restore.
-        files: Vec<PutBack>,
+        files: Vec<RestoredFile>,
     },
     /// The user applies the changes that the run made in a staged copy. The kernel records this before the daemon
     /// changes any file.
     Applied {
         /// The files to apply.
-        files: Vec<PutBack>,
+        files: Vec<RestoredFile>,
     },
     /// The user has discarded the changes that the run made in its staged copy.
     Discarded {
         /// Of these files alone, all of it or a part; of the whole copy if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<ThrownAway>,
+        files: Vec<DiscardedCopy>,
     },
     /// The user has erased the data of the run. The bytes that only its journal names are removed.
     Forgotten,
@@ -225,7 +225,7 @@ pub enum Entry {
 
 /// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutBack {
+pub struct RestoredFile {
     /// Its absolute path.
     pub path: String,
     /// A description of the file until then.
@@ -238,7 +238,7 @@ pub struct PutBack {
 
 /// A file in a staged copy for which the user has discarded the run's changes, all or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThrownAway {
+pub struct DiscardedCopy {
     /// Its absolute path, where it would be put in place.
     pub path: String,
     /// The digest of the content that can still be applied; `None` if all of it was discarded.
@@ -258,11 +258,11 @@ impl Entry {
             Entry::Proposed { .. } => "proposed",
             Entry::Judged { .. } => "judged",
             Entry::Answered { .. } => "answered",
-            Entry::Begun { .. } => "begun",
+            Entry::EffectStarted { .. } => "begun",
             Entry::Slept { .. } => "slept",
             Entry::Questioned { .. } => "questioned",
-            Entry::Doubted { .. } => "doubted",
-            Entry::Vouched { .. } => "vouched",
+            Entry::OutcomeUnknown { .. } => "doubted",
+            Entry::OutcomeConfirmed { .. } => "vouched",
             Entry::Completed { .. } => "completed",
             Entry::Spilled { .. } => "spilled",
             Entry::Paged { .. } => "paged",
@@ -276,7 +276,7 @@ impl Entry {
             Entry::Stalled { .. } => "stalled",
             Entry::Resumed { .. } => "resumed",
             Entry::Finished { .. } => "finished",
-            Entry::Undone { .. } => "undone",
+            Entry::Reverted { .. } => "undone",
             Entry::Applied { .. } => "applied",
             Entry::Discarded { .. } => "discarded",
             Entry::Forgotten => "forgotten",

@@ -143,7 +143,7 @@ pub enum Change {
         digest: BlobHash,
     },
     /// Something came of a command that was still going.
-    Came {
+    CommandCompleted {
         /// The command's message.
         number: MessageNumber,
     },

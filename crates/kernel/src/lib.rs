@@ -11,27 +11,28 @@
 #[macro_use]
 pub mod env;
 
-pub mod alike;
+pub mod agent_journal;
 pub mod audit;
-pub mod begun;
 pub mod budget;
-pub mod came;
 pub mod code;
 pub mod collect;
 pub mod command;
 mod commands;
+pub mod confusables;
 mod entry;
 pub mod event;
 pub mod facet;
 pub mod formula;
 pub mod grant;
-pub mod head;
-pub mod hub;
+pub mod grant_usage;
 pub mod id;
 mod line;
 pub mod message;
 pub mod modules;
 pub mod name;
+pub mod name_lookup;
+pub mod outcome;
+pub mod partial_rows;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod proposal;
@@ -39,13 +40,12 @@ pub mod provenance;
 pub mod query;
 pub mod run;
 pub mod slot;
-pub mod standing;
+pub mod started_effect;
 mod state;
 pub mod table;
 pub mod time;
 pub mod timer;
 pub mod txn;
-pub mod used;
 
 pub use commands::{apply, genesis, reopen};
 pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};

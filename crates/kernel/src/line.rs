@@ -17,7 +17,7 @@ fn outcome(outcome: &RunOutcome) -> String {
 }
 
 /// Returns the line about the entry that followers read. The type marks foreign text in it as such.
-pub(crate) fn of(entry: &Entry) -> Untrusted {
+pub(crate) fn describe(entry: &Entry) -> Untrusted {
     Untrusted::new(match entry {
         Entry::Prompted { model, .. } => format!("asks {model}"),
         Entry::Replied { usage, model, .. } => {
@@ -39,10 +39,12 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Answered { approved: false, message, .. } => format!("denied in message {message}"),
         Entry::Slept { until_ms, .. } => format!("until {}", crate::time::shown(*until_ms)),
         Entry::Questioned { message, .. } => format!("asked in message {message}"),
-        Entry::Doubted { message, .. } => format!("did it happen? message {message}"),
-        Entry::Vouched { message, .. } => format!("it happened: said in answer to message {message}"),
-        Entry::Begun { child: Some(child), .. } => format!("as {child}"),
-        Entry::Begun { child: None, .. } => String::new(),
+        Entry::OutcomeUnknown { message, .. } => format!("did it happen? message {message}"),
+        Entry::OutcomeConfirmed { message, .. } => {
+            format!("it happened: said in answer to message {message}")
+        }
+        Entry::EffectStarted { child: Some(child), .. } => format!("as {child}"),
+        Entry::EffectStarted { child: None, .. } => String::new(),
         Entry::Completed { completion, .. } => match completion {
             Completion::Done { .. } => "done".to_owned(),
             Completion::Refused(findings) => format!("refused: {}", first(findings)),
@@ -61,7 +63,7 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
         Entry::Finished { outcome: o } => outcome(o),
-        Entry::Undone { files } => format!("{} put back", files.len()),
+        Entry::Reverted { files } => format!("{} put back", files.len()),
         Entry::Applied { files } => format!("{} put in place", files.len()),
         Entry::Discarded { files } if !files.is_empty() => format!("{} thrown away", files.len()),
         Entry::Discarded { .. } | Entry::Forgotten => String::new(),

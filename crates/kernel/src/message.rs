@@ -6,8 +6,8 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Raise;
-use crate::came::Came;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
+use crate::outcome::CommandOutcome;
 use crate::proposal::{Fingerprint, Value};
 use crate::run::{Trouble, Usage};
 
@@ -42,7 +42,7 @@ pub enum Body {
         resolver: FormulaId,
         /// The run that asks, if one does, and the slot that the answer would fill.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<Wish>,
+        by: Option<HostRequest>,
     },
     /// Text with named values between its pieces.
     Package {
@@ -108,14 +108,14 @@ pub enum Body {
         /// The run that waits.
         run: RunNumber,
         /// The proposals, each bound to its fingerprint.
-        entries: Vec<Asked>,
+        entries: Vec<ApprovalEntry>,
     },
     /// Asks whether an effect happened that a crash cut off and that nothing but a person can look for.
-    Doubt {
+    OutcomeUnknown {
         /// The run that waits.
         run: RunNumber,
         /// The call that may have been made.
-        entry: Asked,
+        entry: ApprovalEntry,
     },
     /// A run has used up a limit, and asks for more.
     Budget {
@@ -167,9 +167,10 @@ impl Body {
             Body::EvalRequest { .. } => "eval-request",
             Body::Form { .. } => "form",
             Body::Value { .. } => "value",
-            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } => {
-                "approval"
-            }
+            Body::Approval { .. }
+            | Body::Release { .. }
+            | Body::OutcomeUnknown { .. }
+            | Body::Budget { .. } => "approval",
             Body::Command { .. } => "command",
         }
     }
@@ -196,7 +197,9 @@ impl Body {
     /// Returns the run that the message is about.
     pub fn run(&self) -> Option<RunNumber> {
         match self {
-            Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => Some(*run),
+            Body::Approval { run, .. } | Body::OutcomeUnknown { run, .. } | Body::Budget { run, .. } => {
+                Some(*run)
+            }
             Body::Command { run, .. } | Body::Form { run, .. } | Body::Package { run, .. } => *run,
             Body::Request { by, .. } => by.as_ref().map(|wish| wish.run),
             Body::Definition { by, .. } => by.as_ref().map(|draft| draft.run),
@@ -207,7 +210,7 @@ impl Body {
 
 /// A request of a run to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct HostRequest {
     /// The run.
     pub run: RunNumber,
     /// The slot for the capability that the run gets, unless the answer is data.
@@ -277,7 +280,7 @@ impl Message {
             Body::Request { .. }
             | Body::Form { .. }
             | Body::Approval { .. }
-            | Body::Doubt { .. }
+            | Body::OutcomeUnknown { .. }
             | Body::Budget { .. } => {}
             Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. } => {
                 all.extend(names.iter().zip(ids).map(|(name, id)| (format!("edge {name}"), *id)));
@@ -295,7 +298,7 @@ impl Message {
 
 /// One proposal on an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct ApprovalEntry {
     /// Where it was proposed.
     pub proposal: StepRef,
     /// The fingerprint of the exact proposal.
@@ -379,15 +382,15 @@ pub struct Mail {
     /// For a definition: its last endowments, oldest first. The mailbox keeps their results as long as the message
     /// lies there, and nothing else of them. Code that has ended and that no agent holds is collected as always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub endowed: Vec<Endowed>,
+    pub endowed: Vec<EndowmentRecord>,
     /// For a command: its outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub came: Option<Came>,
+    pub outcome: Option<CommandOutcome>,
 }
 
 /// An endowment of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Endowed {
+pub struct EndowmentRecord {
     /// The run or the code that was made. It may be gone.
     pub made: FormulaId,
     /// The promise for its result.
@@ -398,7 +401,7 @@ pub struct Endowed {
     pub after: u64,
 }
 
-impl Endowed {
+impl EndowmentRecord {
     /// Returns the part that its result plays in the mailbox that keeps it, under its definition's number.
     pub(crate) fn label(&self, number: MessageNumber) -> String {
         format!("endowed {number} {}", self.after)

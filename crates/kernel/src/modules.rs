@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::id::BlobHash;
 
 /// How many variables a program may be given.
-const MOST_VARIABLES: usize = 256;
+const MAX_VARIABLES: usize = 256;
 
 /// How many bytes their names and values may have.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_ENV_BYTES: usize = 64 << 10;
 
 /// The form in which a program was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Packed {
+pub enum ModuleFormat {
     /// A ZIP file of sources with a map.
     Archive,
     /// The same, as text in Base64 within a record.
@@ -25,22 +25,22 @@ pub enum Packed {
     Tree,
 }
 
-impl Packed {
+impl ModuleFormat {
     /// Returns the name that Endo's clients use for the formula of such a program.
     pub fn kind(self) -> &'static str {
         match self {
-            Packed::Archive => "make-archive",
-            Packed::Bundle => "make-bundle",
-            Packed::Tree => "make-from-tree",
+            ModuleFormat::Archive => "make-archive",
+            ModuleFormat::Bundle => "make-bundle",
+            ModuleFormat::Tree => "make-from-tree",
         }
     }
 
     /// Describes the form in words, such as `an archive`.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
-            Packed::Archive => "an archive",
-            Packed::Bundle => "a bundle",
-            Packed::Tree => "a tree of files",
+            ModuleFormat::Archive => "an archive",
+            ModuleFormat::Bundle => "a bundle",
+            ModuleFormat::Tree => "a tree of files",
         }
     }
 }
@@ -49,7 +49,7 @@ impl Packed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
     /// The form in which it was handed over.
-    pub packed: Packed,
+    pub packed: ModuleFormat,
     /// The hash of the bytes that hold its modules, unpacked: the same each time that it is begun.
     pub hash: BlobHash,
     /// How many there are.
@@ -64,10 +64,10 @@ pub struct Modules {
 impl Modules {
     /// Returns the problem with the variables, if there is one.
     pub(crate) fn complaint(&self) -> Option<String> {
-        if self.env.len() > MOST_VARIABLES {
-            return Some(format!("{} variables in `env`, but {MOST_VARIABLES} is the limit", self.env.len()));
+        if self.env.len() > MAX_VARIABLES {
+            return Some(format!("{} variables in `env`, but {MAX_VARIABLES} is the limit", self.env.len()));
         }
         let bytes: usize = self.env.iter().map(|(name, value)| name.len().saturating_add(value.len())).sum();
-        (bytes > MOST_BYTES).then(|| format!("{bytes} bytes in `env`, but {MOST_BYTES} is the limit"))
+        (bytes > MAX_ENV_BYTES).then(|| format!("{bytes} bytes in `env`, but {MAX_ENV_BYTES} is the limit"))
     }
 }

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The longest name, in UTF-16 code units, as in Endo.
-pub const LONGEST: usize = 255;
+pub const MAX_LEN: usize = 255;
 
 /// The most names in a path.
-pub const DEEPEST: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 
 /// A name that breaks a rule. The texts are Endo's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub fn is_pet_name(text: &str) -> bool {
         && text != "."
         && text != ".."
         && !text.contains(['/', '@', '\0'])
-        && text.encode_utf16().count() <= LONGEST
+        && text.encode_utf16().count() <= MAX_LEN
 }
 
 /// Returns whether this is the form of a special name: `@` and a lower-case word.
@@ -70,7 +70,7 @@ impl NamePath {
             }
             checked.push(name);
         }
-        if checked.is_empty() || checked.len() > DEEPEST {
+        if checked.is_empty() || checked.len() > MAX_DEPTH {
             return Err(NameError::Path);
         }
         Ok(NamePath(checked))
@@ -130,7 +130,7 @@ mod tests {
         assert!(is_pet_name(&"x".repeat(255)) && !is_pet_name(&"x".repeat(256)));
         assert!(!is_pet_name(&"\u{1f600}".repeat(128)), "code units count, not characters");
         assert!(NamePath::new(Vec::<String>::new()).is_err());
-        assert!(NamePath::new(vec!["a"; DEEPEST + 1]).is_err());
+        assert!(NamePath::new(vec!["a"; MAX_DEPTH + 1]).is_err());
     }
 
     #[test]

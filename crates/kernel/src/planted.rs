@@ -40,7 +40,7 @@ pub enum Bug {
     /// Ticks are told of although the grant of their timer was revoked.
     TickAfterRevocation,
     /// A tick that was told of counts as one that was missed the next time.
-    TickToldTwice,
+    TickDeliveredTwice,
     /// The steps of code's sends stay known although the code is gone.
     SendsOutliveCode,
     /// A worker that a run makes may call methods that its maker may not.
@@ -68,7 +68,7 @@ impl Bug {
         Bug::EndedTokenStays,
         Bug::AnsweredStaysOpen,
         Bug::TickAfterRevocation,
-        Bug::TickToldTwice,
+        Bug::TickDeliveredTwice,
         Bug::SendsOutliveCode,
         Bug::MadeWorkerMayMore,
     ];

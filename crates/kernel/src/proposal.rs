@@ -39,7 +39,7 @@ pub struct Pin {
 
 impl Pin {
     /// Returns a description of the pinned object for a user, with this name for the object.
-    pub fn of(&self, name: &str) -> String {
+    pub fn describe(&self, name: &str) -> String {
         match self.kind.as_str() {
             "becomes" => format!("what {name} becomes"),
             kind => format!("{kind} {name}"),
@@ -183,7 +183,7 @@ pub struct Finding {
 impl Finding {
     /// Returns a finding with only a rule and a message.
     pub fn new(rule: impl Into<String>, message: impl Into<Quoting>) -> Finding {
-        let (message, quoted) = kept(message.into());
+        let (message, quoted) = split_quotes(message.into());
         Finding {
             rule: rule.into(),
             message,
@@ -209,25 +209,25 @@ impl Finding {
 
     /// Returns the same, with the values that would be allowed.
     pub fn allowed(mut self, what: impl Into<Quoting>) -> Finding {
-        let (allowed, quoted) = kept(what.into());
+        let (allowed, quoted) = split_quotes(what.into());
         (self.allowed, self.allowed_quoted) = (Some(allowed), quoted);
         self
     }
 
     /// Returns the same with another message.
     pub fn saying(mut self, message: impl Into<Quoting>) -> Finding {
-        (self.message, self.quoted) = kept(message.into());
+        (self.message, self.quoted) = split_quotes(message.into());
         self
     }
 
     /// Returns the message, with its quoted parts marked.
-    pub fn told(&self) -> Quoting {
-        Quoting::kept(&self.message, self.quoted.as_deref())
+    pub fn message_quoting(&self) -> Quoting {
+        Quoting::from_stored(&self.message, self.quoted.as_deref())
     }
 
     /// Returns the values that would have been allowed, with the quoted parts marked.
-    pub fn told_allowed(&self) -> Option<Quoting> {
-        Some(Quoting::kept(self.allowed.as_deref()?, self.allowed_quoted.as_deref()))
+    pub fn allowed_quoting(&self) -> Option<Quoting> {
+        Some(Quoting::from_stored(self.allowed.as_deref()?, self.allowed_quoted.as_deref()))
     }
 
     /// Returns the same without the marks of quoted parts, for readers that do not need them: a model, a log.
@@ -253,7 +253,7 @@ impl Finding {
 }
 
 /// Returns a sentence as it is kept. Nothing is said of one that is quoted as a whole.
-fn kept(said: Quoting) -> (String, Option<Vec<Quoted>>) {
+fn split_quotes(said: Quoting) -> (String, Option<Vec<Quoted>>) {
     let is_apart = said.quoted() != [(0, said.text().len())];
     let (text, quoted) = said.into_text();
     (text, is_apart.then_some(quoted))

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
-use crate::head::{self, head};
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
+use crate::partial_rows::{self, head};
 use crate::run::{Run, Step};
 use crate::table::{self, EdgeRow, MailboxRow, Task};
-use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table};
+use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
 
 /// Returns the newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
 pub fn runs(
@@ -40,7 +40,7 @@ pub fn journal(
 
 /// A message together with its place in a mailbox.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Letter {
+pub struct MailboxEntry {
     /// Its number.
     pub number: MessageNumber,
     /// The message that was sent; `None` once it was dismissed.
@@ -49,7 +49,7 @@ pub struct Letter {
     pub mail: Mail,
 }
 
-impl Letter {
+impl MailboxEntry {
     /// Returns the content of the message, unless it was dismissed.
     pub fn body(&self) -> Option<&Body> {
         self.message.as_ref().map(|message| &message.body)
@@ -63,10 +63,14 @@ fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreF
     }
 }
 
-fn letter(txn: &mut dyn ReadTxn, number: MessageNumber, mail: Mail) -> Result<Letter, StoreFault> {
-    let Some(id) = mail.message else { return Ok(Letter { number, message: None, mail }) };
-    match head::message(txn, &id)? {
-        Some(message) => Ok(Letter { number, message: Some(message), mail }),
+fn mailbox_entry(
+    txn: &mut dyn ReadTxn,
+    number: MessageNumber,
+    mail: Mail,
+) -> Result<MailboxEntry, StoreFault> {
+    let Some(id) = mail.message else { return Ok(MailboxEntry { number, message: None, mail }) };
+    match partial_rows::message(txn, &id)? {
+        Some(message) => Ok(MailboxEntry { number, message: Some(message), mail }),
         None => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
     }
 }
@@ -83,23 +87,25 @@ pub fn message(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     number: MessageNumber,
-) -> Result<Option<Letter>, StoreFault> {
+) -> Result<Option<MailboxEntry>, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
-    table::mail(txn, &agent.number, &mailbox, number)?.map(|mail| letter(txn, number, mail)).transpose()
+    table::mail(txn, &agent.number, &mailbox, number)?
+        .map(|mail| mailbox_entry(txn, number, mail))
+        .transpose()
 }
 
 /// Messages in an agent's mailbox that were not dismissed, oldest first, at most `limit`; from number `from` on.
-pub fn letters(
+pub fn mailbox_entries(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     from: Option<MessageNumber>,
     limit: usize,
-) -> Result<Vec<Letter>, StoreFault> {
+) -> Result<Vec<MailboxEntry>, StoreFault> {
     let rows = rows(txn, agent, from)?;
     rows.into_iter()
         .filter(|(_, mail)| mail.message.is_some())
         .take(limit)
-        .map(|(number, mail)| letter(txn, number, mail))
+        .map(|(number, mail)| mailbox_entry(txn, number, mail))
         .collect()
 }
 
@@ -111,7 +117,7 @@ fn rows(
     let mailbox = mailbox(txn, agent)?;
     let first = from.map(|number| table::number_key(number.0));
     let start = table::inner_key(&mailbox, first.as_ref().map_or(&[][..], |key| &key[..]));
-    let end = table::behind(&mailbox.number);
+    let end = table::prefix_end(&mailbox.number);
     let rows: Vec<(Vec<u8>, Mail)> =
         table::scan(txn, Table::Message, &agent.number, &start, &end, usize::MAX, false)?;
     rows.into_iter()
@@ -124,7 +130,7 @@ fn rows(
 
 /// Returns all messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an
 /// answer if `open`.
-pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
+pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<MailboxEntry>, StoreFault> {
     inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
 }
 
@@ -138,7 +144,7 @@ pub fn awaiting(
 ) -> Result<Vec<MessageNumber>, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
     let start = table::inner_key(&mailbox, &table::number_key(from.0));
-    let end = table::behind(&mailbox.number);
+    let end = table::prefix_end(&mailbox.number);
     numbers(txn, agent, (&start, &end), limit, false)
 }
 
@@ -152,7 +158,7 @@ pub fn awaiting_below(
     let mailbox = mailbox(txn, agent)?;
     let end = match below {
         Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
-        None => table::behind(&mailbox.number),
+        None => table::prefix_end(&mailbox.number),
     };
     numbers(txn, agent, (&mailbox.number, &end), limit, true)
 }
@@ -169,29 +175,32 @@ fn numbers(
 }
 
 fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
-    crate::hub::number_in(key).ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
+    crate::name_lookup::number_in(key)
+        .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
 /// Describes a formula, as a grant of these methods shows it, in a few words. The other restrictions of the grant are
 /// left out.
-pub fn words_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
+pub fn describe_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
     match formula {
-        Formula::Resource(resource) => resource.words_with(methods),
-        other => words(other),
+        Formula::Resource(resource) => resource.summary_with(methods),
+        other => describe(other),
     }
 }
 
 /// Describes a formula in a few words for a user.
-pub fn words(formula: &Formula) -> String {
+pub fn describe(formula: &Formula) -> String {
     match formula {
-        Formula::Resource(resource) => resource.words(),
+        Formula::Resource(resource) => resource.summary(),
         Formula::Scratch { .. } => "a directory for scratch".to_owned(),
         Formula::Tree(_) => "a tree of files".to_owned(),
         Formula::Worker { model: Some(model), limits, .. } => {
-            resource::model::words(model, Some(limits.tokens), limits.usd_micros)
+            resource::model::model_summary(model, Some(limits.tokens), limits.usd_micros)
         }
-        Formula::Worker { name, definition, .. } => resource::words::worker_words(name, &definition.short()),
-        Formula::Myself => resource::words::MYSELF.to_owned(),
+        Formula::Worker { name, definition, .. } => {
+            resource::keyword_kinds::worker_summary(name, &definition.short())
+        }
+        Formula::Myself => resource::keyword_kinds::MYSELF.to_owned(),
         Formula::Workshop => "the making of workers".to_owned(),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
         Formula::Marshal { .. } => "a value with capabilities".to_owned(),
@@ -204,7 +213,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Endo { .. } => "the root of this store".to_owned(),
         Formula::Run { run, .. } => format!("run {run}"),
         Formula::Eval { modules: Some(modules), .. } => {
-            format!("a program of modules out of {}", modules.packed.words())
+            format!("a program of modules out of {}", modules.packed.describe())
         }
         Formula::Eval { .. } => "code".to_owned(),
         Formula::Export { .. } => "an object that code has made".to_owned(),
@@ -227,12 +236,12 @@ pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result
             return Ok(true);
         }
     }
-    let end = table::behind(&id.number);
+    let end = table::prefix_end(&id.number);
     Ok(!txn.range(Table::Held, &agent.number, &id.number, &end, 1, false)?.is_empty())
 }
 
 /// How deep the directories lie in which a name is found.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// How many directories are looked into for one name.
 const DIRECTORIES: usize = 200;
@@ -259,7 +268,7 @@ pub fn path_to(
             if store == root.number {
                 return Ok(Some(longer));
             }
-            if longer.len() < DEEPEST && seen.len() < DIRECTORIES && seen.insert(store) {
+            if longer.len() < MAX_DEPTH && seen.len() < DIRECTORIES && seen.insert(store) {
                 further.push((FormulaId { number: store, node: agent.node }, longer));
             }
         }
@@ -280,7 +289,8 @@ fn names_of(
 ) -> Result<Vec<([u8; 32], String)>, StoreFault> {
     // An agent that names something holds it for that reason, and the reason says where the name is.
     let prefix = table::inner_key(id, b"n");
-    let rows = txn.range(Table::Held, &agent.number, &prefix, &table::behind(&prefix), DIRECTORIES, false)?;
+    let rows =
+        txn.range(Table::Held, &agent.number, &prefix, &table::prefix_end(&prefix), DIRECTORIES, false)?;
     let bad = || StoreFault::Corrupt("what is held because of its name lies under a bad key".to_owned());
     rows.into_iter()
         .map(|(key, _)| {
@@ -296,7 +306,11 @@ fn names_of(
 ///
 /// # Errors
 /// When the store fails.
-pub fn given(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
+pub fn issued_grant(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    id: &FormulaId,
+) -> Result<Option<Grant>, StoreFault> {
     table::load(txn, Table::Grant, owner, &id.number)
 }
 
@@ -304,7 +318,7 @@ pub fn given(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Opt
 ///
 /// # Errors
 /// When the store fails.
-pub fn numbered(
+pub fn number_of_message(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     message: &crate::id::Number,
@@ -337,7 +351,7 @@ pub type Path = Vec<(FormulaId, String)>;
 /// formula that only waits to be collected has none.
 pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<Vec<Path>, StoreFault> {
     /// How many references are followed before giving up.
-    const PATIENCE: usize = 20_000;
+    const MAX_REFERENCES: usize = 20_000;
     let Some(root) = table::endo(txn)? else { return Ok(vec![]) };
     let mut found = Vec::new();
     let mut queue = std::collections::VecDeque::from([vec![(*id, String::new())]]);
@@ -346,12 +360,12 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     let mut followed = 0;
     while let Some(way) = queue.pop_front() {
         let Some((here, _)) = way.last().cloned() else { continue };
-        let end = table::behind(&here.number);
+        let end = table::prefix_end(&here.number);
         let edges: Vec<(Vec<u8>, EdgeRow)> =
-            table::scan(txn, Table::Edge, &NOBODY, &here.number, &end, PATIENCE, false)?;
+            table::scan(txn, Table::Edge, &NO_OWNER, &here.number, &end, MAX_REFERENCES, false)?;
         for (_, edge) in edges {
             followed += 1;
-            if followed > PATIENCE {
+            if followed > MAX_REFERENCES {
                 return Ok(found);
             }
             let mut longer = way.clone();
@@ -384,7 +398,7 @@ pub fn inbox_page(
     open: bool,
     from: MessageNumber,
     limit: usize,
-) -> Result<Vec<Letter>, StoreFault> {
+) -> Result<Vec<MailboxEntry>, StoreFault> {
     /// How many rows are read at a time.
     const STRIDE: usize = 256;
     if open {
@@ -392,7 +406,7 @@ pub fn inbox_page(
         return numbers.into_iter().filter_map(|number| message(txn, agent, number).transpose()).collect();
     }
     let mailbox = mailbox(txn, agent)?;
-    let end = table::behind(&mailbox.number);
+    let end = table::prefix_end(&mailbox.number);
     let (mut found, mut next) = (Vec::new(), from.0);
     loop {
         let start = table::inner_key(&mailbox, &table::number_key(next));
@@ -402,7 +416,7 @@ pub fn inbox_page(
         for (key, mail) in rows {
             let number = number(&key)?;
             next = number.0.saturating_add(1);
-            found.push(letter(txn, number, mail)?);
+            found.push(mailbox_entry(txn, number, mail)?);
             if found.len() == limit {
                 return Ok(found);
             }
@@ -457,9 +471,9 @@ pub fn references_to(
     id: &FormulaId,
     most: usize,
 ) -> Result<Vec<(FormulaId, String)>, StoreFault> {
-    let end = table::behind(&id.number);
+    let end = table::prefix_end(&id.number);
     let edges: Vec<(Vec<u8>, EdgeRow)> =
-        table::scan(txn, Table::Edge, &NOBODY, &id.number, &end, most, false)?;
+        table::scan(txn, Table::Edge, &NO_OWNER, &id.number, &end, most, false)?;
     Ok(edges.into_iter().map(|(_, edge)| (edge.from, edge.label)).collect())
 }
 
@@ -474,5 +488,5 @@ pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFa
 /// Returns whether an effect has begun whose outcome is not recorded.
 pub fn is_begun(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<bool, StoreFault> {
     Ok(table::run(txn, owner, at.run)?
-        .is_some_and(|run| matches!(run.open.get(&at.step), Some(crate::run::Phase::Begun { .. }))))
+        .is_some_and(|run| matches!(run.open.get(&at.step), Some(crate::run::Phase::Executing { .. }))))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Exhausted;
 use crate::command::Addition;
-pub use crate::entry::{Entry, PutBack, ThrownAway};
+pub use crate::entry::{DiscardedCopy, Entry, RestoredFile};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number, RunNumber};
 use crate::proposal::{Finding, Value};
 use crate::provenance::{Provenance, Source};
@@ -111,14 +111,14 @@ pub struct Run {
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
     /// A person is asked.
-    Asked {
+    AwaitingApproval {
         /// In this message.
         message: MessageNumber,
     },
     /// A person has approved it; a permission lies ready.
     Approved,
     /// The effect may be happening.
-    Begun {
+    Executing {
         /// The outbox row that stands for it.
         outbox: u64,
     },
@@ -143,13 +143,13 @@ pub enum Phase {
 
 impl Phase {
     /// Returns whether it is for somebody else, or for the clock, to bring it further.
-    pub fn is_elsewhere(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         match self {
-            Phase::Asked { .. }
+            Phase::AwaitingApproval { .. }
             | Phase::Questioned { .. }
             | Phase::Sleeping { .. }
             | Phase::Called { .. } => true,
-            Phase::Approved | Phase::Begun { .. } => false,
+            Phase::Approved | Phase::Executing { .. } => false,
         }
     }
 }
@@ -157,12 +157,12 @@ impl Phase {
 impl Run {
     /// Returns whether nothing is left for the run to do until a person or a child acts.
     pub fn is_idle(&self) -> bool {
-        if self.is_standing() {
+        if self.is_agent_journal() {
             // The caller that began an effect is at work on it.
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
-            && self.open.values().all(Phase::is_elsewhere)
+            && self.open.values().all(Phase::is_waiting)
     }
 
     /// Returns the runs that this one has started and that have not ended.
@@ -175,13 +175,13 @@ impl Run {
     }
 
     /// Returns whether it is an agent journal: the journal of the calls that an agent makes without a run of its own.
-    pub fn is_standing(&self) -> bool {
-        self.shape == Shape::Standing
+    pub fn is_agent_journal(&self) -> bool {
+        self.shape == Shape::AgentJournal
     }
 
     /// Returns the message that started it; an agent journal has none.
     pub fn cause(&self) -> Option<MessageNumber> {
-        (!self.is_standing()).then_some(self.source)
+        (!self.is_agent_journal()).then_some(self.source)
     }
 
     /// Returns whether the run is over.
@@ -207,7 +207,7 @@ pub enum Shape {
     Chat,
     /// No execution: the journal of the calls that an agent makes without a run of its own. It has no model, and it
     /// does not end before the agent does.
-    Standing,
+    AgentJournal,
 }
 
 /// Who waits for a run.
@@ -217,13 +217,13 @@ pub struct Parent {
     pub run: RunNumber,
     /// The reason for the wait.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: WaitReason,
 }
 
 /// Why a parent waits for a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
-pub enum Place {
+pub enum WaitReason {
     /// The parent called a worker: the step at which it was proposed.
     Call {
         /// That step.
@@ -340,7 +340,7 @@ pub struct Limits {
     /// How often the model may be asked.
     pub turns: u32,
     /// The number of calls that the run may make, with or without success.
-    #[serde(default = "most_calls")]
+    #[serde(default = "default_calls")]
     pub calls: u32,
     /// How deep workers may call workers.
     pub depth: u32,
@@ -356,7 +356,7 @@ pub struct Limits {
 }
 
 /// Returns how many calls a run may make about which nothing is said.
-fn most_calls() -> u32 {
+fn default_calls() -> u32 {
     500
 }
 
@@ -364,7 +364,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             turns: 20,
-            calls: most_calls(),
+            calls: default_calls(),
             depth: 5,
             tokens: 200_000,
             wall_ms: 3_600_000,

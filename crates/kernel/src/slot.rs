@@ -19,7 +19,7 @@ pub struct Slot {
 
 /// The content that a slot or a field requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum Requirement {
     /// Something of a kind of the table.
     Kind(Kind),
     /// Any capability.
@@ -28,49 +28,52 @@ pub enum Want {
     Pattern,
 }
 
-impl Want {
+impl Requirement {
     /// Returns the content that the pattern requires.
-    pub fn of(pattern: &Pattern) -> Want {
+    pub fn from_pattern(pattern: &Pattern) -> Requirement {
         match pattern.matcher() {
             Matcher::Remotable(label) => {
-                label.as_str().and_then(Kind::of).map_or(Want::Capability, Want::Kind)
+                label.as_str().and_then(Kind::of).map_or(Requirement::Capability, Requirement::Kind)
             }
             // `M.remotable()` without a label travels as a kind.
-            Matcher::Kind(kind) if *kind == "remotable" => Want::Capability,
-            _ => Want::Pattern,
+            Matcher::Kind(kind) if *kind == "remotable" => Requirement::Capability,
+            _ => Requirement::Pattern,
         }
     }
 
     /// Returns whether a pattern asks for a capability, by itself or in any of its parts.
-    pub fn is_any_capability(pattern: &Pattern) -> bool {
-        let all = |parts: &[Pattern]| parts.iter().any(Want::is_any_capability);
+    pub fn has_capability(pattern: &Pattern) -> bool {
+        let all = |parts: &[Pattern]| parts.iter().any(Requirement::has_capability);
         match pattern.matcher() {
             Matcher::Remotable(_) | Matcher::Promise(_) => true,
             Matcher::Kind(kind) => *kind == "remotable" || *kind == "promise",
             Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => all(parts),
-            Matcher::Record(fields) => fields.iter().any(|(_, part)| Want::is_any_capability(part)),
-            Matcher::Map(entries) => entries.iter().any(|(_, part)| Want::is_any_capability(part)),
+            Matcher::Record(fields) => fields.iter().any(|(_, part)| Requirement::has_capability(part)),
+            Matcher::Map(entries) => entries.iter().any(|(_, part)| Requirement::has_capability(part)),
             Matcher::Tagged(one, other)
             | Matcher::RecordOf(one, other, _)
             | Matcher::BagOf(one, other, _)
-            | Matcher::MapOf(one, other, _) => Want::is_any_capability(one) || Want::is_any_capability(other),
+            | Matcher::MapOf(one, other, _) => {
+                Requirement::has_capability(one) || Requirement::has_capability(other)
+            }
             Matcher::ArrayOf(part, _) | Matcher::SetOf(part, _) | Matcher::ContainerHas(part, _, _) => {
-                Want::is_any_capability(part)
+                Requirement::has_capability(part)
             }
             Matcher::SplitArray(split) => {
                 all(&split.required)
                     || split.optional.as_deref().is_some_and(all)
-                    || split.rest.as_ref().is_some_and(Want::is_any_capability)
+                    || split.rest.as_ref().is_some_and(Requirement::has_capability)
             }
             Matcher::SplitRecord(split) => {
-                let named =
-                    |fields: &[(_, Pattern)]| fields.iter().any(|(_, part)| Want::is_any_capability(part));
+                let named = |fields: &[(_, Pattern)]| {
+                    fields.iter().any(|(_, part)| Requirement::has_capability(part))
+                };
                 named(&split.required)
                     || split.optional.as_deref().is_some_and(named)
-                    || split.rest.as_ref().is_some_and(Want::is_any_capability)
+                    || split.rest.as_ref().is_some_and(Requirement::has_capability)
             }
             // A pattern that excludes a capability asks for none.
-            Matcher::Not(_)
+            Matcher::Negation(_)
             | Matcher::Literal(_)
             | Matcher::Any
             | Matcher::Scalar
@@ -89,18 +92,18 @@ impl Want {
     /// Returns whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {
-            Want::Kind(kind) => formula.slot_kind().is_some_and(|own| kind.takes(own)),
-            Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
-            Want::Pattern => false,
+            Requirement::Kind(kind) => formula.slot_kind().is_some_and(|own| kind.takes(own)),
+            Requirement::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
+            Requirement::Pattern => false,
         }
     }
 
     /// Describes the required content, for an error.
-    pub fn words(&self) -> &'static str {
+    pub fn describe(&self) -> &'static str {
         match self {
-            Want::Kind(kind) => kind.row().noun,
-            Want::Capability => "a capability",
-            Want::Pattern => "a value",
+            Requirement::Kind(kind) => kind.row().noun,
+            Requirement::Capability => "a capability",
+            Requirement::Pattern => "a value",
         }
     }
 }
@@ -111,20 +114,23 @@ mod tests {
 
     #[test]
     fn patterns_name_the_wanted_kind() {
-        let check = |text: &str, expected: Want| {
-            assert_eq!(Want::of(&Pattern::parse(text).unwrap()), expected, "{text}");
+        let check = |text: &str, expected: Requirement| {
+            assert_eq!(Requirement::from_pattern(&Pattern::parse(text).unwrap()), expected, "{text}");
         };
-        check("M.remotable()", Want::Capability);
-        check("M.remotable('tool')", Want::Capability);
+        check("M.remotable()", Requirement::Capability);
+        check("M.remotable('tool')", Requirement::Capability);
         for row in resource::KINDS {
-            check(&format!("M.remotable('{}')", row.label), Want::Kind(row.kind));
+            check(&format!("M.remotable('{}')", row.label), Requirement::Kind(row.kind));
         }
         for row in resource::KINDS.iter().filter(|row| row.by_name) {
             assert!(passable::CAPABILITY_WORDS.contains(&row.label), "patterns do not know {}", row.label);
             let word = passable::Node::Text(row.label.to_owned(), 0..row.label.len());
-            assert_eq!(Want::of(&Pattern::from_shorthand(&word).unwrap()), Want::Kind(row.kind));
+            assert_eq!(
+                Requirement::from_pattern(&Pattern::from_shorthand(&word).unwrap()),
+                Requirement::Kind(row.kind)
+            );
         }
-        check("M.string()", Want::Pattern);
-        check("M.or(M.remotable(), M.string())", Want::Pattern);
+        check("M.string()", Requirement::Pattern);
+        check("M.or(M.remotable(), M.string())", Requirement::Pattern);
     }
 }

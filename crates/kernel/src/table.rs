@@ -11,7 +11,7 @@ use crate::message::Mail;
 use crate::proposal::{Fingerprint, Value};
 use crate::provenance::Provenance;
 use crate::run::{Run, Step};
-use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, encode_row};
+use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, encode_row};
 
 /// A formula as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
@@ -182,7 +182,7 @@ pub fn edge_key(to: &FormulaId, from: &FormulaId, label: &str) -> Vec<u8> {
 }
 
 /// Returns the first key behind all keys that begin with `prefix`; empty if there is none.
-pub fn behind(prefix: &[u8]) -> Vec<u8> {
+pub fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.last_mut() {
         if *last < 0xff {
@@ -210,7 +210,7 @@ pub fn permission_key(fingerprint: Fingerprint, proposal: Option<StepRef>) -> Ve
 
 /// Returns the formula with this identity.
 pub fn formula(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<FormulaRow>, StoreFault> {
-    load(txn, Table::Formula, &NOBODY, &id.number)
+    load(txn, Table::Formula, &NO_OWNER, &id.number)
 }
 
 /// Returns the run with this number.
@@ -233,7 +233,7 @@ pub fn grant(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Grant>, Sto
 
 /// The target of a reference, with every grant on the way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reached {
+pub struct ResolvedReference {
     /// The capability or the data itself.
     pub id: FormulaId,
     /// Its formula.
@@ -245,13 +245,13 @@ pub struct Reached {
 }
 
 /// The most grants of grants that are followed.
-pub const LONGEST_CHAIN: usize = 64;
+pub const MAX_CHAIN_LEN: usize = 64;
 
 /// Follows grants to their target; `None` if a formula on the way is gone. The caller checks whether the grants may
-/// still be used: [`Reached::refusal`].
-pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>, StoreFault> {
+/// still be used: [`ResolvedReference::refusal`].
+pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<ResolvedReference>, StoreFault> {
     let (mut id, mut grants, mut aside) = (*from, Vec::new(), Vec::new());
-    while grants.len() <= LONGEST_CHAIN {
+    while grants.len() <= MAX_CHAIN_LEN {
         match formula(txn, &id)?.map(|row| row.formula) {
             None => return Ok(None),
             Some(Formula::Grant { target, owner, through, .. }) => {
@@ -261,8 +261,8 @@ pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>,
                 id = target;
             }
             Some(formula) => {
-                let through = passed(txn, aside)?;
-                return Ok(through.map(|through| Reached { id, formula, grants, through }));
+                let through = dependency_grants(txn, aside)?;
+                return Ok(through.map(|through| ResolvedReference { id, formula, grants, through }));
             }
         }
     }
@@ -270,7 +270,10 @@ pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>,
 }
 
 /// Returns every grant on which these depend, with themselves; `None` if one is gone or there are too many.
-fn passed(txn: &mut dyn ReadTxn, mut next: Vec<FormulaId>) -> Result<Option<Vec<Grant>>, StoreFault> {
+fn dependency_grants(
+    txn: &mut dyn ReadTxn,
+    mut next: Vec<FormulaId>,
+) -> Result<Option<Vec<Grant>>, StoreFault> {
     let (mut all, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
     while let Some(id) = next.pop() {
         if !seen.insert(id) {
@@ -286,14 +289,14 @@ fn passed(txn: &mut dyn ReadTxn, mut next: Vec<FormulaId>) -> Result<Option<Vec<
             }
             Some(_) => {}
         }
-        if all.len() > LONGEST_CHAIN {
+        if all.len() > MAX_CHAIN_LEN {
             return Ok(None);
         }
     }
     Ok(Some(all))
 }
 
-impl Reached {
+impl ResolvedReference {
     /// Returns why `method` cannot be called through these grants at `now_ms`, if it cannot.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
         let called = self.grants.iter().find_map(|grant| grant.refusal(method, now_ms));
@@ -318,7 +321,7 @@ impl Reached {
 
 /// Returns the promise with this identity.
 pub fn promise(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<PromiseRow>, StoreFault> {
-    load(txn, Table::Promise, &NOBODY, &id.number)
+    load(txn, Table::Promise, &NO_OWNER, &id.number)
 }
 
 /// Returns the message in a mailbox under this number.
@@ -348,12 +351,12 @@ pub(crate) fn eval_key(eval: &FormulaId) -> Vec<u8> {
 
 /// Returns the row of endowed code that has no outcome yet.
 pub fn eval(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<EvalRow>, StoreFault> {
-    load(txn, Table::Meta, &NOBODY, &eval_key(eval))
+    load(txn, Table::Meta, &NO_OWNER, &eval_key(eval))
 }
 
 /// A run that is forgotten: its rows keep no bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forgotten {
+pub struct ForgottenRun {
     /// The documents that it worked on. That something depends on one of them does not keep its bytes any more.
     pub documents: Vec<BlobHash>,
 }
@@ -374,12 +377,12 @@ pub fn forgotten(key: &[u8]) -> Option<(Owner, [u8; 8])> {
 
 /// Returns the size and the provenance of a blob.
 pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, StoreFault> {
-    load(txn, Table::Blob, &NOBODY, &hash.0)
+    load(txn, Table::Blob, &NO_OWNER, &hash.0)
 }
 
 /// Returns the root of the store; `None` before genesis.
 pub fn endo(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
-    load(txn, Table::Meta, &NOBODY, b"endo")
+    load(txn, Table::Meta, &NO_OWNER, b"endo")
 }
 
 /// Returns the key under which a host is listed that another host made.
@@ -391,23 +394,23 @@ const HOST: &[u8] = b"host ";
 
 /// Lists a host that another host made, so that its work is found again without looking at every formula.
 pub(crate) fn enlist_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
-    save(txn, Table::Meta, &NOBODY, &host_key(host), host, None)
+    save(txn, Table::Meta, &NO_OWNER, &host_key(host), host, None)
 }
 
 /// Takes it off the list.
 pub(crate) fn strike_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
-    txn.delete(Table::Meta, &NOBODY, &host_key(host))
+    txn.delete(Table::Meta, &NO_OWNER, &host_key(host))
 }
 
 /// Returns every host of the store, the store's own first; none before genesis.
 pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
     let made: Vec<(Vec<u8>, FormulaId)> =
-        scan(txn, Table::Meta, &NOBODY, HOST, &behind(HOST), usize::MAX, false)?;
+        scan(txn, Table::Meta, &NO_OWNER, HOST, &prefix_end(HOST), usize::MAX, false)?;
     let root = host(txn)?;
     Ok(root.into_iter().chain(made.into_iter().map(|(_, host)| host)).collect())
 }
 
 /// Returns the host whose store this is; `None` before genesis.
 pub fn host(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
-    load(txn, Table::Meta, &NOBODY, b"host")
+    load(txn, Table::Meta, &NO_OWNER, b"host")
 }

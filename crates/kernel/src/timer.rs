@@ -10,22 +10,22 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number, RunNumber};
 use crate::proposal::Finding;
 use crate::table;
-use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
+use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 
 /// The shortest interval, in milliseconds.
-pub const SHORTEST_MS: u64 = 10;
+pub const MIN_INTERVAL_MS: u64 = 10;
 
 /// The shortest interval of a timer to which an agent subscribes, in milliseconds: each tick is a message that stays.
-pub const SHORTEST_TOLD_MS: u64 = 1_000;
+pub const MIN_SUBSCRIPTION_INTERVAL_MS: u64 = 1_000;
 
 /// The longest interval, in milliseconds: ten years.
-pub const LONGEST_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
+pub const MAX_INTERVAL_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
 
 /// The longest label, in bytes.
-pub const LONGEST_LABEL: usize = 200;
+pub const MAX_LABEL_LEN: usize = 200;
 
 /// How many timers of one agent go at a time, and to how many one agent may be subscribed.
-pub const MOST: usize = 100;
+pub const MAX_ITEMS: usize = 100;
 
 /// The changing part of a timer. The rest is its formula.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,22 +75,22 @@ impl Timer {
 
 /// Why nothing comes of a timer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Silence {
+pub enum TimerFault {
     /// It is no timer, or is gone.
-    Gone,
+    NotFound,
     /// It was cancelled.
     Cancelled,
     /// A grant on the way to it has ended, or does not allow this.
     Refused(Finding),
 }
 
-impl Silence {
+impl TimerFault {
     /// Returns why, in a few words.
     pub fn reason(&self) -> String {
         match self {
-            Silence::Gone => "it is gone".to_owned(),
-            Silence::Cancelled => "it was cancelled".to_owned(),
-            Silence::Refused(finding) => finding.message.clone(),
+            TimerFault::NotFound => "it is gone".to_owned(),
+            TimerFault::Cancelled => "it was cancelled".to_owned(),
+            TimerFault::Refused(finding) => finding.message.clone(),
         }
     }
 }
@@ -103,17 +103,17 @@ pub fn timer(
     txn: &mut dyn ReadTxn,
     reference: &FormulaId,
     now_ms: i64,
-) -> Result<Result<Timer, Silence>, StoreFault> {
-    let Some(reached) = table::reach(txn, reference)? else { return Ok(Err(Silence::Gone)) };
+) -> Result<Result<Timer, TimerFault>, StoreFault> {
+    let Some(reached) = table::reach(txn, reference)? else { return Ok(Err(TimerFault::NotFound)) };
     if let Some(finding) = reached.refusal("subscribe", now_ms) {
-        return Ok(Err(Silence::Refused(finding)));
+        return Ok(Err(TimerFault::Refused(finding)));
     }
     let Formula::Timer { owner, interval_ms, label, begun_ms } = reached.formula else {
-        return Ok(Err(Silence::Gone));
+        return Ok(Err(TimerFault::NotFound));
     };
     let row: Option<TimerRow> = table::load(txn, Table::Meta, &owner.0, &timer_key(&reached.id))?;
     if row.is_some_and(|row| row.ended_ms.is_some()) {
-        return Ok(Err(Silence::Cancelled));
+        return Ok(Err(TimerFault::Cancelled));
     }
     Ok(Ok(Timer { id: reached.id, interval_ms, begun_ms, label }))
 }
@@ -123,7 +123,7 @@ pub fn timer(
 /// # Errors
 /// When the store fails.
 pub fn subscriptions(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Vec<Subscription>, StoreFault> {
-    let end = table::behind(SUBSCRIPTION);
+    let end = table::prefix_end(SUBSCRIPTION);
     let rows: Vec<(Vec<u8>, Subscription)> =
         table::scan(txn, Table::Meta, &agent.number, SUBSCRIPTION, &end, usize::MAX, false)?;
     Ok(rows.into_iter().map(|(_, row)| row).collect())
@@ -152,7 +152,7 @@ pub(crate) struct Wake {
 
 /// Returns the first of them.
 pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFault> {
-    let rows = txn.range(Table::Meta, &NOBODY, WAKE, &table::behind(WAKE), 1, false)?;
+    let rows = txn.range(Table::Meta, &NO_OWNER, WAKE, &table::prefix_end(WAKE), 1, false)?;
     let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
     let part = |from: usize, to: usize| key.get(WAKE.len() + from..WAKE.len() + to);
     let number = |from: usize| Some(u64::from_be_bytes(part(from, from + 8)?.try_into().ok()?));
@@ -182,7 +182,7 @@ pub(crate) struct Due {
 }
 
 pub(crate) fn first_due(txn: &mut dyn ReadTxn) -> Result<Option<Due>, StoreFault> {
-    let rows = txn.range(Table::Meta, &NOBODY, DUE, &table::behind(DUE), 1, false)?;
+    let rows = txn.range(Table::Meta, &NO_OWNER, DUE, &table::prefix_end(DUE), 1, false)?;
     let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
     let part = |from: usize, to: usize| key.get(DUE.len() + from..DUE.len() + to);
     let due = || {
@@ -244,10 +244,10 @@ mod tests {
         check(1_000, 5_000, 9_500, 4, 10_000);
         check(1_000, 5_000, 0, 0, 6_000);
         check(10, -25, 0, 2, 5);
-        check(LONGEST_MS, 0, 1, 0, LONGEST_MS as i64);
+        check(MAX_INTERVAL_MS, 0, 1, 0, MAX_INTERVAL_MS as i64);
         // Extreme values that no clock shows do not overflow.
         assert_eq!(timer(0, 0).tick_at(7), 7);
-        assert_eq!(timer(LONGEST_MS, 1).comes_at(u64::MAX), i64::MAX);
+        assert_eq!(timer(MAX_INTERVAL_MS, 1).comes_at(u64::MAX), i64::MAX);
         assert_eq!(timer(10, i64::MIN).tick_at(i64::MAX), i64::MAX as u64 / 10);
     }
 }

@@ -75,7 +75,7 @@ tables! {
 pub type Owner = [u8; 32];
 
 /// The owner of rows that belong to no agent.
-pub const NOBODY: Owner = [0; 32];
+pub const NO_OWNER: Owner = [0; 32];
 
 /// A key and a row as a store holds them.
 pub type RawRow = (Vec<u8>, Vec<u8>);

@@ -11,18 +11,18 @@ use crate::reply::Reply;
 use crate::request::Request;
 
 /// The first time in the box.
-const FIRST: Duration = Duration::from_secs(5);
+const FIRST_PENALTY: Duration = Duration::from_secs(5);
 /// The longest.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_PENALTY: Duration = Duration::from_secs(3600);
 /// The first penalty for failures that waiting alone does not fix: a rejected key, an account without money.
-const FIRST_FOR_KEYS: Duration = Duration::from_secs(300);
+const FIRST_KEY_PENALTY: Duration = Duration::from_secs(300);
 
 /// Returns the models that one text names: references with commas between them. A comma within a path or a name is
 /// part of it, unless a reference follows the comma.
 ///
 /// # Errors
 /// The first part that is no reference.
-pub fn list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
+pub fn parse_list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text.split(',') {
         match parts.last_mut() {
@@ -49,7 +49,7 @@ struct Penalty {
 
 impl PenaltyBox {
     /// Returns how long a model must still not be asked.
-    fn left(&self, model: &str, now: Instant) -> Option<Duration> {
+    fn remaining_penalty(&self, model: &str, now: Instant) -> Option<Duration> {
         let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         boxed
             .get(model)
@@ -61,20 +61,20 @@ impl PenaltyBox {
     fn put(&self, model: &str, error: &ModelError, now: Instant) {
         let mut boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failures = boxed.get(model).map_or(0, |penalty| penalty.failures);
-        let first = if error.is_transient() { FIRST } else { FIRST_FOR_KEYS };
-        let grown = first.saturating_mul(4u32.saturating_pow(failures.min(8))).min(LONGEST);
+        let first = if error.is_transient() { FIRST_PENALTY } else { FIRST_KEY_PENALTY };
+        let grown = first.saturating_mul(4u32.saturating_pow(failures.min(8))).min(MAX_PENALTY);
         let asked = match error {
             ModelError::RateLimited { retry_after } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
         // The server's own wait is bounded as well: no header shuts a model out for ever.
-        let wait = grown.max(asked.min(LONGEST * 24));
+        let wait = grown.max(asked.min(MAX_PENALTY * 24));
         let until = now.checked_add(wait).unwrap_or(now);
         boxed.insert(model.to_owned(), Penalty { until, failures: failures.saturating_add(1) });
     }
 
     /// Removes the penalty of a model that has answered.
-    fn free(&self, model: &str) {
+    fn release(&self, model: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(model);
     }
 }
@@ -97,7 +97,7 @@ impl Cascade {
 
 /// Returns whether another model may succeed where this one failed: the model could not be asked, or gave no answer.
 /// A request that a model refuses for its content stays refused.
-fn goes_on(error: &ModelError) -> bool {
+fn can_try_next(error: &ModelError) -> bool {
     error.is_transient()
         || matches!(
             error,
@@ -125,7 +125,7 @@ impl Provider for Cascade {
             if request.cancel.is_canceled() {
                 return Err(ModelError::Canceled);
             }
-            if let Some(left) = self.boxed.left(name, Instant::now()) {
+            if let Some(left) = self.boxed.remaining_penalty(name, Instant::now()) {
                 soonest = Some(soonest.map_or(left, |other| other.min(left)));
                 continue;
             }
@@ -138,10 +138,10 @@ impl Provider for Cascade {
             };
             match answered {
                 Ok(reply) => {
-                    self.boxed.free(name);
+                    self.boxed.release(name);
                     return Ok(Reply { model: Some(name.clone()), ..reply });
                 }
-                Err(error) if goes_on(&error) => {
+                Err(error) if can_try_next(&error) => {
                     self.boxed.put(name, &error, Instant::now());
                     failed = Some(error);
                 }
@@ -156,7 +156,7 @@ impl Provider for Cascade {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::Scripted;
+    use crate::scripted::ScriptedModel;
     use std::path::Path;
 
     #[test]
@@ -167,11 +167,11 @@ mod tests {
             ("scripted:/a,b.json", vec!["scripted:/a,b.json"]),
             ("scripted:/a,b.json,local", vec!["scripted:/a,b.json", "local"]),
         ] {
-            let found: Vec<_> = list(text).unwrap().iter().map(ToString::to_string).collect();
+            let found: Vec<_> = parse_list(text).unwrap().iter().map(ToString::to_string).collect();
             assert_eq!(found, expected, "{text}");
         }
         for wrong in ["", ",", "gpt,local", "nonsense"] {
-            assert!(list(wrong).is_err(), "{wrong}");
+            assert!(parse_list(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -179,21 +179,21 @@ mod tests {
     fn penalty_grows_and_honours_the_server_wait() {
         let (boxed, now) = (PenaltyBox::default(), Instant::now());
         let cut = ModelError::CutOff { bytes: 0 };
-        let left = |boxed: &PenaltyBox| boxed.left("m", now).map_or(0, |left| left.as_secs());
+        let left = |boxed: &PenaltyBox| boxed.remaining_penalty("m", now).map_or(0, |left| left.as_secs());
         assert_eq!(left(&boxed), 0);
         for expected in [5, 20, 80, 320, 1280, 3600, 3600] {
             boxed.put("m", &cut, now);
             assert_eq!(left(&boxed), expected);
         }
-        assert_eq!(boxed.left("other", now), None);
-        assert_eq!(boxed.left("m", now + LONGEST), None);
-        boxed.free("m");
+        assert_eq!(boxed.remaining_penalty("other", now), None);
+        assert_eq!(boxed.remaining_penalty("m", now + MAX_PENALTY), None);
+        boxed.release("m");
         boxed.put("m", &ModelError::RateLimited { retry_after: Some(Duration::from_secs(90)) }, now);
         assert_eq!(left(&boxed), 90);
-        boxed.free("m");
+        boxed.release("m");
         boxed.put("m", &ModelError::RateLimited { retry_after: Some(Duration::MAX) }, now);
         assert_eq!(left(&boxed), 24 * 3600);
-        boxed.free("m");
+        boxed.release("m");
         boxed.put("m", &ModelError::KeyMissing { variable: "K".into() }, now);
         assert_eq!(left(&boxed), 300);
     }
@@ -201,7 +201,7 @@ mod tests {
     fn cascade(turns: &[&str], boxed: &Arc<PenaltyBox>) -> Cascade {
         let member = |(at, turn): (usize, &&str)| {
             let script = format!("[{{\"turns\": [{turn}]}}]");
-            let provider = Scripted::parse(Path::new("s"), &script).unwrap();
+            let provider = ScriptedModel::parse(Path::new("s"), &script).unwrap();
             (format!("m{at}"), Ok(Arc::new(provider) as Arc<dyn Provider>))
         };
         Cascade::new(turns.iter().enumerate().map(member).collect(), Arc::clone(boxed))

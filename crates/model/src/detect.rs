@@ -13,11 +13,11 @@ use crate::vendor::Vendor;
 use crate::weights::{self, Weights};
 
 /// How long to wait for an Ollama that is there: it answers at once.
-const OLLAMA_WAIT: Duration = Duration::from_millis(800);
+const OLLAMA_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// The model that [`detect`] found, best first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum DetectedModel {
     /// A key is set.
     Key {
         /// The model to use with it.
@@ -48,7 +48,7 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl DetectedModel {
     /// Returns the model found.
     #[must_use]
     pub fn reference(&self) -> &ModelRef {
@@ -64,7 +64,7 @@ impl Found {
 /// Looks for a model: a key (OpenAI's, Anthropic's, Gemini's), a reachable Ollama, local weights, in this order. If
 /// there is none, returns the model that can be pulled. Takes under a second; sends no key anywhere.
 #[must_use]
-pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
+pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
     let set = |name: &str| {
         let value = lookup(name)?.reveal().trim().to_owned();
         (!value.is_empty()).then_some(value)
@@ -72,7 +72,7 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     for vendor in Vendor::ALL {
         if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
             let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
-            return Found::Key {
+            return DetectedModel::Key {
                 reference: ModelRef::Vendor { vendor, base_url: None, model, key: None },
                 variable,
             };
@@ -80,19 +80,19 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     }
     let url = ollama_url(lookup);
     if let Some(model) = ollama_model(&url) {
-        return Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url };
+        return DetectedModel::Ollama { reference: ModelRef::Ollama { url: None, model }, url };
     }
     let weights = weights::default();
     let reference = ModelRef::Local { name: None };
     let path = weights.path(weights_dir);
     let whole = std::fs::metadata(&path).is_ok_and(|meta| meta.len() == weights.bytes);
-    if whole { Found::Local { reference, path } } else { Found::Pull { reference, weights } }
+    if whole { DetectedModel::Local { reference, path } } else { DetectedModel::Pull { reference, weights } }
 }
 
 /// Returns everything that is there: a key of each vendor, an Ollama server and a llama.cpp server of this machine,
 /// local weights. Best first; nothing at all, if only something could be pulled. Sends no key anywhere.
 #[must_use]
-pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
+pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
     let set = |name: &str| {
         let value = lookup(name)?.reveal().trim().to_owned();
         (!value.is_empty()).then_some(value)
@@ -102,7 +102,7 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
     for vendor in Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses) {
         if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
             let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
-            all.push(Found::Key {
+            all.push(DetectedModel::Key {
                 reference: ModelRef::Vendor { vendor, base_url: None, model, key: None },
                 variable,
             });
@@ -110,17 +110,17 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
     }
     let url = ollama_url(lookup);
     if let Some(model) = ollama_model(&url) {
-        all.push(Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url });
+        all.push(DetectedModel::Ollama { reference: ModelRef::Ollama { url: None, model }, url });
     }
     let port = set(PORT_VARIABLE).and_then(|port| port.parse::<u16>().ok()).unwrap_or(LLAMA_PORT);
     let url = format!("http://127.0.0.1:{port}/v1");
     if let Some(reference) = llama_model(&url) {
-        all.push(Found::Ollama { reference, url });
+        all.push(DetectedModel::Ollama { reference, url });
     }
     let weights = weights::default();
     let path = weights.path(weights_dir);
     if std::fs::metadata(&path).is_ok_and(|meta| meta.len() == weights.bytes) {
-        all.push(Found::Local { reference: ModelRef::Local { name: None }, path });
+        all.push(DetectedModel::Local { reference: ModelRef::Local { name: None }, path });
     }
     all
 }
@@ -133,7 +133,7 @@ const LLAMA_PORT: u16 = 8080;
 
 /// Returns the model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.
 fn llama_model(url: &str) -> Option<ModelRef> {
-    let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
+    let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
     let mut response = agent.get(format!("{url}/models")).call().ok()?;
     if response.status().as_u16() != 200 {
         return None;
@@ -147,7 +147,7 @@ fn llama_model(url: &str) -> Option<ModelRef> {
 
 /// Returns the first model of an Ollama server that is not there for embeddings.
 fn ollama_model(url: &str) -> Option<String> {
-    let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
+    let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
     let mut response = agent.get(format!("{url}/api/tags")).call().ok()?;
     if response.status().as_u16() != 200 {
         return None;

@@ -39,12 +39,12 @@ pub mod served;
 mod vendor;
 pub mod weights;
 
-pub use cascade::{PenaltyBox, list};
-pub use detect::{Found, PORT_VARIABLE, detect, survey};
+pub use cascade::{PenaltyBox, parse_list};
+pub use detect::{DetectedModel, PORT_VARIABLE, detect, survey};
 pub use error::ModelError;
-pub use media::{Media, MediaKind, Takes};
+pub use media::{Media, MediaKind, MediaSupport};
 pub use opener::Opener;
-pub use price::{Long, Price};
+pub use price::{LongContextPrice, Price};
 pub use provider::{Progress, Provider};
 pub use reference::{ModelRef, ReferenceError};
 pub use reply::{MalformedCall, Reply, Stop, Usage};

@@ -63,14 +63,14 @@ impl MediaKind {
 
 /// Which documents a model takes as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Takes {
+pub struct MediaSupport {
     /// Pictures.
     pub images: bool,
     /// PDFs.
     pub pdfs: bool,
 }
 
-impl Takes {
+impl MediaSupport {
     /// Returns whether it takes this kind.
     #[must_use]
     pub fn takes(self, kind: MediaKind) -> bool {
@@ -82,16 +82,16 @@ impl Takes {
 
     /// Returns the media that both models take.
     #[must_use]
-    pub fn and(self, other: Takes) -> Takes {
-        Takes { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
+    pub fn and(self, other: MediaSupport) -> MediaSupport {
+        MediaSupport { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
     }
 
     /// Returns the media that a model of this kind takes: the vendors' models take both. Other servers are sent text
     /// unless the user says otherwise, since their abilities are not known.
     #[must_use]
-    pub fn of(reference: &ModelRef) -> Takes {
+    pub fn for_model(reference: &ModelRef) -> MediaSupport {
         let is_vendor = matches!(reference, ModelRef::Vendor { .. });
-        Takes { images: is_vendor, pdfs: is_vendor }
+        MediaSupport { images: is_vendor, pdfs: is_vendor }
     }
 }
 
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn unknown_servers_are_assumed_to_take_no_media() {
-        let takes = |name: &str| Takes::of(&name.parse().unwrap());
-        let both = Takes { images: true, pdfs: true };
+        let takes = |name: &str| MediaSupport::for_model(&name.parse().unwrap());
+        let both = MediaSupport { images: true, pdfs: true };
         assert_eq!(takes("anthropic:m"), both);
         assert_eq!(takes("gemini:m").and(takes("openai:m")), both);
         for name in ["ollama:m", "compat:https://h/v1#m", "local", "scripted:/s", "replay:/r"] {
-            assert_eq!(takes(name).and(both), Takes::default(), "{name}");
+            assert_eq!(takes(name).and(both), MediaSupport::default(), "{name}");
         }
     }
 

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cascade::{Cascade, PenaltyBox};
-use crate::detect::{Found, detect};
+use crate::detect::{DetectedModel, detect};
 use crate::error::ModelError;
 use crate::local;
 use crate::provider::Provider;
 use crate::reference::ModelRef;
 use crate::replay::Replay;
 use crate::retry::Retry;
-use crate::scripted::Scripted;
+use crate::scripted::ScriptedModel;
 use crate::secret::{Lookup, Secret};
-use crate::served::Served;
+use crate::served::ServedModel;
 use crate::weights;
 
 /// Gives a key or setting by the name of an environment variable.
@@ -32,7 +32,7 @@ pub struct Opener {
     /// One client, and so one child process, per weights file.
     hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
     /// The script that was opened last, and its text: the same text need not be read again for each request.
-    script: Mutex<Option<(String, Arc<Scripted>)>>,
+    script: Mutex<Option<(String, Arc<ScriptedModel>)>>,
 }
 
 impl Opener {
@@ -119,19 +119,19 @@ impl Opener {
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
             ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                Arc::new(Served::open(reference, lookup, retry)?)
+                Arc::new(ServedModel::open(reference, lookup, retry)?)
             }
         })
     }
 
     /// Returns which model is there; see [`detect`].
     #[must_use]
-    pub fn detect(&self) -> Found {
+    pub fn detect(&self) -> DetectedModel {
         detect(&*self.lookup, &self.weights_dir)
     }
 
-    fn open_script(&self, path: &Path) -> Result<Arc<Scripted>, ModelError> {
-        let text = Scripted::text(path)?;
+    fn open_script(&self, path: &Path) -> Result<Arc<ScriptedModel>, ModelError> {
+        let text = ScriptedModel::text(path)?;
         let mut last = self.script.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, script)) = last.as_ref()
             && *known == text
@@ -139,7 +139,7 @@ impl Opener {
         {
             return Ok(Arc::clone(script));
         }
-        let script = Arc::new(Scripted::parse(path, &text)?);
+        let script = Arc::new(ScriptedModel::parse(path, &text)?);
         *last = Some((text, Arc::clone(&script)));
         Ok(script)
     }

@@ -20,12 +20,12 @@ pub struct Price {
     /// Tokens written.
     pub output: u64,
     /// Above so many tokens of a request, other prices hold for all of it.
-    pub long: Option<Long>,
+    pub long: Option<LongContextPrice>,
 }
 
 /// The prices of a long request, in the units of [`Price`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Long {
+pub struct LongContextPrice {
     /// Tokens that a request may have at the usual price.
     pub above: u64,
     /// As in [`Price`].
@@ -51,11 +51,11 @@ struct Row {
     model: String,
     #[serde(flatten)]
     price: Dollars,
-    long: Option<LongDollars>,
+    long: Option<LongContextDollars>,
 }
 
 #[derive(Debug, Deserialize)]
-struct LongDollars {
+struct LongContextDollars {
     above: u64,
     #[serde(flatten)]
     price: Dollars,
@@ -88,7 +88,7 @@ impl Price {
     /// Returns a price in dollars for a million tokens. Cached tokens without a price of their own cost as much as
     /// others.
     #[must_use]
-    pub fn of_dollars(input: f64, cached: Option<f64>, cache_write: Option<f64>, output: f64) -> Self {
+    pub fn from_dollars(input: f64, cached: Option<f64>, cache_write: Option<f64>, output: f64) -> Self {
         Self {
             input: micros(input),
             cached: micros(cached.unwrap_or(input)),
@@ -101,7 +101,7 @@ impl Price {
     /// Returns the price of a model by the table; `None` where it is not known. A model on this machine, or on an
     /// Ollama, costs nothing. A server in a vendor's place has prices of its own.
     #[must_use]
-    pub fn of(reference: &ModelRef) -> Option<Price> {
+    pub fn lookup(reference: &ModelRef) -> Option<Price> {
         let (vendor, model) = match reference {
             ModelRef::Local { .. }
             | ModelRef::Ollama { .. }
@@ -126,10 +126,10 @@ impl Price {
 
     /// Returns the higher of two prices in every part: the limit of a request that either model may answer.
     #[must_use]
-    pub fn or(self, other: Price) -> Price {
+    pub fn higher_of(self, other: Price) -> Price {
         let dear = |a: u64, b: u64| a.max(b);
         let long = match (self.long, other.long) {
-            (Some(a), Some(b)) => Some(Long {
+            (Some(a), Some(b)) => Some(LongContextPrice {
                 above: a.above.min(b.above),
                 input: dear(a.input, b.input),
                 cached: dear(a.cached, b.cached),
@@ -150,7 +150,7 @@ impl Price {
     /// Returns the cost of a reply, in millionths of a dollar, rounded up.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> u64 {
-        let own = Long {
+        let own = LongContextPrice {
             above: 0,
             input: self.input,
             cached: self.cached,
@@ -185,10 +185,10 @@ impl Price {
 
 impl Row {
     fn price(&self) -> Price {
-        let of = |d: &Dollars| Price::of_dollars(d.input, d.cached, d.cache_write, d.output);
+        let of = |d: &Dollars| Price::from_dollars(d.input, d.cached, d.cache_write, d.output);
         let long = self.long.as_ref().map(|long| {
             let Price { input, cached, cache_write, output, .. } = of(&long.price);
-            Long { above: long.above, input, cached, cache_write, output }
+            LongContextPrice { above: long.above, input, cached, cache_write, output }
         });
         Price { long, ..of(&self.price) }
     }
@@ -211,19 +211,19 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for (name, price) in Price::all() {
             let reference: ModelRef = name.parse().unwrap();
-            assert_eq!(Price::of(&reference), Some(price), "{name}");
+            assert_eq!(Price::lookup(&reference), Some(price), "{name}");
             assert!(price.cached <= price.input && price.input < price.output, "{name}");
             assert!(names.insert(name));
         }
         for vendor in Vendor::ALL {
             let usual = format!("{vendor}:{}", vendor.default_model()).parse().unwrap();
-            assert!(Price::of(&usual).is_some_and(|price| !price.is_free()), "{vendor}");
+            assert!(Price::lookup(&usual).is_some_and(|price| !price.is_free()), "{vendor}");
         }
     }
 
     #[test]
     fn unknown_model_has_no_price() {
-        let known = |name: &str| Price::of(&name.parse().unwrap());
+        let known = |name: &str| Price::lookup(&name.parse().unwrap());
         let mini = known("openai:gpt-4.1-mini");
         assert!(mini.is_some());
         for same in ["openai:gpt-4.1-mini-2025-04-14", "openai-responses:gpt-4.1-mini"] {
@@ -248,8 +248,13 @@ mod tests {
     #[test]
     fn reply_cost_is_rounded_up() {
         let price = Price {
-            long: Some(Long { above: 1000, input: 4_000_000, output: 20_000_000, ..Long::default() }),
-            ..Price::of_dollars(2.0, Some(0.5), Some(2.5), 10.0)
+            long: Some(LongContextPrice {
+                above: 1000,
+                input: 4_000_000,
+                output: 20_000_000,
+                ..LongContextPrice::default()
+            }),
+            ..Price::from_dollars(2.0, Some(0.5), Some(2.5), 10.0)
         };
         let cost = |input_tokens, cached_tokens, cache_write_tokens, output_tokens| {
             price.cost(&Usage {
@@ -272,8 +277,9 @@ mod tests {
 
     #[test]
     fn combined_price_takes_the_higher_parts() {
-        let (a, b) = (Price::of_dollars(1.0, None, None, 9.0), Price::of_dollars(2.0, Some(0.1), None, 3.0));
-        let both = a.or(b);
+        let (a, b) =
+            (Price::from_dollars(1.0, None, None, 9.0), Price::from_dollars(2.0, Some(0.1), None, 3.0));
+        let both = a.higher_of(b);
         assert_eq!((both.input, both.cached, both.output), (2_000_000, 1_000_000, 9_000_000));
     }
 }

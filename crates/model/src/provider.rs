@@ -33,7 +33,7 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 }
 
 /// The progress to show while a model works. Any of it may be lost, and after a retry text comes again from the start
-/// (announced by [`Progress::Restarted`]). Only the [`Reply`] counts.
+/// (announced by [`Progress::Restarted`]). Only the [`AnswerCallback`] counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {

@@ -118,13 +118,13 @@ impl ModelRef {
     /// Returns whether the requests to this model stay on this machine, within this program. Even a server on this
     /// machine may pass them on, so it does not count.
     #[must_use]
-    pub fn stays_here(&self) -> bool {
+    pub fn is_self_contained(&self) -> bool {
         matches!(self, Self::Local { .. } | Self::Scripted { .. } | Self::Replay { .. })
     }
 
     /// Returns whether the model only looks up its answers in a file: at once, for free, and unseen by others.
     #[must_use]
-    pub fn looks_up(&self) -> bool {
+    pub fn is_lookup(&self) -> bool {
         matches!(self, Self::Scripted { .. } | Self::Replay { .. })
     }
 
@@ -220,7 +220,7 @@ impl FromStr for ModelRef {
             return Err(wrong_key());
         }
         let (kind, rest) = whole.split_once(':').map_or((whole, None), |(kind, rest)| (kind, Some(rest)));
-        if key.is_some() && kind != "compat" && Vendor::of_kind(kind).is_none() {
+        if key.is_some() && kind != "compat" && Vendor::from_kind(kind).is_none() {
             return Err(wrong_key());
         }
         let named = || match rest {
@@ -246,7 +246,7 @@ impl FromStr for ModelRef {
             }
             kind => {
                 let unknown = || ReferenceError::UnknownKind(text.to_owned());
-                let vendor = Vendor::of_kind(kind).ok_or_else(unknown)?;
+                let vendor = Vendor::from_kind(kind).ok_or_else(unknown)?;
                 let (base_url, model) = at_server(named()?)?;
                 Self::Vendor { vendor, base_url: own_is_none(vendor, base_url), model, key }
             }

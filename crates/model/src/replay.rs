@@ -15,7 +15,7 @@ use crate::request::Request;
 
 /// One line of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedReply {
     /// [`Request::hash`].
     pub request_hash: String,
     /// The model's answer.
@@ -45,7 +45,7 @@ impl Replay {
             if reader.read_line(&mut line).map_err(|e| file_error(path, &e))? == 0 {
                 break;
             }
-            match serde_json::from_str::<Recorded>(&line) {
+            match serde_json::from_str::<RecordedReply>(&line) {
                 Ok(recorded) => {
                     replies.entry(recorded.request_hash).or_insert(recorded.reply);
                 }
@@ -107,7 +107,7 @@ impl<P: Provider> Provider for Recorder<P> {
 
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError> {
         let reply = self.inner.complete(request, progress)?;
-        let recorded = Recorded { request_hash: request.hash(), reply };
+        let recorded = RecordedReply { request_hash: request.hash(), reply };
         let mut line = serde_json::to_string(&recorded)
             .map_err(|e| ModelError::File { path: self.path.clone(), reason: e.to_string() })?;
         line.push('\n');
@@ -125,7 +125,7 @@ fn file_error(path: &Path, error: &std::io::Error) -> ModelError {
 mod tests {
     use super::*;
     use crate::request::Message;
-    use crate::scripted::Scripted;
+    use crate::scripted::ScriptedModel;
 
     #[test]
     fn recording_answers_only_recorded_requests() {
@@ -133,7 +133,7 @@ mod tests {
         let path = dir.path().join("run.ndjson");
         let script = r#"[{"contains":"a","turns":[{"text":"A"}]},{"turns":[{"json":{"x":1}}]}]"#;
         let ask = |text: &str| Request { messages: vec![Message::user(text)], ..Request::default() };
-        let recorder = Recorder::new(Scripted::parse(Path::new("s"), script).unwrap(), &path).unwrap();
+        let recorder = Recorder::new(ScriptedModel::parse(Path::new("s"), script).unwrap(), &path).unwrap();
         let replies = ["a", "b"].map(|t| recorder.complete(&ask(t), &mut |_| {}).unwrap());
 
         // A crash in the middle of a line loses that line only.

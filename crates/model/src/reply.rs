@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::request::Call;
 
-/// One whole answer. Half of one is never a `Reply` but [`crate::ModelError::CutOff`].
+/// One whole answer. Half of one is never a `AnswerCallback` but [`crate::ModelError::CutOff`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reply {

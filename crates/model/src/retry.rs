@@ -8,7 +8,7 @@ use crate::error::ModelError;
 use crate::request::Cancel;
 
 /// The maximum wait that a server's `Retry-After` gets. The caller decides about a longer one.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// How often to try and how to wait in between.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Retry {
 /// Returns how long to wait after this failure; `None` when the server asks for more than is worth waiting for.
 fn wait_for(error: &ModelError, number: u32) -> Option<Duration> {
     match error {
-        ModelError::RateLimited { retry_after: Some(wait) } => (*wait <= LONGEST_WAIT).then_some(*wait),
+        ModelError::RateLimited { retry_after: Some(wait) } => (*wait <= MAX_WAIT).then_some(*wait),
         _ => Some(Duration::from_millis(500 << (2 * number.min(4)))),
     }
 }

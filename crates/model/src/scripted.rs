@@ -24,7 +24,7 @@ use crate::request::{Call, Message, Request};
 
 /// A model that answers from a script.
 #[derive(Debug, Clone)]
-pub struct Scripted {
+pub struct ScriptedModel {
     path: PathBuf,
     entries: Vec<Entry>,
 }
@@ -60,7 +60,7 @@ struct ScriptedCall {
     arguments: Value,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Reads a script.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Scripted {
     }
 }
 
-impl Provider for Scripted {
+impl Provider for ScriptedModel {
     fn name(&self) -> String {
         format!("scripted:{}", self.path.display())
     }
@@ -210,7 +210,7 @@ mod tests {
             messages.push(Message::Assistant { text: String::new(), calls: vec![] });
         }
         let request = Request { worker: worker.into(), messages, ..Request::default() };
-        let model = Scripted::parse(Path::new("s.json"), SCRIPT).unwrap();
+        let model = ScriptedModel::parse(Path::new("s.json"), SCRIPT).unwrap();
         let first = model.complete(&request, &mut |_| {});
         assert_eq!(first, model.complete(&request, &mut |_| {}), "the provider has no state");
         first
@@ -235,9 +235,9 @@ mod tests {
     fn first_matching_entry_wins() {
         assert_eq!(ask("triage", "a letter", 0).unwrap().text, "other");
         assert_eq!(ask("extract", "an invoice", 0).unwrap().text, "other");
-        let none = Scripted::parse(Path::new("s.json"), "[]").unwrap();
+        let none = ScriptedModel::parse(Path::new("s.json"), "[]").unwrap();
         let error = none.complete(&Request::default(), &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("no entry fits"), "{error}");
-        assert!(Scripted::parse(Path::new("s.json"), r#"[{"turn": []}]"#).is_err());
+        assert!(ScriptedModel::parse(Path::new("s.json"), r#"[{"turn": []}]"#).is_err());
     }
 }

@@ -32,13 +32,13 @@ impl Vendor {
 
     /// Returns the vendor of a reference's kind.
     #[must_use]
-    pub fn of_kind(kind: &str) -> Option<Vendor> {
+    pub fn from_kind(kind: &str) -> Option<Vendor> {
         Self::ALL.into_iter().find(|vendor| vendor.kind() == kind)
     }
 
     /// Returns the vendor whose key a variable holds.
     #[must_use]
-    pub fn of_key(variable: &str) -> Option<Vendor> {
+    pub fn from_key(variable: &str) -> Option<Vendor> {
         Self::ALL.into_iter().find(|vendor| vendor.keys().contains(&variable))
     }
 

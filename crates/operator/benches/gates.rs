@@ -20,13 +20,13 @@ use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use kernel::proposal::{Caller, Effect, Proposal, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::{Interface, Method, Param, Pattern};
-use operator::{InForce, Kind, Policies, Vocabulary, Whose};
+use operator::{ActivePolicies, Kind, Policies, PolicyOwner, Vocabulary};
 use policy::gates::{GATES, Gate};
-use policy::{Context, Facts, Panel, PathFact, Rules, Secrets, Spent, Subject};
+use policy::{Context, Facts, Panel, PathFact, Rules, RunBudget, Secrets, Subject};
 
 fn main() {
     let samples = std::env::var("BENCH_SAMPLES").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
-    let (world, short) = (World::new(4096), World::new(100));
+    let (world, short) = (SampleCall::new(4096), SampleCall::new(100));
     // The daemon makes its rules once, too.
     let none = Rules::default();
     for (count, aim) in [(10, 5e-6), (100, 0.0), (1_000, 30e-6)] {
@@ -34,12 +34,12 @@ fn main() {
         let work = || drop(black_box(panel.judge(black_box(&short.context(&none)))));
         row(&format!("verdict of {count} gates"), seconds(samples, work), aim);
     }
-    let panel = Panel::of(Cow::Borrowed(GATES));
+    let panel = Panel::new(Cow::Borrowed(GATES));
     let work = || drop(black_box(panel.judge(black_box(&world.context(&none)))));
     row("verdict of all gates, 4 KiB of arguments", seconds(samples, work), 0.0);
     for count in [1, 10, 100] {
         let rules = world.rules(count);
-        let panel = Panel::of(Cow::Borrowed(GATES));
+        let panel = Panel::new(Cow::Borrowed(GATES));
         let work = || drop(black_box(panel.judge(black_box(&world.context(&rules)))));
         row(&format!("verdict of all gates, {count} policies"), seconds(samples, work), 0.0);
     }
@@ -90,7 +90,7 @@ fn panel(count: usize) -> Panel {
         .iter()
         .filter(|gate| !matches!(gate.name, "secrets" | "paths" | "shape" | "egress" | "effects"));
     let gates: Vec<Gate> = GATES.iter().chain(plain.cycle()).take(count).cloned().collect();
-    Panel::of(Cow::Owned(gates))
+    Panel::new(Cow::Owned(gates))
 }
 
 /// Prints a figure, and whether an aim in seconds is met, if there is one.
@@ -126,17 +126,17 @@ fn seconds(samples: usize, mut work: impl FnMut()) -> (f64, f64, f64) {
 }
 
 /// One call that a model makes after it has read two mails, with all that it is judged on.
-struct World {
+struct SampleCall {
     proposal: Proposal,
     grant: Grant,
     interface: Interface,
     subject: Subject,
     facts: Facts,
-    spent: Spent,
+    spent: RunBudget,
 }
 
-impl World {
-    fn new(bytes: usize) -> World {
+impl SampleCall {
+    fn new(bytes: usize) -> SampleCall {
         let id = |byte| FormulaId { number: [byte; 32], node: [0; 32] };
         let write = Method::new("write", Effect::Modify, "writes")
             .param(Param::required("path", Pattern::string(), ""))
@@ -146,7 +146,7 @@ impl World {
             let source = Source::Document { name: name.into(), hash: BlobHash::of(name.as_bytes()) };
             provenance = provenance.join(&Provenance::of(source));
         }
-        World {
+        SampleCall {
             proposal: Proposal {
                 principal: id(1),
                 run: RunNumber(17),
@@ -191,7 +191,7 @@ impl World {
                 bytes: Some(bytes as u64),
                 ..Facts::default()
             },
-            spent: Spent::default(),
+            spent: RunBudget::default(),
         }
     }
 
@@ -222,8 +222,9 @@ impl World {
             );
         }
         text.push_str("permit(principal == Worker::\"note\", action in Action::\"dir\", resource);");
-        let policies = Policies::compile(&vocabulary, Whose::Operator, "policy.cedar", &text, None).unwrap();
-        let in_force = InForce::new(vocabulary, vec![Arc::new(policies)], None);
+        let policies =
+            Policies::compile(&vocabulary, PolicyOwner::Operator, "policy.cedar", &text, None).unwrap();
+        let in_force = ActivePolicies::new(vocabulary, vec![Arc::new(policies)], None);
         Rules::default().with_operator(Arc::new(in_force))
     }
 }

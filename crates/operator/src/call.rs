@@ -9,7 +9,7 @@ use policy::{Context, Destination};
 use crate::vocabulary::{Action, Type};
 
 /// How many combinations of names, paths and servers one call is judged for. A search names every file that it reads.
-const MOST: usize = 2048;
+const MAX_VIEWS: usize = 2048;
 
 /// A call as policies see it: of a proposal that is judged, or of an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub enum Argument {
     /// Returns text as a value.
     Text(String),
     /// Returns a whole number.
-    Whole(i64),
+    Integer(i64),
     /// Yes or no.
     Bool(bool),
     /// Several texts, without order.
@@ -127,7 +127,7 @@ impl Call {
         let paths: Vec<_> = some_or_none(self.paths.iter().map(String::as_str));
         let servers: Vec<_> = some_or_none(self.servers.iter());
         let count = self.names.len().checked_mul(paths.len())?.checked_mul(servers.len())?;
-        if count > MOST {
+        if count > MAX_VIEWS {
             return None;
         }
         let mut views = Vec::with_capacity(count);
@@ -174,7 +174,7 @@ fn argument(kind: Type, value: &Value) -> Option<Argument> {
     match kind {
         Type::Text => Some(Argument::Text(value.as_str()?.to_owned())),
         Type::Bool => Some(Argument::Bool(value.as_bool()?)),
-        Type::Whole => whole(value).map(Argument::Whole),
+        Type::Integer => whole(value).map(Argument::Integer),
         Type::Texts => {
             let texts = value.as_array()?.iter().map(|one| one.as_str().map(str::to_owned));
             Some(Argument::Texts(texts.collect::<Option<_>>()?))

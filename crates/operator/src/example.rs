@@ -85,7 +85,7 @@ impl Call {
     /// # Errors
     /// The fault in the text, for its author.
     pub fn parse(vocabulary: &Vocabulary, text: &str) -> Result<Call, String> {
-        let mut words = words(text)?.into_iter();
+        let mut words = split_words(text)?.into_iter();
         let (None, Some(method)) = words.next().map_or((None, None), |(key, value)| (key, Some(value)))
         else {
             return Err("an example begins with a method: `outbox.send to=x@y.example`".to_owned());
@@ -116,7 +116,8 @@ impl Call {
             let param = action.params.iter().find(|(name, seen_as, _)| *name == key && seen_as.is_some());
             if let Some((name, Some(seen_as), _)) = param {
                 let argument = seen_as.read(&value, call.args.get(name));
-                let argument = argument.ok_or_else(|| format!("`{key}={value}`: not {}", seen_as.words()))?;
+                let argument =
+                    argument.ok_or_else(|| format!("`{key}={value}`: not {}", seen_as.describe()))?;
                 call.args.insert(name.clone(), argument);
             }
             if !call.learn(&key, &value, &mut trusted)? && param.is_none() {
@@ -196,7 +197,7 @@ impl Type {
     fn nothing(self) -> Argument {
         match self {
             Type::Text => Argument::Text(String::new()),
-            Type::Whole => Argument::Whole(0),
+            Type::Integer => Argument::Integer(0),
             Type::Bool => Argument::Bool(false),
             Type::Texts => Argument::Texts(Default::default()),
         }
@@ -206,7 +207,7 @@ impl Type {
     fn read(self, value: &str, before: Option<&Argument>) -> Option<Argument> {
         Some(match self {
             Type::Text => Argument::Text(value.to_owned()),
-            Type::Whole => Argument::Whole(value.parse().ok()?),
+            Type::Integer => Argument::Integer(value.parse().ok()?),
             Type::Bool => Argument::Bool(value.parse().ok()?),
             Type::Texts => {
                 let mut all = match before {
@@ -219,17 +220,17 @@ impl Type {
         })
     }
 
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Type::Text | Type::Texts => "text",
-            Type::Whole => "a whole number",
+            Type::Integer => "a whole number",
             Type::Bool => "`true` or `false`",
         }
     }
 }
 
 /// Returns the words of a line: each may have a key, and its value may stand in quotes of either kind.
-fn words(text: &str) -> Result<Vec<(Option<String>, String)>, String> {
+fn split_words(text: &str) -> Result<Vec<(Option<String>, String)>, String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {

@@ -1,7 +1,7 @@
 //! The operator's own policies in Cedar: the calls that are forbidden, and those that need no question.
 //!
 //! A policy file becomes a [`Policies`]: parsed, checked against a schema made from the interfaces of all
-//! capabilities ([`Vocabulary`]), and tried on its own examples. The policies in force for a run are an [`InForce`]:
+//! capabilities ([`Vocabulary`]), and tried on its own examples. The policies in force for a run are an [`ActivePolicies`]:
 //! the operator's file and, for its forbids, the project's. Nothing here touches a file, a clock or a process: texts
 //! come in, opinions go out.
 //!
@@ -9,11 +9,11 @@
 //! that a policy cannot see exactly.
 #![forbid(unsafe_code)]
 
+mod active_policies;
 mod call;
 mod example;
-mod in_force;
-mod place;
 mod policies;
+mod policy_lines;
 mod problem;
 mod request;
 mod vocabulary;
@@ -21,9 +21,9 @@ mod vocabulary;
 #[cfg(test)]
 mod tests;
 
+pub use active_policies::ActivePolicies;
 pub use call::{Argument, Call};
 pub use example::{EXAMPLES, Expected};
-pub use in_force::InForce;
-pub use policies::{MAX_BYTES, Policies, Policy, Said, Whose};
+pub use policies::{MAX_BYTES, Policies, Policy, PolicyDecision, PolicyOwner};
 pub use problem::Problem;
 pub use vocabulary::{Kind, Vocabulary};

@@ -12,7 +12,7 @@ use policy::Stance;
 
 use crate::call::Call;
 use crate::example::{self, Example, Expected};
-use crate::place::{line_of, starts};
+use crate::policy_lines::{line_of, starts};
 use crate::problem::Problem;
 use crate::request;
 use crate::vocabulary::Vocabulary;
@@ -30,7 +30,7 @@ const ANNOTATIONS: &[&str] = &["id", "reason", "instead", "invariant", "must_all
 
 /// Who wrote a policy file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum PolicyOwner {
     /// The operator of this installation: may forbid and permit.
     Operator,
     /// The author of the project: may only forbid.
@@ -68,7 +68,7 @@ pub struct Policies {
 
 /// The decision of one file's policies on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct PolicyDecision {
     /// The resulting stance.
     pub stance: Stance,
     /// The names of the policies that say so.
@@ -84,7 +84,7 @@ impl Policies {
     /// Everything that is wrong with it, as far as can be told at once.
     pub fn compile(
         vocabulary: &Vocabulary,
-        whose: Whose,
+        whose: PolicyOwner,
         file: &str,
         text: &str,
         examples: Option<(&str, &str)>,
@@ -128,7 +128,7 @@ impl Policies {
             }
             let forbids = policy.effect() == Effect::Forbid;
             let invariant = policy.annotation("invariant").is_some();
-            if whose == Whose::Project && !forbids {
+            if whose == PolicyOwner::Project && !forbids {
                 problems.push(
                     problem("a project's policy may only forbid; this one permits".to_owned())
                         .help("what need not be asked is for you to say, in a policy of your own"),
@@ -220,13 +220,14 @@ impl Policies {
     }
 
     /// Returns the policies' decision on an invented call, after checking the call against the schema.
-    pub fn try_out(&self, vocabulary: &Vocabulary, call: &Call) -> Said {
-        self.said(vocabulary, call, true)
+    pub fn try_out(&self, vocabulary: &Vocabulary, call: &Call) -> PolicyDecision {
+        self.decide(vocabulary, call, true)
     }
 
     /// Returns the policies' decision on a call. A call that cannot be decided is refused.
-    pub(crate) fn said(&self, vocabulary: &Vocabulary, call: &Call, strict: bool) -> Said {
-        let mut said = Said { stance: Stance::Forbids, by: BTreeSet::new(), failed: BTreeMap::new() };
+    pub(crate) fn decide(&self, vocabulary: &Vocabulary, call: &Call, strict: bool) -> PolicyDecision {
+        let mut said =
+            PolicyDecision { stance: Stance::Forbids, by: BTreeSet::new(), failed: BTreeMap::new() };
         let (Some(action), Some(views)) = (vocabulary.actions.get(&call.method), call.views()) else {
             said.failed.insert(String::new(), "the call cannot be shown to policies".to_owned());
             return said;

@@ -8,7 +8,7 @@ use crate::call::{Argument, Call, View};
 use crate::vocabulary::{Action, Vocabulary};
 
 /// A request to Cedar, and the entities that Cedar needs for it.
-pub(crate) struct Asked {
+pub(crate) struct CedarRequest {
     pub(crate) request: Request,
     pub(crate) entities: Entities,
 }
@@ -21,7 +21,7 @@ pub(crate) fn ask(
     call: &Call,
     view: View<'_>,
     strict: bool,
-) -> Result<Asked, String> {
+) -> Result<CedarRequest, String> {
     let principal = EntityUid::from_type_name_and_id(vocabulary.worker.clone(), EntityId::new(&call.worker));
     let resource = EntityUid::from_type_name_and_id(action.resource.clone(), EntityId::new(view.name));
     let mut entities = vec![
@@ -37,7 +37,7 @@ pub(crate) fn ask(
     let schema: Option<&Schema> = strict.then_some(&vocabulary.schema);
     let request =
         Request::new(principal, action.uid.clone(), resource, context, schema).map_err(|e| e.to_string())?;
-    Ok(Asked { request, entities })
+    Ok(CedarRequest { request, entities })
 }
 
 fn named(uid: EntityUid, attribute: &str, name: &str) -> Result<Entity, String> {
@@ -75,7 +75,7 @@ fn context(call: &Call, view: View<'_>) -> Result<Context, String> {
     let args = call.args.iter().map(|(name, argument)| {
         let seen = match argument {
             Argument::Text(one) => text(one),
-            Argument::Whole(number) => whole(*number),
+            Argument::Integer(number) => whole(*number),
             Argument::Bool(one) => RestrictedExpression::new_bool(*one),
             Argument::Texts(all) => texts(all),
         };

@@ -8,9 +8,11 @@ use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use kernel::proposal::{Caller, Effect, Proposal, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::{Interface, Method, Param, Pattern};
-use policy::{Context, Destination, Facts, Operator as _, Opinion, PathFact, Rules, Spent, Stance, Subject};
+use policy::{
+    Context, Destination, Facts, Operator as _, Opinion, PathFact, Rules, RunBudget, Stance, Subject,
+};
 
-use crate::{Call, InForce, Kind, Policies, Problem, Vocabulary, Whose};
+use crate::{ActivePolicies, Call, Kind, Policies, PolicyOwner, Problem, Vocabulary};
 
 fn interfaces() -> (Interface, Interface) {
     let dir = Interface::new("Dir", "a directory")
@@ -41,7 +43,7 @@ fn vocabulary() -> Arc<Vocabulary> {
 }
 
 fn compile(text: &str) -> Result<Policies, Vec<Problem>> {
-    Policies::compile(&vocabulary(), Whose::Operator, "policy.cedar", text, None)
+    Policies::compile(&vocabulary(), PolicyOwner::Operator, "policy.cedar", text, None)
 }
 
 #[track_caller]
@@ -50,7 +52,7 @@ fn valid(text: &str) -> Policies {
 }
 
 /// A call that is judged, for tests to change.
-struct Judged {
+struct TestCall {
     kind: &'static str,
     names: Vec<String>,
     proposal: Proposal,
@@ -61,15 +63,15 @@ fn id(byte: u8) -> FormulaId {
     FormulaId { number: [byte; 32], node: [0; 32] }
 }
 
-impl Judged {
-    fn new(method: &str, args: &[Value]) -> Judged {
+impl TestCall {
+    fn new(method: &str, args: &[Value]) -> TestCall {
         let (kind, method) = method.split_once('.').unwrap();
         let effect = match method {
             "read" => Effect::Observe,
             "write" => Effect::Modify,
             _ => Effect::Commit,
         };
-        Judged {
+        TestCall {
             kind: if kind == "dir" { "dir" } else { "outbox" },
             names: vec!["/home/me/out".into()],
             proposal: Proposal {
@@ -90,7 +92,7 @@ impl Judged {
         }
     }
 
-    fn at(mut self, path: &str, leads_to: Option<&str>) -> Judged {
+    fn at(mut self, path: &str, leads_to: Option<&str>) -> TestCall {
         self.facts.paths.push(PathFact {
             argument: "path".into(),
             path: path.into(),
@@ -100,7 +102,7 @@ impl Judged {
         self
     }
 
-    fn reaching(mut self, host: &str, port: u16) -> Judged {
+    fn reaching(mut self, host: &str, port: u16) -> TestCall {
         self.facts.destinations.push(Destination {
             argument: "to".into(),
             scheme: "https".into(),
@@ -113,7 +115,7 @@ impl Judged {
         self
     }
 
-    fn having_read(mut self, name: &str) -> Judged {
+    fn having_read(mut self, name: &str) -> TestCall {
         let source = Source::Document { name: name.into(), hash: BlobHash([7; 32]) };
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
@@ -121,10 +123,10 @@ impl Judged {
 
     fn under(&self, layers: Vec<Policies>) -> Opinion {
         let layers = layers.into_iter().map(Arc::new).collect();
-        self.under_all(&InForce::new(vocabulary(), layers, None))
+        self.under_all(&ActivePolicies::new(vocabulary(), layers, None))
     }
 
-    fn under_all(&self, in_force: &InForce) -> Opinion {
+    fn under_all(&self, in_force: &ActivePolicies) -> Opinion {
         let (dir, outbox) = interfaces();
         let grant = Grant {
             id: id(3),
@@ -153,22 +155,22 @@ impl Judged {
             facts: &self.facts,
             now_ms: 0,
             written: &[],
-            spent: &Spent::default(),
+            spent: &RunBudget::default(),
             rules: &Rules::default(),
         })
     }
 }
 
-fn send(to: &str) -> Judged {
-    Judged::new("outbox.send", &[Value::from(to)])
+fn send(to: &str) -> TestCall {
+    TestCall::new("outbox.send", &[Value::from(to)])
 }
 
-fn write(path: &str) -> Judged {
-    Judged::new("dir.write", &[Value::from(path), Value::from("text")]).at(path, None)
+fn write(path: &str) -> TestCall {
+    TestCall::new("dir.write", &[Value::from(path), Value::from("text")]).at(path, None)
 }
 
 #[track_caller]
-fn check(policy: &str, call: &Judged, stance: Stance, rules: &[&str]) {
+fn check(policy: &str, call: &TestCall, stance: Stance, rules: &[&str]) {
     let opinion = call.under(vec![valid(policy)]);
     let got: Vec<&str> = opinion.findings.iter().map(|finding| finding.rule.as_str()).collect();
     assert_eq!((opinion.stance, got.as_slice()), (stance, rules), "{policy}\n{opinion:#?}");
@@ -233,7 +235,7 @@ fn forbid_of_operator_or_project_wins_over_permit() {
     let forbid = "@id(\"no-sh\") @reason(\"no scripts\") @instead(\"a text file\")\nforbid(principal, action, resource) when { context has path && context.path like \"*.sh\" };";
     check(&format!("{permit}{forbid}"), &write("x.sh"), Stance::Forbids, &["operator/no-sh"]);
     let project =
-        || Policies::compile(&vocabulary(), Whose::Project, "p/policy.cedar", forbid, None).unwrap();
+        || Policies::compile(&vocabulary(), PolicyOwner::Project, "p/policy.cedar", forbid, None).unwrap();
     let opinion = write("x.sh").under(vec![valid(permit), project()]);
     assert_eq!(opinion.stance, Stance::Forbids);
     let finding = opinion.findings.iter().find(|finding| finding.rule == "operator/no-sh").unwrap();
@@ -274,7 +276,7 @@ fn call_is_judged_by_every_name_path_and_server() {
 #[test]
 fn failing_policy_denies_and_is_named() {
     let text = "@id(\"sum\") permit(principal, action == Action::\"outbox.send\", resource) when { context.args has copies && context.args.copies + 9223372036854775807 > 0 };\npermit(principal, action, resource);";
-    let call = |copies: f64| Judged::new("outbox.send", &[Value::from("a"), Value::Number(copies)]);
+    let call = |copies: f64| TestCall::new("outbox.send", &[Value::from("a"), Value::Number(copies)]);
     check(text, &call(0.0), Stance::Permits, &["operator/policy-2", "operator/sum"]);
     check(text, &call(1.0), Stance::Forbids, &["operator/failed"]);
     let opinion = call(1.0).under(vec![valid(text)]);
@@ -284,7 +286,7 @@ fn failing_policy_denies_and_is_named() {
 #[test]
 fn argument_unrepresentable_in_cedar_is_refused() {
     let text = "@id(\"few\") forbid(principal, action == Action::\"outbox.send\", resource) when { context.args has copies && context.args.copies > 3 };";
-    let call = |args: &[Value]| Judged::new("outbox.send", args);
+    let call = |args: &[Value]| TestCall::new("outbox.send", args);
     for (copies, stance, rule) in [
         (3.0, Stance::Silent, None),
         (4.0, Stance::Forbids, Some("operator/few")),
@@ -296,7 +298,7 @@ fn argument_unrepresentable_in_cedar_is_refused() {
     }
     check(text, &call(&[Value::from("a"), Value::Undefined]), Stance::Silent, &[]);
     check(text, &call(&[Value::Null]), Stance::Forbids, &["operator/unseen"]);
-    check(text, &Judged::new("outbox.burn", &[]), Stance::Forbids, &["operator/unknown"]);
+    check(text, &TestCall::new("outbox.burn", &[]), Stance::Forbids, &["operator/unknown"]);
 }
 
 #[test]
@@ -361,7 +363,8 @@ fn mistakes_in_policy_files_are_reported_with_their_lines() {
 
 #[test]
 fn project_policy_with_permit_is_refused() {
-    let project = |text: &str| Policies::compile(&vocabulary(), Whose::Project, "p/policy.cedar", text, None);
+    let project =
+        |text: &str| Policies::compile(&vocabulary(), PolicyOwner::Project, "p/policy.cedar", text, None);
     assert!(project("@must_deny(\"dir.read\") forbid(principal, action, resource);").is_ok());
     let problems =
         project("// ours\nforbid(principal, action, resource);\n\npermit(principal, action, resource);");
@@ -377,7 +380,7 @@ fn examples_beside_policy_file_are_checked() {
     let text = "@id(\"own\") permit(principal, action == Action::\"outbox.send\", resource) when { context.args.to like \"*@me.example\" };\n@id(\"strange\") forbid(principal, action, resource) when { context.untrusted };";
     let with = |examples: &str| {
         let beside = Some(("policy.examples", examples));
-        Policies::compile(&vocabulary(), Whose::Operator, "policy.cedar", text, beside)
+        Policies::compile(&vocabulary(), PolicyOwner::Operator, "policy.cedar", text, beside)
     };
     let good = "# mine\nmust_allow outbox.send to=x@me.example\n\nmust_ask outbox.send to=\"y z@other.example\"\n\
                 must_deny outbox.send to=x@me.example source='document mail/5'\n\
@@ -443,7 +446,7 @@ fn deeply_nested_policy_does_not_overflow_the_stack() {
 fn digest_covers_all_layers_in_order() {
     let digest = |texts: &[&str]| {
         let layers = texts.iter().map(|text| Arc::new(valid(text))).collect();
-        InForce::new(vocabulary(), layers, None).digest()
+        ActivePolicies::new(vocabulary(), layers, None).digest()
     };
     let (a, b) = ("forbid(principal, action, resource);", "// x\nforbid(principal, action, resource);");
     assert_eq!(digest(&[a, b]), digest(&[a, b]));
@@ -457,7 +460,7 @@ fn stale_policy_file_adds_finding_to_every_call() {
     let problem =
         Problem { file: "policy.cedar".into(), line: Some(3), message: "broken".into(), help: None };
     let old = Arc::new(valid("@id(\"own\") permit(principal, action, resource);"));
-    let opinion = write("a").under_all(&InForce::new(vocabulary(), vec![old], Some(problem)));
+    let opinion = write("a").under_all(&ActivePolicies::new(vocabulary(), vec![old], Some(problem)));
     assert_eq!(opinion.stance, Stance::Permits);
     let told: Vec<&str> = opinion.findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(
@@ -507,7 +510,7 @@ fn offered_permit_covers_one_worker_method_and_object() {
     ] {
         let subject = Subject { kind: "dir".to_owned(), names: all(names) };
         let policy = vocabulary().permit(worker, &subject, method).unwrap();
-        let call = Judged { names: all(on), ..called };
+        let call = TestCall { names: all(on), ..called };
         let opinion = call.under(vec![valid(&policy)]);
         assert_eq!(opinion.stance, stance, "{policy}");
     }

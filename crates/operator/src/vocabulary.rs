@@ -44,7 +44,7 @@ pub struct Kind<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Text,
-    Whole,
+    Integer,
     Bool,
     Texts,
 }
@@ -173,7 +173,7 @@ impl Type {
     fn in_cedar(self) -> &'static str {
         match self {
             Type::Text => "String",
-            Type::Whole => "Long",
+            Type::Integer => "Long",
             Type::Bool => "Bool",
             Type::Texts => "Set<String>",
         }
@@ -184,7 +184,7 @@ impl Type {
 fn type_of(schema: &Json) -> Option<Type> {
     match schema.get("type").and_then(Json::as_str) {
         Some("string") => Some(Type::Text),
-        Some("integer" | "number") => Some(Type::Whole),
+        Some("integer" | "number") => Some(Type::Integer),
         Some("boolean") => Some(Type::Bool),
         Some("array") => (schema.get("items").and_then(type_of) == Some(Type::Text)).then_some(Type::Texts),
         None => {

@@ -1,7 +1,7 @@
 //! Names by which code can be given something.
 
 /// The most bytes of such a name.
-const LONGEST: usize = 128;
+const MAX_LEN: usize = 128;
 
 /// Words that cannot name anything in code.
 const RESERVED: &[&str] = &[
@@ -64,7 +64,7 @@ const RESERVED: &[&str] = &[
 pub fn is_binding(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
         && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
-        && name.len() <= LONGEST
+        && name.len() <= MAX_LEN
         && !RESERVED.contains(&name)
 }
 
@@ -88,6 +88,6 @@ mod tests {
         ] {
             assert_eq!(is_binding(name), expected, "{name:?}");
         }
-        assert!(is_binding(&"a".repeat(LONGEST)) && !is_binding(&"a".repeat(LONGEST + 1)));
+        assert!(is_binding(&"a".repeat(MAX_LEN)) && !is_binding(&"a".repeat(MAX_LEN + 1)));
     }
 }

@@ -77,7 +77,7 @@ pub fn pattern_from_argument(text: &str) -> Result<Pattern, PatternError> {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct CheckLine {
     pattern: CapData<Json>,
     specimen: CapData<Json>,
     /// How the specimen is called in messages; upstream's vectors say `L`.
@@ -110,7 +110,8 @@ pub fn pattern_check_line(line: &str) -> String {
 }
 
 fn check_line(line: &str) -> Result<(), String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| format!("cannot read the line: {error}"))?;
+    let line: CheckLine =
+        serde_json::from_str(line).map_err(|error| format!("cannot read the line: {error}"))?;
     // Slots can be any JSON; they only need to be told apart.
     let decoded = |data: CapData<Json>| {
         let slots = data.slots.iter().map(Json::to_string).collect();

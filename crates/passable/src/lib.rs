@@ -115,11 +115,11 @@ pub use interface::{Effect, Interface, Method, MethodRow, Param, ToolSchema};
 pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
-    Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
-    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Takes, Tally, Variant, Widget,
-    confirm_pattern, form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
+    Choice, Comparison, Control, ControlField, ElementCount, Elicitation, Label, Limit, Limits, Matcher,
+    Mismatch, Pattern, Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Takes, Variant,
+    Widget, confirm_pattern, form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
 };
-pub use quoting::{Part, Quoted, Quoting, parts};
+pub use quoting::{Quoted, Quoting, QuotingPart, parts};
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};
 pub use value::{

@@ -29,12 +29,12 @@ impl Quoting {
     /// ```
     /// use passable::Quoting;
     ///
-    /// let said = Quoting::of("there is no `{}` in `{}`", &["a{}", "b"]);
+    /// let said = Quoting::format("there is no `{}` in `{}`", &["a{}", "b"]);
     /// assert_eq!(said.text(), "there is no `a{}` in `b`");
     /// let quoted: Vec<_> = said.parts().into_iter().filter(|part| part.is_quoted).map(|part| part.text).collect();
     /// assert_eq!(quoted, ["a{}", "b"]);
     /// ```
-    pub fn of(sentence: &'static str, quoted: &[&str]) -> Quoting {
+    pub fn format(sentence: &'static str, quoted: &[&str]) -> Quoting {
         let mut pieces = sentence.split("{}");
         let mut said = Quoting::ours(pieces.next().unwrap_or_default());
         let mut quoted = quoted.iter();
@@ -92,7 +92,7 @@ impl Quoting {
 
     /// Returns a stored sentence with the positions of its quoted parts. Without positions, all of it counts as
     /// quoted.
-    pub fn kept(text: &str, quoted: Option<&[Quoted]>) -> Quoting {
+    pub fn from_stored(text: &str, quoted: Option<&[Quoted]>) -> Quoting {
         let parts = parts(text, quoted).into_iter();
         parts.fold(Quoting::default(), |said, part| match part.is_quoted {
             true => said.quote(part.text),
@@ -106,14 +106,14 @@ impl Quoting {
     }
 
     /// Returns its parts in order.
-    pub fn parts(&self) -> Vec<Part<'_>> {
+    pub fn parts(&self) -> Vec<QuotingPart<'_>> {
         parts(&self.text, Some(&self.quoted))
     }
 }
 
 /// A part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct QuotingPart<'a> {
     /// Whether it is quoted.
     pub is_quoted: bool,
     /// The text of the part. Not made visible.
@@ -123,8 +123,8 @@ pub struct Part<'a> {
 /// Returns the parts of a text with these quoted positions.
 ///
 /// All of it counts as quoted if there are no positions, or if they do not fit the text.
-pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<Part<'a>> {
-    let whole = || vec![Part { is_quoted: true, text }];
+pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<QuotingPart<'a>> {
+    let whole = || vec![QuotingPart { is_quoted: true, text }];
     let Some(quoted) = quoted else { return whole() };
     let (mut all, mut at) = (Vec::new(), 0);
     for (start, end) in quoted {
@@ -138,7 +138,7 @@ pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<Part<'a>> {
     all.push((false, rest));
     all.into_iter()
         .filter(|(_, text)| !text.is_empty())
-        .map(|(is_quoted, text)| Part { is_quoted, text })
+        .map(|(is_quoted, text)| QuotingPart { is_quoted, text })
         .collect()
 }
 
@@ -151,7 +151,7 @@ pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<Part<'a>> {
 #[macro_export]
 macro_rules! quoting {
     ($sentence:literal $(, $quoted:expr)* $(,)?) => {
-        $crate::Quoting::of($sentence, &[$(&*::std::string::ToString::to_string(&$quoted)),*])
+        $crate::Quoting::format($sentence, &[$(&*::std::string::ToString::to_string(&$quoted)),*])
     };
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let said = Quoting::ours("the ")
             .quote("“ours” ` {} \u{202e}")
             .and(", and ")
-            .then(&Quoting::of("{} ends", &["ä"]));
+            .then(&Quoting::format("{} ends", &["ä"]));
         let parts: Vec<_> = said.parts().into_iter().map(|part| (part.is_quoted, part.text)).collect();
         let expected = [
             (false, "the "),
@@ -191,14 +191,14 @@ mod tests {
         assert_eq!(said.text(), expected.map(|(_, text)| text).concat());
         let joined = Quoting::joined([Quoting::theirs("a"), "b".into(), "c".to_owned().into()], "; ");
         assert_eq!((joined.text(), joined.quoted()), ("a; b; c", &[(0, 1), (6, 7)][..]));
-        assert_eq!(Quoting::of("no room", &["more"]).quoted(), [(8, 12)]);
-        assert_eq!(Quoting::of("{} and {}", &["one"]).text(), "one and ");
+        assert_eq!(Quoting::format("no room", &["more"]).quoted(), [(8, 12)]);
+        assert_eq!(Quoting::format("{} and {}", &["one"]).text(), "one and ");
     }
 
     #[test]
     fn text_with_misfitting_positions_counts_as_quoted() {
-        let ours = |text| vec![Part { is_quoted: false, text }];
-        let whole = |text| vec![Part { is_quoted: true, text }];
+        let ours = |text| vec![QuotingPart { is_quoted: false, text }];
+        let whole = |text| vec![QuotingPart { is_quoted: true, text }];
         for (text, quoted, expected) in [
             ("abc", Some(&[][..]), ours("abc")),
             ("abc", None, whole("abc")),

@@ -5,37 +5,37 @@
 //! the sandbox decides which files the program can reach. A program that searches a whole directory names none of the
 //! files in it.
 
-use crate::protected::{Why, may_hold, protected};
+use crate::protected::{ProtectionReason, may_hold, protected};
 
 /// The maximum number of argument parts that are checked. A person sees every call with more parts in full.
-const MOST_PARTS: usize = 2048;
+const MAX_PARTS: usize = 2048;
 
 /// The longest path that any system call takes, in bytes.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_LEN: usize = 4096;
 
 /// The characters that separate the parts of an argument.
-const BETWEEN: &[char] =
+const SEPARATORS: &[char] =
     &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`', '?', '#', '{', '}', '[', ']'];
 
 /// Places that are another one for each process that looks.
-const HIDDEN: [&str; 2] = ["/proc", "/dev/fd"];
+const PROCESS_PATHS: [&str; 2] = ["/proc", "/dev/fd"];
 
 /// A protected file that a call names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct ProtectedMention {
     /// Where it stands in the argument vector.
     pub at: usize,
     /// The file, as it was found: as it is written, or where that leads.
     pub path: String,
     /// Why it is protected.
-    pub why: Why,
+    pub why: ProtectionReason,
 }
 
 /// The protected files that the arguments of a call name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct FileMentions {
     /// The protected files, at most one for each word, in the order of the words.
-    pub protected: Vec<Named>,
+    pub protected: Vec<ProtectedMention>,
     /// The first word that was not looked at, since there were too many parts.
     pub beyond: Option<usize>,
 }
@@ -45,26 +45,26 @@ pub struct Names {
 /// them. `look` resolves a path, all links followed, and returns `None` if no file is there.
 ///
 /// A file that holds keys counts in any case; a file that a program obeys counts only where the call can write.
-pub fn names(
+pub fn find_protected(
     argv: &[String],
     directories: &[String],
     writes: bool,
     look: &dyn Fn(&str) -> Option<String>,
-) -> Names {
-    let mut found = Names::default();
+) -> FileMentions {
+    let mut found = FileMentions::default();
     let mut parts = 0;
     for (at, word) in argv.iter().enumerate().skip(1) {
         for part in parts_of(word) {
             parts += 1;
-            if parts > MOST_PARTS {
+            if parts > MAX_PARTS {
                 found.beyond = Some(at);
                 return found;
             }
-            if part.len() > LONGEST_PATH {
+            if part.len() > MAX_PATH_LEN {
                 continue;
             }
-            if let Some((path, why)) = about(part, directories, writes, look) {
-                found.protected.push(Named { at, path, why });
+            if let Some((path, why)) = protected_file_in(part, directories, writes, look) {
+                found.protected.push(ProtectedMention { at, path, why });
                 break;
             }
         }
@@ -74,7 +74,7 @@ pub fn names(
 
 /// Returns every part of a word that could be a path.
 fn parts_of(word: &str) -> impl Iterator<Item = &str> {
-    let is_between = |c: char| c.is_whitespace() || BETWEEN.contains(&c);
+    let is_between = |c: char| c.is_whitespace() || SEPARATORS.contains(&c);
     // The smallest parts come first: they show best which file is meant.
     word.split(is_between).chain(std::iter::once(word)).filter(|part| !part.is_empty()).flat_map(|part| {
         // `-f.env`, `-xzf.env`, `-fid_rsa`: a value may follow a letter, or several, at once.
@@ -87,23 +87,23 @@ fn parts_of(word: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the protected file that a part of a word is about.
-fn about(
+fn protected_file_in(
     part: &str,
     directories: &[String],
     writes: bool,
     look: &dyn Fn(&str) -> Option<String>,
-) -> Option<(String, Why)> {
-    let counts = |path: &str| protected(path).filter(|why| writes || *why == Why::Keys);
+) -> Option<(String, ProtectionReason)> {
+    let counts = |path: &str| protected(path).filter(|why| writes || *why == ProtectionReason::Keys);
     // A directory can be filled elsewhere and put in its place as a whole.
     let holds = |path: &str| may_hold(path).filter(|_| writes);
     let written = plain(part);
-    if HIDDEN.iter().any(|place| lies_in(&written, &[(*place).to_owned()])) {
-        return Some((written, Why::Hidden));
+    if PROCESS_PATHS.iter().any(|place| lies_in(&written, &[(*place).to_owned()])) {
+        return Some((written, ProtectionReason::Hidden));
     }
     let own = counts(&written);
     // A word without dot and slash may just be a word: `grep secrets`. It counts if there is such a file.
     let is_word = !part.contains(['/', '.']);
-    let own = own.filter(|why| !is_word || *why == Why::Obeyed);
+    let own = own.filter(|why| !is_word || *why == ProtectionReason::Obeyed);
     if let Some(why) = own.or_else(|| holds(&written).filter(|_| !is_word)) {
         return Some((written, why));
     }
@@ -113,7 +113,7 @@ fn about(
         if !lies_in(&plainly, directories) {
             continue;
         }
-        let Some((real, is_there)) = leads(&full, look) else { continue };
+        let Some((real, is_there)) = resolve(&full, look) else { continue };
         // A missing path is only a word, unless a link on the way to it leads elsewhere.
         let paths = if is_there { vec![plainly, real] } else { vec![real] };
         let found = |path: String| counts(&path).or_else(|| holds(&path)).map(|why| (path, why));
@@ -128,7 +128,7 @@ fn about(
 
 /// Resolves a path, and returns whether a file is there. Of a missing file, its nearest existing directory is
 /// resolved.
-fn leads(path: &str, look: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
+fn resolve(path: &str, look: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
     if let Some(real) = look(path) {
         return Some((real, true));
     }
@@ -183,7 +183,7 @@ mod tests {
     fn check(directories: &[&str], writes: bool, line: &str, expected: &[(usize, &str)]) {
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let directories: Vec<String> = directories.iter().map(|dir| (*dir).to_owned()).collect();
-        let found = names(&argv, &directories, writes, &look);
+        let found = find_protected(&argv, &directories, writes, &look);
         let found: Vec<(usize, &str)> =
             found.protected.iter().map(|named| (named.at, named.path.as_str())).collect();
         assert_eq!(found, expected, "{line}");
@@ -250,14 +250,17 @@ mod tests {
         check(&[], false, "cat .env", &[(1, ".env")]);
         check(&[], true, "cat config", &[]);
         // A path that is too long for any system call.
-        check(&["/w"], true, &format!("cat {}.env", "a/".repeat(LONGEST_PATH / 2)), &[]);
+        check(&["/w"], true, &format!("cat {}.env", "a/".repeat(MAX_PATH_LEN / 2)), &[]);
         check(&["/w"], true, &format!("cat {}.env", "./".repeat(100)), &[(1, ".env")]);
     }
 
     #[test]
     fn argument_parts_beyond_the_limit_are_reported() {
-        let crowd = ",".repeat(100) + &"x,".repeat(MOST_PARTS);
+        let crowd = ",".repeat(100) + &"x,".repeat(MAX_PARTS);
         let argv = ["tool".to_owned(), "a".to_owned(), crowd, ".env".to_owned()];
-        assert_eq!(names(&argv, &[], true, &look), Names { protected: vec![], beyond: Some(2) });
+        assert_eq!(
+            find_protected(&argv, &[], true, &look),
+            FileMentions { protected: vec![], beyond: Some(2) }
+        );
     }
 }

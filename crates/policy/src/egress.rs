@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use kernel::proposal::Finding;
 use passable::quoting;
-use resource::web::{Host, Place, Reach, reach};
+use resource::web::{AddressScope, Host, Place, address_scope};
 
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allowed {
+pub struct WebGrant {
     /// Returns where it lies.
     pub place: Place,
     /// The methods of HTTP, in capitals.
@@ -21,22 +21,23 @@ pub struct Allowed {
 /// Returns why no connection is made to an address for a host, if none is. An address that the user wrote is meant as
 /// it stands; `localhost` is this machine; every other name has public addresses, or an address that the user wrote
 /// beside it.
-pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<Reach> {
-    let there = reach(address);
+pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<AddressScope> {
+    let there = address_scope(address);
     let is_meant = match host {
         _ if written == Some(address) => true,
         Host::Address(own) => *own == address,
         Host::Name(name) => {
             let is_here = name == "localhost" || name.ends_with(".localhost");
-            written.is_none() && if is_here { there == Reach::Loopback } else { there == Reach::Public }
+            written.is_none()
+                && if is_here { there == AddressScope::Loopback } else { there == AddressScope::Public }
         }
     };
     (!is_meant).then_some(there)
 }
 
 /// Returns the finding about an address to which no connection is made.
-pub fn private(origin: &str, address: IpAddr, reach: Reach) -> Finding {
-    Finding::new("egress/address", quoting!("{} leads to {}, ", origin, address).and(reach.words()))
+pub fn private(origin: &str, address: IpAddr, reach: AddressScope) -> Finding {
+    Finding::new("egress/address", quoting!("{} leads to {}, ", origin, address).and(reach.summary()))
         .at("path")
         .counter_example(address.to_string())
         .allowed("a public address; or an endowment in which the user wrote this address (`…?address=…`)")
@@ -52,18 +53,18 @@ mod tests {
         let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
         for (host, address, written, expected) in [
             (name("api.example.com"), "8.8.8.8", None, None),
-            (name("api.example.com"), "127.0.0.1", None, Some(Reach::Loopback)),
-            (name("api.example.com"), "10.0.0.5", None, Some(Reach::Private)),
-            (name("api.example.com"), "169.254.169.254", None, Some(Reach::LinkLocal)),
-            (name("api.example.com"), "::ffff:10.0.0.5", None, Some(Reach::Private)),
+            (name("api.example.com"), "127.0.0.1", None, Some(AddressScope::Loopback)),
+            (name("api.example.com"), "10.0.0.5", None, Some(AddressScope::Private)),
+            (name("api.example.com"), "169.254.169.254", None, Some(AddressScope::LinkLocal)),
+            (name("api.example.com"), "::ffff:10.0.0.5", None, Some(AddressScope::Private)),
             (name("api.example.com"), "10.0.0.5", Some("10.0.0.5"), None),
-            (name("api.example.com"), "10.0.0.6", Some("10.0.0.5"), Some(Reach::Private)),
-            (name("api.example.com"), "8.8.8.8", Some("10.0.0.5"), Some(Reach::Public)),
+            (name("api.example.com"), "10.0.0.6", Some("10.0.0.5"), Some(AddressScope::Private)),
+            (name("api.example.com"), "8.8.8.8", Some("10.0.0.5"), Some(AddressScope::Public)),
             (name("localhost"), "127.0.0.1", None, None),
-            (name("localhost"), "8.8.8.8", None, Some(Reach::Public)),
-            (name("notlocalhost"), "127.0.0.1", None, Some(Reach::Loopback)),
+            (name("localhost"), "8.8.8.8", None, Some(AddressScope::Public)),
+            (name("notlocalhost"), "127.0.0.1", None, Some(AddressScope::Loopback)),
             (Host::Address(ip("10.0.0.5")), "10.0.0.5", None, None),
-            (Host::Address(ip("10.0.0.5")), "10.0.0.6", None, Some(Reach::Private)),
+            (Host::Address(ip("10.0.0.5")), "10.0.0.6", None, Some(AddressScope::Private)),
         ] {
             assert_eq!(
                 refused(&host, ip(address), written.map(ip)),

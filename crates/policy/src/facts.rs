@@ -11,8 +11,8 @@ use kernel::run::{Limits, Usage};
 use resource::Kind;
 use resource::programs::Interpreter;
 
-use crate::arguments::Names;
-use crate::egress::Allowed;
+use crate::arguments::FileMentions;
+use crate::egress::WebGrant;
 use crate::rules::Rules;
 
 /// The facts that a capability knows about a call before it is made. It looks them up and changes nothing.
@@ -32,14 +32,14 @@ pub struct Facts {
     /// The servers that the call would reach.
     pub destinations: Vec<Destination>,
     /// The parts of the web that the grant names. A destination outside of them is refused.
-    pub allowed: Vec<Allowed>,
+    pub allowed: Vec<WebGrant>,
     /// The receiver outside this machine that gets the words of the call, if no field above names it.
     pub outlet: Option<Outlet>,
     /// The reader outside this machine that the user endowed to get words: a model that a server answers for. It may
     /// read the documents that the run has read, and no secrets.
     pub reader: Option<String>,
     /// The texts of documents that the reader gets beside the arguments, by the parameter that names them.
-    pub handed: Vec<(String, Value)>,
+    pub reader_documents: Vec<(String, Value)>,
     /// The program that the call would start.
     pub program: Option<ProgramFact>,
     /// The effect of this very call, where it is stronger than its method declares: `git status` reads and `git push`
@@ -109,7 +109,7 @@ pub struct ProgramFact {
     /// The names of the programs that were endowed.
     pub allowed: Vec<String>,
     /// The protected files that its words name.
-    pub names: Names,
+    pub names: FileMentions,
     /// Whether it may change any directory that outlasts the call.
     pub writes: bool,
     /// Whether it could reach the network.
@@ -169,7 +169,7 @@ pub struct Overwrite {
 
 /// A file that the judged run itself has written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Written {
+pub struct WrittenFile {
     /// The capability in which it lies.
     pub target: FormulaId,
     /// Its path, relative to the capability's root.
@@ -180,7 +180,7 @@ pub struct Written {
 
 /// The limits of the run, and how much of them it has used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
+pub struct RunBudget {
     /// The limits.
     pub limits: Limits,
     /// The usage so far, children included.
@@ -209,9 +209,9 @@ pub struct Context<'a> {
     /// Returns the clock's reading, in milliseconds since 1970.
     pub now_ms: i64,
     /// The files that the run has written so far.
-    pub written: &'a [Written],
+    pub written: &'a [WrittenFile],
     /// The limits of the run, and how much of them it has used.
-    pub spent: &'a Spent,
+    pub spent: &'a RunBudget,
     /// The rules that apply beside the gates' own code.
     pub rules: &'a Rules,
 }

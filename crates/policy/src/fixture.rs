@@ -9,7 +9,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Value, Verdi
 use kernel::provenance::{Provenance, Source};
 use kernel::{Interface, Method, Param, Pattern};
 
-use crate::facts::{Context, Facts, Overwrite, Spent, Subject, Written};
+use crate::facts::{Context, Facts, Overwrite, RunBudget, Subject, WrittenFile};
 use crate::gates::Gate;
 use crate::rules::{Operator, Opinion, Rules, Stance};
 use crate::ruling::Ruling;
@@ -23,8 +23,8 @@ pub(crate) struct Call {
     pub(crate) grant: Grant,
     pub(crate) interface: Interface,
     pub(crate) facts: Facts,
-    pub(crate) written: Vec<Written>,
-    pub(crate) spent: Spent,
+    pub(crate) written: Vec<WrittenFile>,
+    pub(crate) spent: RunBudget,
     pub(crate) subject: Subject,
     pub(crate) rules: Arc<Rules>,
 }
@@ -91,7 +91,7 @@ impl Call {
             interface: interface(),
             facts: Facts::default(),
             written: Vec::new(),
-            spent: Spent::default(),
+            spent: RunBudget::default(),
             subject: Subject { kind: "thing".into(), names: vec!["/home/me/out".into()] },
             rules: Arc::default(),
         }
@@ -137,7 +137,7 @@ impl Call {
     }
 
     /// Returns the same where an operator has a say.
-    pub(crate) fn under(mut self, operator: Fixed) -> Call {
+    pub(crate) fn under(mut self, operator: FixedOperator) -> Call {
         self.rules = Arc::new(Rules::default().with_operator(Arc::new(operator)));
         self
     }
@@ -174,27 +174,27 @@ impl Call {
 
 /// An operator who says the same of every call.
 #[derive(Clone, Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedOperator {
     opinion: Option<Opinion>,
     digest: u8,
 }
 
-impl Fixed {
-    pub(crate) fn new(stance: Stance, findings: Vec<Finding>) -> Fixed {
-        Fixed { opinion: Some(Opinion { stance, findings }), digest: 0 }
+impl FixedOperator {
+    pub(crate) fn new(stance: Stance, findings: Vec<Finding>) -> FixedOperator {
+        FixedOperator { opinion: Some(Opinion { stance, findings }), digest: 0 }
     }
 
     /// Returns one who panics.
-    pub(crate) fn broken() -> Fixed {
-        Fixed { opinion: None, digest: 0 }
+    pub(crate) fn broken() -> FixedOperator {
+        FixedOperator { opinion: None, digest: 0 }
     }
 
-    pub(crate) fn with_digest(self, digest: u8) -> Fixed {
-        Fixed { digest, ..self }
+    pub(crate) fn with_digest(self, digest: u8) -> FixedOperator {
+        FixedOperator { digest, ..self }
     }
 }
 
-impl Operator for Fixed {
+impl Operator for FixedOperator {
     fn opinion(&self, _: &Context<'_>) -> Opinion {
         self.opinion.clone().unwrap_or_else(|| panic!("on purpose"))
     }
@@ -208,13 +208,13 @@ impl Operator for Fixed {
 /// that it names. Each finding must have everything that it needs to teach.
 #[track_caller]
 pub(crate) fn check(gate: &Gate, call: &Call, decisions: (Decision, Decision), rules: &[&str]) {
-    use crate::ruling::Lifted;
+    use crate::ruling::ActiveLifts;
     let ruling = call.ruling(gate);
     let bare = Call::new(&call.proposal.method);
     let method = &call.proposal.method;
     let got = (
-        ruling.decision(Lifted::by_endowment(&bare.grant, method)),
-        ruling.decision(Lifted::by_endowment(&bare.clone().allowed().grant, method)),
+        ruling.decision(ActiveLifts::by_endowment(&bare.grant, method)),
+        ruling.decision(ActiveLifts::by_endowment(&bare.clone().allowed().grant, method)),
     );
     assert_eq!(got, decisions, "{ruling:?}");
     assert_eq!(ruling.findings().iter().map(|f| f.rule.as_str()).collect::<Vec<_>>(), rules);

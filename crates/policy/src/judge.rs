@@ -11,11 +11,11 @@ use passable::Quoting;
 use crate::facts::Context;
 use crate::gates::{GATES, Gate};
 use crate::rules::Rules;
-use crate::ruling::{Combined, Lifted, Ruling, combine};
+use crate::ruling::{ActiveLifts, CombinedRuling, Ruling, combine};
 
 /// Judges a proposal with every built-in gate. A gate that panics denies.
 pub fn judge(context: &Context<'_>) -> Verdict {
-    static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::of(Cow::Borrowed(GATES)));
+    static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::new(Cow::Borrowed(GATES)));
     PANEL.judge(context)
 }
 
@@ -29,15 +29,15 @@ pub struct Panel {
 
 impl Panel {
     /// Returns a panel of these gates.
-    pub fn of(gates: Cow<'static, [Gate]>) -> Panel {
+    pub fn new(gates: Cow<'static, [Gate]>) -> Panel {
         Panel { hash: hash_of(&gates), gates }
     }
 
     /// Judges a proposal with every gate of the panel. A gate that panics denies.
     pub fn judge(&self, context: &Context<'_>) -> Verdict {
-        let lifted = Lifted::by_endowment(context.grant, &context.proposal.method);
+        let lifted = ActiveLifts::by_endowment(context.grant, &context.proposal.method);
         let rulings = self.gates.iter().map(|gate| ask(gate, context)).collect();
-        let Combined { decision, findings, lift } = combine(rulings, lifted);
+        let CombinedRuling { decision, findings, lift } = combine(rulings, lifted);
         Verdict { decision, findings, gates: self.hash_with(context.rules), lift }
     }
 
@@ -84,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::{Call, Fixed, id};
+    use crate::fixture::{Call, FixedOperator, id};
     use crate::rules::Stance;
     use crate::ruling::Lift;
 
@@ -101,7 +101,7 @@ mod tests {
             gate("bad", |_| panic!("on purpose")),
             gate("two", |_| Ruling::note(Finding::new("two/seen", "seen"))),
         ];
-        let verdict = Panel::of(Cow::Owned(gates.into())).judge(&Call::new("look").context());
+        let verdict = Panel::new(Cow::Owned(gates.into())).judge(&Call::new("look").context());
         std::panic::set_hook(hook);
         assert_eq!(verdict.decision, Decision::Deny);
         let rules: Vec<_> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
@@ -115,11 +115,11 @@ mod tests {
         assert_eq!(hash_of(&[a(), b()]), hash_of(&[b(), a()]));
         assert_ne!(hash_of(&[a(), b()]), hash_of(&[a()]));
         assert_ne!(hash_of(&[a()]), hash_of(&[Gate { version: 2, ..a() }]));
-        let verdict = |operator: Option<Fixed>| match operator {
+        let verdict = |operator: Option<FixedOperator>| match operator {
             None => Call::new("look").verdict().gates,
             Some(operator) => Call::new("look").under(operator).verdict().gates,
         };
-        let under = |digest| Some(Fixed::new(Stance::Silent, vec![]).with_digest(digest));
+        let under = |digest| Some(FixedOperator::new(Stance::Silent, vec![]).with_digest(digest));
         assert_eq!(verdict(None), hash_of(GATES));
         assert_eq!(verdict(under(1)), verdict(under(1)));
         assert_ne!(verdict(under(1)), verdict(under(2)));
@@ -195,7 +195,7 @@ mod tests {
             rulings in proptest::collection::vec(ruling(), 0..6), more in ruling(), at in 0..6usize, lifts: bool,
         ) {
             let grant = if lifts { Call::new("send").allowed().grant } else { Call::new("send").grant };
-            let endowment = Lifted::by_endowment(&grant, "send");
+            let endowment = ActiveLifts::by_endowment(&grant, "send");
             let before = combine(rulings.clone(), endowment);
             let mut all = rulings.clone();
             all.insert(at.min(rulings.len()), more.clone());

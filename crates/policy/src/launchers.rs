@@ -12,7 +12,7 @@ pub struct Launch {
     /// Where it stands in the argument vector; 0 is the program.
     pub at: usize,
     /// The description of that part.
-    pub what: Quoting,
+    pub description: Quoting,
 }
 
 /// Programs that run the code in their arguments.
@@ -322,19 +322,19 @@ const GIT_READS: &[&str] = &[
 /// Returns every part of a call that decides which other program runs; an ordinary program has no such part. A
 /// program is known by its file and by the name it is called by, since some act differently under different names.
 pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
-    found(&guessed(names(path, argv)), argv)
+    find_launches(&with_guessed_kinds(names(path, argv)), argv)
 }
 
 /// Returns whether a plainly endowed program must be able to start others to do its work. That holds for an
 /// interpreter, a launcher, or a program with an option that names one. Only whole names count here. A name that
 /// merely resembles a launcher's asks a person, and the program starts nothing.
-pub fn widens(path: &str, argv: &[String]) -> bool {
-    !found(&names(path, argv), argv).is_empty()
+pub fn must_start_others(path: &str, argv: &[String]) -> bool {
+    !find_launches(&names(path, argv), argv).is_empty()
 }
 
 /// Returns whether the call runs a program that obeys the settings of a repository.
 pub fn obeys_repository(path: &str, argv: &[String]) -> bool {
-    guessed(names(path, argv)).iter().any(|name| name == "git")
+    with_guessed_kinds(names(path, argv)).iter().any(|name| name == "git")
 }
 
 /// Returns the names of a program: the name of its file, and the name it is called by.
@@ -347,7 +347,7 @@ fn names(path: &str, argv: &[String]) -> Vec<String> {
 
 /// Returns the same names, and the kinds that they suggest. The first or the last part counts: `bash-static`,
 /// `x86_64-linux-gnu-gcc`.
-fn guessed(mut names: Vec<String>) -> Vec<String> {
+fn with_guessed_kinds(mut names: Vec<String>) -> Vec<String> {
     let words: Vec<String> = names
         .iter()
         .flat_map(|name| [name.split('-').next(), name.rsplit('-').next()])
@@ -358,15 +358,15 @@ fn guessed(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
+fn find_launches(names: &[String], argv: &[String]) -> Vec<Launch> {
     let is = |list: &[&str]| names.iter().find(|name| list.contains(&name.as_str()));
     let mut found = Vec::new();
     if let Some(name) = is(INTERPRETERS) {
         let what = quoting!("`{}` does what its arguments say", visible_line(name));
-        found.push(Launch { at: 0, what });
+        found.push(Launch { at: 0, description: what });
     } else if let Some(name) = is(LAUNCHERS) {
         let what = quoting!("`{}` starts other programs", visible_line(name));
-        found.push(Launch { at: 0, what });
+        found.push(Launch { at: 0, description: what });
     }
     if is(PREFIXES).is_some() {
         let is_program = |word: &String| !word.starts_with('-') && !word.contains('=');
@@ -385,11 +385,11 @@ fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
             let value = word.split_once('=').map(|(_, value)| value.to_owned());
             let value = value.or_else(|| argv.get(at + 1).cloned()).unwrap_or_default();
             let what = quoting!("`{}` names something to be run: `{}`", option, visible_line(&value));
-            found.push(Launch { at, what });
+            found.push(Launch { at, description: what });
         }
     }
     if is(&["git"]).is_some() {
-        found.extend(of_git(argv));
+        found.extend(git_launches(argv));
     }
     found
 }
@@ -409,7 +409,7 @@ fn plain(path: &str) -> String {
 }
 
 fn names_program(at: usize, word: &str) -> Launch {
-    Launch { at, what: quoting!("it is to start `{}`", visible_line(word)) }
+    Launch { at, description: quoting!("it is to start `{}`", visible_line(word)) }
 }
 
 /// Returns whether a word is the option, in any of the ways in which it can be written.
@@ -432,7 +432,7 @@ fn is_option(word: &str, option: &str, bundled: bool) -> bool {
     cluster.contains(letters)
 }
 
-fn of_git(argv: &[String]) -> Vec<Launch> {
+fn git_launches(argv: &[String]) -> Vec<Launch> {
     // Options before the command that take a value of their own.
     const TAKE: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
     let mut at = 1;
@@ -440,7 +440,7 @@ fn of_git(argv: &[String]) -> Vec<Launch> {
         if !word.starts_with('-') {
             let known = GIT_READS.contains(&word.as_str());
             let what = || quoting!("`git {}` may start hooks and helpers", visible_line(word));
-            return if known { vec![] } else { vec![Launch { at, what: what() }] };
+            return if known { vec![] } else { vec![Launch { at, description: what() }] };
         }
         at += if TAKE.contains(&word.as_str()) { 2 } else { 1 };
     }
@@ -555,7 +555,11 @@ mod tests {
             ("/usr/bin/wc", "wc a", false, false),
         ] {
             let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!((!launches(path, &argv).is_empty(), widens(path, &argv)), (asks, starts), "{line}");
+            assert_eq!(
+                (!launches(path, &argv).is_empty(), must_start_others(path, &argv)),
+                (asks, starts),
+                "{line}"
+            );
         }
     }
 
@@ -563,6 +567,6 @@ mod tests {
     fn launch_names_the_program_to_run() {
         let argv = ["find", ".", "-exec", "rm\u{1b}[2K", ";"].map(str::to_owned);
         let found = launches("/usr/bin/find", &argv);
-        assert_eq!(found[1].what.text(), "`-exec` names something to be run: `rm\\u{1B}[2K`");
+        assert_eq!(found[1].description.text(), "`-exec` names something to be run: `rm\\u{1B}[2K`");
     }
 }

@@ -20,10 +20,10 @@ pub mod secrets;
 mod table;
 pub mod trace;
 
-pub use egress::Allowed;
+pub use egress::WebGrant;
 pub use facts::{
-    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, SecretFact, Spent, Subject,
-    Written,
+    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, RunBudget, SecretFact, Subject,
+    WrittenFile,
 };
 pub use judge::{Panel, judge};
 pub use rules::{Operator, Opinion, Rules, Stance};

@@ -5,7 +5,7 @@
 
 /// Why a file is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum ProtectionReason {
     /// It holds keys or passwords: reading it asks, and so does writing it.
     Keys,
     /// A program obeys its content, now or at the next login: writing it asks.
@@ -14,13 +14,13 @@ pub enum Why {
     Hidden,
 }
 
-impl Why {
+impl ProtectionReason {
     /// Returns the reason in a few words.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
-            Why::Keys => "a file of this name holds keys or passwords",
-            Why::Obeyed => "a program does what a file of this name says",
-            Why::Hidden => "where that leads cannot be told beforehand",
+            ProtectionReason::Keys => "a file of this name holds keys or passwords",
+            ProtectionReason::Obeyed => "a program does what a file of this name says",
+            ProtectionReason::Hidden => "where that leads cannot be told beforehand",
         }
     }
 }
@@ -38,11 +38,11 @@ enum Part {
 }
 
 use Part::{Begins, Ends, Is, Word};
-use Why::{Keys, Obeyed};
+use ProtectionReason::{Keys, Obeyed};
 
 /// The protected files: the last parts of a path, and why. Below a directory that is named as `Is` and last in a row with
 /// `true`, everything counts.
-const PROTECTED: &[(&[Part], bool, Why)] = &[
+const PROTECTED: &[(&[Part], bool, ProtectionReason)] = &[
     (&[Is(".env")], false, Keys),
     (&[Begins(".env.")], false, Keys),
     (&[Begins(".envrc")], false, Keys),
@@ -140,7 +140,7 @@ const PROTECTED: &[(&[Part], bool, Why)] = &[
 const SAMPLES: [&str; 5] = [".example", ".sample", ".template", ".dist", ".tmpl"];
 
 /// Returns why the file at a path is protected, if it is. The reason that a file holds keys takes precedence.
-pub fn protected(path: &str) -> Option<Why> {
+pub fn protected(path: &str) -> Option<ProtectionReason> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     let last = parts.last()?;
     let is_sample = SAMPLES.iter().any(|end| last.ends_with(end));
@@ -157,7 +157,7 @@ pub fn protected(path: &str) -> Option<Why> {
         if matches && (*below || !is_sample) {
             match why {
                 Keys => return Some(Keys),
-                Obeyed | Why::Hidden => found = Some(*why),
+                Obeyed | ProtectionReason::Hidden => found = Some(*why),
             }
         }
     }
@@ -166,7 +166,7 @@ pub fn protected(path: &str) -> Option<Why> {
 
 /// Returns why a file in a directory of this path may be protected, if it may: `.git` may hold `.git/hooks`. A call
 /// that moves or copies such a directory as a whole names none of the files in it.
-pub fn may_hold(path: &str) -> Option<Why> {
+pub fn may_hold(path: &str) -> Option<ProtectionReason> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     PROTECTED.iter().find_map(|(row, _, why)| {
         let begins = (1..row.len()).any(|length| {

@@ -90,7 +90,7 @@ impl Ruling {
     }
 
     /// Returns the decision of this ruling alone, under the lifts in force.
-    pub fn decision(&self, lifted: Lifted) -> Decision {
+    pub fn decision(&self, lifted: ActiveLifts) -> Decision {
         match self.answer {
             Answer::Allow | Answer::Permit => Decision::Allow,
             Answer::Ask(lift) if lifted.lifts(lift) => Decision::Allow,
@@ -102,16 +102,19 @@ impl Ruling {
 
 /// The lifts in force before a person is asked.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lifted {
+pub struct ActiveLifts {
     endowment: bool,
     operator: bool,
 }
 
-impl Lifted {
+impl ActiveLifts {
     /// Returns the lifts that the grant gives for `method`. A worker file that wants questions about it wins over an
     /// endowment that does not.
-    pub fn by_endowment(grant: &Grant, method: &str) -> Lifted {
-        Lifted { endowment: grant.allow.contains(method) && !grant.ask.contains(method), operator: false }
+    pub fn by_endowment(grant: &Grant, method: &str) -> ActiveLifts {
+        ActiveLifts {
+            endowment: grant.allow.contains(method) && !grant.ask.contains(method),
+            operator: false,
+        }
     }
 
     fn lifts(self, lift: Lift) -> bool {
@@ -125,7 +128,7 @@ impl Lifted {
 
 /// The combination of all rulings.
 #[derive(Debug)]
-pub struct Combined {
+pub struct CombinedRuling {
     /// The strictest answer.
     pub decision: Decision,
     /// All findings, in the order of the rulings.
@@ -135,11 +138,11 @@ pub struct Combined {
 }
 
 /// Returns the strictest answer, and all findings in the order of the rulings.
-pub fn combine(rulings: Vec<Ruling>, lifted: Lifted) -> Combined {
+pub fn combine(rulings: Vec<Ruling>, lifted: ActiveLifts) -> CombinedRuling {
     // A permit counts wherever it stands among the rulings.
     let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);
-    let lifted = Lifted { operator: lifted.operator || permitted, ..lifted };
-    let mut all = Combined { decision: Decision::Allow, findings: Vec::new(), lift: None };
+    let lifted = ActiveLifts { operator: lifted.operator || permitted, ..lifted };
+    let mut all = CombinedRuling { decision: Decision::Allow, findings: Vec::new(), lift: None };
     for ruling in rulings {
         all.decision = all.decision.max(ruling.decision(lifted));
         if let Answer::Ask(lift) = ruling.answer

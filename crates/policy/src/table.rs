@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use kernel::proposal::{Caller, Decision, Effect, Finding};
 
 use crate::facts::Context;
-use crate::fixture::{Call, Fixed};
+use crate::fixture::{Call, FixedOperator};
 use crate::gates::{GATES, Gate};
 use crate::judge::Panel;
 use crate::rules::Stance;
@@ -17,17 +17,17 @@ use crate::ruling::{Lift, Ruling};
 
 /// The answer of one additional gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
+enum GateAnswer {
     Nothing,
     Note,
     /// It asks, and this much lifts it.
-    Ask(Needs),
+    Ask(RequiredLift),
     Deny,
 }
 
 /// How much it takes to lift a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Needs {
+enum RequiredLift {
     Endowment,
     Operator,
     Person,
@@ -35,7 +35,7 @@ enum Needs {
 
 /// Whose call it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Who {
+enum CallerKind {
     FixedCode,
     Model,
     /// A model in a run that no user watches. Nothing on the path knows the difference, so there is none to make.
@@ -44,10 +44,10 @@ enum Who {
 
 /// Whose words the call may depend on, beside the user's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Heard {
-    Nobody,
-    AModel,
-    ADocument,
+enum ForeignSource {
+    Absent,
+    Model,
+    Document,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,17 +67,19 @@ enum Policy {
     Fails,
 }
 
-const SAYS: [Says; 6] = [
-    Says::Nothing,
-    Says::Note,
-    Says::Ask(Needs::Endowment),
-    Says::Ask(Needs::Operator),
-    Says::Ask(Needs::Person),
-    Says::Deny,
+const GATE_ANSWERS: [GateAnswer; 6] = [
+    GateAnswer::Nothing,
+    GateAnswer::Note,
+    GateAnswer::Ask(RequiredLift::Endowment),
+    GateAnswer::Ask(RequiredLift::Operator),
+    GateAnswer::Ask(RequiredLift::Person),
+    GateAnswer::Deny,
 ];
 const EFFECTS: [Effect; 3] = [Effect::Observe, Effect::Modify, Effect::Commit];
-const WHO: [Who; 3] = [Who::FixedCode, Who::Model, Who::ModelInTheBackground];
-const HEARD: [Heard; 3] = [Heard::Nobody, Heard::AModel, Heard::ADocument];
+const CALLER_KINDS: [CallerKind; 3] =
+    [CallerKind::FixedCode, CallerKind::Model, CallerKind::ModelInTheBackground];
+const FOREIGN_SOURCES: [ForeignSource; 3] =
+    [ForeignSource::Absent, ForeignSource::Model, ForeignSource::Document];
 const ENDOWMENTS: [Endowment; 3] =
     [Endowment::SaysNothing, Endowment::Allows, Endowment::AllowsButTheFileAsks];
 const POLICIES: [Policy; 5] =
@@ -85,37 +87,37 @@ const POLICIES: [Policy; 5] =
 
 /// The questions that follow from the caller and the effect of the call.
 #[rustfmt::skip]
-const DEFAULTS: [(Who, [Option<Needs>; 3]); 3] = [
+const DEFAULTS: [(CallerKind, [Option<RequiredLift>; 3]); 3] = [
     // caller                     reads  changes                  sends
-    (Who::FixedCode,            [None, None,                    None]),
-    (Who::Model,                [None, Some(Needs::Endowment),  Some(Needs::Operator)]),
-    (Who::ModelInTheBackground, [None, Some(Needs::Endowment),  Some(Needs::Operator)]),
+    (CallerKind::FixedCode,            [None, None,                    None]),
+    (CallerKind::Model,                [None, Some(RequiredLift::Endowment),  Some(RequiredLift::Operator)]),
+    (CallerKind::ModelInTheBackground, [None, Some(RequiredLift::Endowment),  Some(RequiredLift::Operator)]),
 ];
 
 /// The questions that follow from the sources of the words that leave. A call that sends nothing asks none of them.
 #[rustfmt::skip]
-const LEAVES: [(Heard, Option<Needs>); 3] = [
-    (Heard::Nobody,    None),
-    (Heard::AModel,    Some(Needs::Operator)),
-    (Heard::ADocument, Some(Needs::Person)),
+const PROVENANCE_QUESTIONS: [(ForeignSource, Option<RequiredLift>); 3] = [
+    (ForeignSource::Absent,    None),
+    (ForeignSource::Model,    Some(RequiredLift::Operator)),
+    (ForeignSource::Document, Some(RequiredLift::Person)),
 ];
 
 /// The ways to lift a question before a person is asked.
 #[rustfmt::skip]
-const LIFTS: [(Needs, bool, bool); 3] = [
+const LIFTS: [(RequiredLift, bool, bool); 3] = [
     // it takes          endowment  operator
-    (Needs::Endowment,   true,      true),
-    (Needs::Operator,    false,     true),
-    (Needs::Person,      false,     false),
+    (RequiredLift::Endowment,   true,      true),
+    (RequiredLift::Operator,    false,     true),
+    (RequiredLift::Person,      false,     false),
 ];
 
 /// One cell of the table.
 #[derive(Clone, Copy, Debug)]
 struct Cell<'a> {
-    gates: &'a [Says],
+    gates: &'a [GateAnswer],
     effect: Effect,
-    who: Who,
-    heard: Heard,
+    who: CallerKind,
+    heard: ForeignSource,
     endowment: Endowment,
     policy: Policy,
 }
@@ -123,36 +125,36 @@ struct Cell<'a> {
 impl Cell<'_> {
     /// Returns the reference: the decision, and the lift that would have changed it.
     fn expected(&self) -> (Decision, Option<Lift>) {
-        let refuses = self.gates.contains(&Says::Deny);
+        let refuses = self.gates.contains(&GateAnswer::Deny);
         if refuses || matches!(self.policy, Policy::Forbids | Policy::Fails) {
             return (Decision::Deny, None);
         }
-        let mut questions: Vec<Needs> = self
+        let mut questions: Vec<RequiredLift> = self
             .gates
             .iter()
             .filter_map(|says| match says {
-                Says::Ask(needs) => Some(*needs),
+                GateAnswer::Ask(needs) => Some(*needs),
                 _ => None,
             })
             .collect();
         let (_, defaults) = DEFAULTS.iter().find(|(who, _)| *who == self.who).unwrap();
         questions.extend(defaults[self.effect as usize]);
         if self.endowment == Endowment::AllowsButTheFileAsks {
-            questions.push(Needs::Person);
+            questions.push(RequiredLift::Person);
         }
         if self.effect == Effect::Commit {
-            questions.extend(LEAVES.iter().find(|(heard, _)| *heard == self.heard).unwrap().1);
+            questions.extend(PROVENANCE_QUESTIONS.iter().find(|(heard, _)| *heard == self.heard).unwrap().1);
         }
-        let is_lifted = |needs: &Needs| {
+        let is_lifted = |needs: &RequiredLift| {
             let (_, endowment, operator) = LIFTS.iter().find(|(each, ..)| each == needs).unwrap();
             (*endowment && self.endowment == Endowment::Allows)
                 || (*operator && self.policy == Policy::Permits)
         };
         // The lift of the hardest question lifts all questions.
         let left = questions.iter().filter(|needs| !is_lifted(needs)).map(|needs| match needs {
-            Needs::Endowment => Lift::Endowment,
-            Needs::Operator => Lift::Operator,
-            Needs::Person => Lift::Permission,
+            RequiredLift::Endowment => Lift::Endowment,
+            RequiredLift::Operator => Lift::Operator,
+            RequiredLift::Person => Lift::Permission,
         });
         match left.max() {
             None => (Decision::Allow, None),
@@ -168,26 +170,26 @@ impl Cell<'_> {
             Effect::Commit => "send",
         });
         call.proposal.caller = match self.who {
-            Who::FixedCode => Caller::Code,
-            Who::Model | Who::ModelInTheBackground => Caller::Model,
+            CallerKind::FixedCode => Caller::Code,
+            CallerKind::Model | CallerKind::ModelInTheBackground => Caller::Model,
         };
         call = match self.heard {
-            Heard::Nobody => call,
-            Heard::AModel => call.having_heard("m"),
-            Heard::ADocument => call.having_heard("m").having_read("mail/5"),
+            ForeignSource::Absent => call,
+            ForeignSource::Model => call.having_heard("m"),
+            ForeignSource::Document => call.having_heard("m").having_read("mail/5"),
         };
         call = match self.endowment {
             Endowment::SaysNothing => call,
             Endowment::Allows => call.allowed(),
             Endowment::AllowsButTheFileAsks => call.allowed().asked_for(),
         };
-        let says = |stance| Some(Fixed::new(stance, vec![finding()]));
+        let says = |stance| Some(FixedOperator::new(stance, vec![finding()]));
         let operator = match self.policy {
             Policy::Missing => None,
             Policy::Silent => says(Stance::Silent),
             Policy::Permits => says(Stance::Permits),
             Policy::Forbids => says(Stance::Forbids),
-            Policy::Fails => Some(Fixed::broken()),
+            Policy::Fails => Some(FixedOperator::broken()),
         };
         if let Some(operator) = operator {
             call = call.under(operator);
@@ -198,7 +200,7 @@ impl Cell<'_> {
             let gate = Gate { name: "extra", version: 1, about: "a test", judge: judge_of(*says) };
             if at == 0 { gates.insert(0, gate) } else { gates.push(gate) }
         }
-        let verdict = Panel::of(Cow::Owned(gates)).judge(&call.context());
+        let verdict = Panel::new(Cow::Owned(gates)).judge(&call.context());
         (verdict.decision, verdict.lift)
     }
 }
@@ -207,14 +209,14 @@ fn finding() -> Finding {
     Finding::new("extra/rule", "said so")
 }
 
-fn judge_of(says: Says) -> fn(&Context<'_>) -> Ruling {
+fn judge_of(says: GateAnswer) -> fn(&Context<'_>) -> Ruling {
     match says {
-        Says::Nothing => |_| Ruling::allow(),
-        Says::Note => |_| Ruling::note(finding()),
-        Says::Ask(Needs::Endowment) => |_| Ruling::ask(Lift::Endowment, finding()),
-        Says::Ask(Needs::Operator) => |_| Ruling::ask(Lift::Operator, finding()),
-        Says::Ask(Needs::Person) => |_| Ruling::ask(Lift::Permission, finding()),
-        Says::Deny => |_| Ruling::deny(finding()),
+        GateAnswer::Nothing => |_| Ruling::allow(),
+        GateAnswer::Note => |_| Ruling::note(finding()),
+        GateAnswer::Ask(RequiredLift::Endowment) => |_| Ruling::ask(Lift::Endowment, finding()),
+        GateAnswer::Ask(RequiredLift::Operator) => |_| Ruling::ask(Lift::Operator, finding()),
+        GateAnswer::Ask(RequiredLift::Person) => |_| Ruling::ask(Lift::Permission, finding()),
+        GateAnswer::Deny => |_| Ruling::deny(finding()),
     }
 }
 
@@ -222,14 +224,14 @@ fn judge_of(says: Says) -> fn(&Context<'_>) -> Ruling {
 fn every_combination_matches_the_reference() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let singles = SAYS.iter().map(|one| vec![*one]);
-    let pairs = SAYS.iter().flat_map(|one| SAYS.iter().map(|two| vec![*one, *two]));
+    let singles = GATE_ANSWERS.iter().map(|one| vec![*one]);
+    let pairs = GATE_ANSWERS.iter().flat_map(|one| GATE_ANSWERS.iter().map(|two| vec![*one, *two]));
     let mut seen = [0; 3];
     let mut wrong = Vec::new();
     for gates in [vec![]].into_iter().chain(singles).chain(pairs) {
         for effect in EFFECTS {
-            for who in WHO {
-                for heard in HEARD {
+            for who in CALLER_KINDS {
+                for heard in FOREIGN_SOURCES {
                     for endowment in ENDOWMENTS {
                         for policy in POLICIES {
                             let cell = Cell { gates: &gates, effect, who, heard, endowment, policy };

@@ -31,7 +31,7 @@ pub struct Attenuation {
 
 impl Attenuation {
     /// Returns the limits in words; empty if nothing is taken away. Not made visible.
-    pub fn words(&self) -> Vec<String> {
+    pub fn limit_phrases(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.suffixes.is_empty() {
             let suffixes: Vec<_> = self.suffixes.iter().map(String::as_str).collect();
@@ -50,7 +50,7 @@ impl Attenuation {
     }
 
     /// Returns the limits that `said` does not set as these do, in words. Not made visible.
-    pub(crate) fn unsaid(&self, said: &Attenuation) -> Vec<String> {
+    pub(crate) fn missing_limits(&self, said: &Attenuation) -> Vec<String> {
         let is_said = self.suffixes == said.suffixes;
         Attenuation {
             suffixes: if is_said { BTreeSet::new() } else { self.suffixes.clone() },
@@ -60,7 +60,7 @@ impl Attenuation {
             private: self.private && !said.private,
             rate: self.rate.filter(|_| self.rate != said.rate),
         }
-        .words()
+        .limit_phrases()
     }
 
     /// Returns the limits of both together.

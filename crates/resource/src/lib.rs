@@ -1,6 +1,6 @@
 //! The resources that can fill a slot: one table of kinds, the typed texts, and the resolved and stored forms.
 //!
-//! [`Kind`] is a kind as worker files write it, and [`Kind::row`] its row of the table: its syntax, its methods and limits,
+//! [`PartKind`] is a kind as worker files write it, and [`PartKind::row`] its row of the table: its syntax, its methods and limits,
 //! and its names. [`ResourceSpec`] is the text that a user has typed. [`Resource`] is the form that the daemon
 //! resolves and the store keeps. [`describe`] turns either into the one sentence that a user reads everywhere.
 //!

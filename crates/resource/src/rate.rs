@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// So many calls in so much time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// How many calls: from 1 to [`Rate::MOST`].
+    /// How many calls: from 1 to [`Rate::MAX_ITEMS`].
     pub calls: u32,
     /// In any so many milliseconds.
     pub per_ms: u64,
@@ -13,7 +13,7 @@ pub struct Rate {
 
 impl Rate {
     /// The most calls that can be counted: when each of them was is kept.
-    pub const MOST: u32 = 1_000;
+    pub const MAX_ITEMS: u32 = 1_000;
 
     /// Reads `CALLS/TIME`, where a time is `s`, `min`, `h` or `day`, or so many of one: `5/10s`.
     ///
@@ -23,11 +23,12 @@ impl Rate {
         let wrong = || {
             format!(
                 "`{text}` is no rate: write it like `10/min`, `1/s`, `100/h` or `5/10s`, at most {} calls",
-                Rate::MOST
+                Rate::MAX_ITEMS
             )
         };
         let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
-        let calls: u32 = calls.parse().ok().filter(|n| (1..=Rate::MOST).contains(n)).ok_or_else(wrong)?;
+        let calls: u32 =
+            calls.parse().ok().filter(|n| (1..=Rate::MAX_ITEMS).contains(n)).ok_or_else(wrong)?;
         let digits = time.bytes().take_while(u8::is_ascii_digit).count();
         let (times, unit) = time.split_at_checked(digits).ok_or_else(wrong)?;
         let times: u64 = if times.is_empty() { 1 } else { times.parse().map_err(|_| wrong())? };

@@ -8,14 +8,14 @@ use crate::{Attenuation, Kind, Resource, ResourceSpec};
 pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<String>) -> String {
     let words = match &taken.staged_from {
         Some(real) => staged_copy(real),
-        None => resource.words_with(methods),
+        None => resource.summary_with(methods),
     };
     with_limits(words, taken)
 }
 
 /// Describes a typed resource for a slot, whose kind may be known: its summary, and every limit. Not made visible.
 pub fn describe_spec(spec: &ResourceSpec, kind: Option<Kind>) -> String {
-    let mut sentence = with_limits(spec.words(kind.unwrap_or(spec.kind())), &spec.attenuation());
+    let mut sentence = with_limits(spec.summary(kind.unwrap_or(spec.kind())), &spec.attenuation());
     if !spec.methods().is_empty() {
         sentence += &format!("; only the methods {}", spec.methods().join(", "));
     }
@@ -28,5 +28,5 @@ pub fn staged_copy(real: &str) -> String {
 }
 
 fn with_limits(words: String, taken: &Attenuation) -> String {
-    std::iter::once(words).chain(taken.words()).collect::<Vec<_>>().join("; ")
+    std::iter::once(words).chain(taken.limit_phrases()).collect::<Vec<_>>().join("; ")
 }

@@ -38,7 +38,7 @@ fn prove() -> Result<(), String> {
     let proofs = sandbox::prove(&Helper::own(), &place);
     std::fs::remove_dir_all(&place).map_err(|e| e.to_string())?;
     for proof in proofs.map_err(|e| e.to_string())? {
-        println!("{:12} {}: {:?}", proof.name, proof.what, proof.standing);
+        println!("{:12} {}: {:?}", proof.name, proof.action, proof.outcome);
     }
     Ok(())
 }
@@ -65,6 +65,6 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
     let report = sandbox::run(&Helper::own(), &spec, b"").map_err(|e| e.to_string())?;
     print!("{}", String::from_utf8_lossy(&report.stdout.bytes));
     eprint!("{}", String::from_utf8_lossy(&report.stderr.bytes));
-    println!("{}", report.end.words());
+    println!("{}", report.end.description());
     Ok(())
 }

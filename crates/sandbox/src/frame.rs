@@ -15,7 +15,7 @@ const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 
 /// The request that the parent sends to the warden.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Question {
+pub(crate) struct RunRequest {
     /// The program to run.
     pub(crate) spec: Spec,
     /// The process that asks. When it is gone, so is the program.
@@ -29,22 +29,22 @@ pub(crate) struct Question {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Answer {
+struct ReportHeader {
     end: End,
     stdout: (usize, u64),
     stderr: (usize, u64),
 }
 
 /// Asks.
-pub(crate) fn ask(out: &mut impl Write, question: &Question, input: &[u8]) -> io::Result<()> {
+pub(crate) fn write_request(out: &mut impl Write, question: &RunRequest, input: &[u8]) -> io::Result<()> {
     HEADERS.write(out, question)?;
     out.write_all(input)?;
     out.flush()
 }
 
 /// Takes a question with its input.
-pub(crate) fn asked(from: &mut impl Read) -> io::Result<(Question, Vec<u8>)> {
-    let question: Question = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+pub(crate) fn read_request(from: &mut impl Read) -> io::Result<(RunRequest, Vec<u8>)> {
+    let question: RunRequest = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Vec::new();
     from.take(question.input).read_to_end(&mut input)?;
     if input.len() as u64 != question.input {
@@ -54,10 +54,13 @@ pub(crate) fn asked(from: &mut impl Read) -> io::Result<(Question, Vec<u8>)> {
 }
 
 /// Answers.
-pub(crate) fn answer(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub(crate) fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let sizes = |output: &Output| (output.bytes.len(), output.cut);
-    let header =
-        Answer { end: report.end.clone(), stdout: sizes(&report.stdout), stderr: sizes(&report.stderr) };
+    let header = ReportHeader {
+        end: report.end.clone(),
+        stdout: sizes(&report.stdout),
+        stderr: sizes(&report.stderr),
+    };
     HEADERS.write(out, &header)?;
     out.write_all(&report.stdout.bytes)?;
     out.write_all(&report.stderr.bytes)?;
@@ -65,8 +68,8 @@ pub(crate) fn answer(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// Takes an answer whose streams have at most `most` bytes each.
-pub(crate) fn answered(from: &mut impl Read, most: u64) -> io::Result<Report> {
-    let header: Answer = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+pub(crate) fn read_report(from: &mut impl Read, most: u64) -> io::Result<Report> {
+    let header: ReportHeader = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut stream = |(length, cut): (usize, u64)| -> io::Result<Output> {
         if length as u64 > most {
             return Err(io::Error::new(
@@ -93,14 +96,14 @@ mod tests {
             stderr: Output { bytes: vec![0, 255], cut: 0 },
         };
         let mut bytes = Vec::new();
-        answer(&mut bytes, &report).unwrap();
-        assert_eq!(answered(&mut bytes.as_slice(), 3).unwrap(), report);
-        assert!(answered(&mut bytes.as_slice(), 2).is_err());
+        write_report(&mut bytes, &report).unwrap();
+        assert_eq!(read_report(&mut bytes.as_slice(), 3).unwrap(), report);
+        assert!(read_report(&mut bytes.as_slice(), 2).is_err());
         for cut in 0..bytes.len() {
-            assert!(answered(&mut &bytes[..cut], 3).is_err(), "{cut}");
+            assert!(read_report(&mut &bytes[..cut], 3).is_err(), "{cut}");
         }
         let longer = u32::try_from(MAX_HEADER + 1).unwrap().to_le_bytes();
-        let refused = answered(&mut longer.as_slice(), 3).unwrap_err();
+        let refused = read_report(&mut longer.as_slice(), 3).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
     }
 }

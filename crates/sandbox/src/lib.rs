@@ -36,15 +36,15 @@ mod prove;
 mod spec;
 
 #[cfg(target_os = "linux")]
-pub use linux::{attempt, confine_self, hand_nothing_on, warden};
+pub use linux::{attempt, close_inherited_at_exec, confine_self, warden};
 pub use loaders::{Loaders, loaders, search};
-pub use parent::{Ends, Helper, SandboxError, Session, open, run};
-pub use prove::{Proof, Standing, prove, prove_host};
+pub use parent::{Helper, ProgramPipes, SandboxError, Session, open, run};
+pub use prove::{Proof, ProofOutcome, prove, prove_host};
 pub use spec::{
     Confinement, End, Limits, Output, Report, Spec, UNLIMITED, places_of_the_system, programs_of_the_system,
 };
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere;
+mod unsupported;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{attempt, confine_self, hand_nothing_on, warden};
+pub use unsupported::{attempt, close_inherited_at_exec, confine_self, warden};

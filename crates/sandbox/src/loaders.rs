@@ -5,9 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// How deep scripts may be interpreted by scripts. The kernel allows five.
-const DEEPEST: u32 = 5;
+const MAX_DEPTH: u32 = 5;
 /// The longest name of an interpreter or linker.
-const LONGEST: u64 = 4096;
+const MAX_LEN: u64 = 4096;
 
 /// Returns the directories in which `env`, in the first line of a script, looks for the interpreter.
 pub fn search() -> [&'static Path; 4] {
@@ -30,7 +30,7 @@ pub struct Loaders {
 /// When a file cannot be read, or is neither a program nor a script.
 pub fn loaders(program: &Path, search: &[&Path]) -> io::Result<Loaders> {
     let mut found = Loaders::default();
-    collect(program, search, DEEPEST, &mut found)?;
+    collect(program, search, MAX_DEPTH, &mut found)?;
     Ok(found)
 }
 
@@ -102,7 +102,7 @@ fn linker(file: &mut File, head: &[u8]) -> io::Result<Option<PathBuf>> {
             false => (number(entry, 4, 4), number(entry, 16, 4)),
         };
         let (at, length) = at.zip(length).ok_or_else(broken)?;
-        if length > LONGEST {
+        if length > MAX_LEN {
             return Err(broken());
         }
         let mut name = Vec::new();

@@ -6,19 +6,19 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use crate::frame::{self, Question};
+use crate::frame::{self, RunRequest};
 use crate::spec::{End, Report, Spec};
 
 /// How often it is looked whether a warden has gone.
-const LOOK: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 /// The most of a program's standard error that is kept while it is talked to: as much as fits into a pipe with the rest.
-const KEPT: u64 = 16 << 10;
+const MAX_KEPT_BYTES: u64 = 16 << 10;
 /// The time that a warden may take to end its processes.
-const ENDING: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than the program the warden may take before it is given up.
-const GRACE: Duration = Duration::from_secs(20);
+const GRACE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The most bytes that are kept of a warden's complaint.
-const LAST_WORDS: u64 = 4096;
+const MAX_COMPLAINT_BYTES: u64 = 4096;
 
 /// Why a program was not run.
 #[derive(Debug, thiserror::Error)]
@@ -86,16 +86,16 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
         return Err(SandboxError::Warden("it has no pipes".to_owned()));
     };
     let question =
-        Question { spec: spec.clone(), parent: std::process::id(), input: input.len() as u64, live: false };
-    let asked = frame::ask(&mut stdin, &question, input);
+        RunRequest { spec: spec.clone(), parent: std::process::id(), input: input.len() as u64, live: false };
+    let asked = frame::write_request(&mut stdin, &question, input);
     drop(stdin);
     let most = spec.within.limits.output;
     let (send, receive) = channel();
     let reader = std::thread::Builder::new().name("sandbox-report".to_owned()).spawn(move || {
         // The caller may have given up waiting.
-        let _ = send.send(frame::answered(&mut stdout, most));
+        let _ = send.send(frame::read_report(&mut stdout, most));
     });
-    let patience = Duration::from_millis(spec.within.limits.wall_ms).saturating_add(GRACE);
+    let patience = Duration::from_millis(spec.within.limits.wall_ms).saturating_add(GRACE_TIMEOUT);
     let answer = reader
         .map_err(failed)
         .and_then(|_| {
@@ -110,7 +110,7 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
         Ok(report) => Ok(report),
         Err(SandboxError::Warden(why)) => {
             let mut words = Vec::new();
-            let _ = stderr.take(LAST_WORDS).read_to_end(&mut words);
+            let _ = stderr.take(MAX_COMPLAINT_BYTES).read_to_end(&mut words);
             let words = String::from_utf8_lossy(&words);
             let words = words.trim();
             Err(SandboxError::Warden(if words.is_empty() { why } else { format!("{why}: {words}") }))
@@ -130,14 +130,14 @@ pub struct Session {
 }
 
 /// The standard input and the standard output of a program.
-pub type Ends = (ChildStdin, ChildStdout);
+pub type ProgramPipes = (ChildStdin, ChildStdout);
 
 /// Starts a program and returns the pipes of its input and output. Of its standard error the first 16 KiB are kept.
 ///
 /// # Errors
 /// When this system cannot confine it, or the warden cannot be started. [`Session::end`] reports every other reason
 /// for which the program did not begin.
-pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, Ends), SandboxError> {
+pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, ProgramPipes), SandboxError> {
     if !cfg!(target_os = "linux") {
         return Err(SandboxError::Unsupported);
     }
@@ -149,10 +149,10 @@ pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, Ends), SandboxErro
         return Err(SandboxError::Warden("it has no pipes".to_owned()));
     };
     let mut spec = spec.clone();
-    spec.within.limits.output = spec.within.limits.output.min(KEPT);
+    spec.within.limits.output = spec.within.limits.output.min(MAX_KEPT_BYTES);
     let session = Session { warden, report, most: spec.within.limits.output };
-    let question = Question { spec, parent: std::process::id(), input: 0, live: true };
-    match frame::ask(&mut stdin, &question, &[]) {
+    let question = RunRequest { spec, parent: std::process::id(), input: 0, live: true };
+    match frame::write_request(&mut stdin, &question, &[]) {
         Ok(()) => Ok((session, (stdin, stdout))),
         Err(error) => Err(failed(error)),
     }
@@ -166,14 +166,14 @@ impl Session {
             return None;
         }
         // The warden has gone: its report lies in the pipe.
-        frame::answered(self.report.as_mut()?, self.most).ok()
+        frame::read_report(self.report.as_mut()?, self.most).ok()
     }
 
     fn is_over_within(&mut self, patience: Duration) -> bool {
         let begun = Instant::now();
         loop {
             match self.warden.try_wait() {
-                Ok(None) if begun.elapsed() < patience => std::thread::sleep(LOOK),
+                Ok(None) if begun.elapsed() < patience => std::thread::sleep(CHECK_INTERVAL),
                 Ok(None) => return false,
                 _ => return true,
             }
@@ -185,7 +185,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The warden sees that its report has no reader, ends everything, and goes.
         self.report = None;
-        if !self.is_over_within(ENDING) {
+        if !self.is_over_within(END_TIMEOUT) {
             let _ = self.warden.kill();
             let _ = self.warden.wait();
         }

@@ -19,26 +19,26 @@ pub struct Proof {
     /// A short name, such as `read`.
     pub name: &'static str,
     /// The action that a confined process must not be able to do, in words.
-    pub what: &'static str,
+    pub action: &'static str,
     /// How it stands.
-    pub standing: Standing,
+    pub outcome: ProofOutcome,
 }
 
 /// How a restriction stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProofOutcome {
     /// The action was tried and did not happen; unconfined, it does. Holds the error that the process got.
-    Held(String),
+    Enforced(String),
     /// It happened.
-    Open(String),
+    Violated(String),
     /// It does not happen unconfined either, so that nothing is proved.
-    Untried(String),
+    Inconclusive(String),
 }
 
 /// A thing to try.
 struct Trial {
     name: &'static str,
-    what: &'static str,
+    action: &'static str,
     attempt: Vec<String>,
     limits: Limits,
 }
@@ -76,7 +76,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         run(helper, &spec(&["write".into(), format!("{}/sound", stage.inside)], Limits::default()), b"")?;
     if sound.end != (End::Exited { status: 0 }) {
         let words = String::from_utf8_lossy(&sound.stderr.bytes).into_owned();
-        return Err(SandboxError::Refused(format!("a harmless program {} {words}", sound.end.words())));
+        return Err(SandboxError::Refused(format!("a harmless program {} {words}", sound.end.description())));
     }
     let trials = stage.trials();
     trials
@@ -85,19 +85,19 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
             // The control has left its mark.
             stage.set().map_err(failed)?;
             let standing = match control(&binary, &trial.attempt) {
-                Err(why) => Standing::Untried(why),
+                Err(why) => ProofOutcome::Inconclusive(why),
                 Ok(()) => {
                     stage.set().map_err(failed)?;
                     let report = run(helper, &spec(&trial.attempt, trial.limits), b"")?;
                     let said = first_line(&report.stderr.bytes);
                     match report.end {
-                        End::Exited { status: 0 } => Standing::Open("it happened".to_owned()),
-                        End::Exited { .. } => Standing::Held(said),
-                        end => Standing::Held(end.words()),
+                        End::Exited { status: 0 } => ProofOutcome::Violated("it happened".to_owned()),
+                        End::Exited { .. } => ProofOutcome::Enforced(said),
+                        end => ProofOutcome::Enforced(end.description()),
                     }
                 }
             };
-            Ok(Proof { name: trial.name, what: trial.what, standing })
+            Ok(Proof { name: trial.name, action: trial.action, outcome: standing })
         })
         .collect()
 }
@@ -137,16 +137,16 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
     let trials = stage.trials_of_host().into_iter().map(|trial| {
         set()?;
         let standing = match control(&binary, &trial.attempt) {
-            Err(why) => Standing::Untried(why),
+            Err(why) => ProofOutcome::Inconclusive(why),
             Ok(()) => {
                 set()?;
                 match confined(&trial.attempt) {
-                    Ok(()) => Standing::Open("it happened".to_owned()),
-                    Err(why) => Standing::Held(why),
+                    Ok(()) => ProofOutcome::Violated("it happened".to_owned()),
+                    Err(why) => ProofOutcome::Enforced(why),
                 }
             }
         };
-        Ok(Proof { name: trial.name, what: trial.what, standing })
+        Ok(Proof { name: trial.name, action: trial.action, outcome: standing })
     });
     trials.collect()
 }
@@ -222,7 +222,7 @@ impl Stage {
         let usual = Limits::default();
         let trial = |name, what, attempt: String, limits| Trial {
             name,
-            what,
+            action: what,
             attempt: attempt.split(' ').map(str::to_owned).collect(),
             limits,
         };
@@ -323,7 +323,7 @@ impl Stage {
         ];
         let trial = |(name, what, attempt): (_, _, String)| Trial {
             name,
-            what,
+            action: what,
             attempt: attempt.split(' ').map(str::to_owned).collect(),
             limits: usual,
         };

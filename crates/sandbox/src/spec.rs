@@ -140,7 +140,7 @@ pub enum End {
 
 impl End {
     /// Returns the end in plain words: "ended with status 0".
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             End::Exited { status } => format!("ended with status {status}"),
             End::Killed { signal } => match signal_name(*signal) {
@@ -236,7 +236,7 @@ mod tests {
             (End::Stopped { why: "it took too long".into() }, "was stopped: it took too long"),
             (End::Refused { why: "no".into() }, "was not started: no"),
         ] {
-            assert_eq!(end.words(), words);
+            assert_eq!(end.description(), words);
         }
     }
 

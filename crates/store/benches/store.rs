@@ -13,14 +13,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
+use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table, Txn};
 use store::{Options, Stats, Store, WriteError, fsync_rate};
 
 /// A row of the size that a journal step has.
 const BODY: [u8; 300] = [b'x'; 300];
 
 fn step(txn: &mut dyn Txn, n: u64) -> Result<(), StoreFault> {
-    txn.put(Table::Journal, &NOBODY, &n.to_be_bytes(), &BODY, Some(b"{}"))
+    txn.put(Table::Journal, &NO_OWNER, &n.to_be_bytes(), &BODY, Some(b"{}"))
 }
 
 /// Runs `operation` on `threads` threads for `time`; returns operations per second.
@@ -87,7 +87,7 @@ fn main() {
     for readers in [1, 4] {
         let ops = rate(readers, time, |n| {
             let key = n.wrapping_mul(0x9e37_79b9) % 1000;
-            let read = |txn: &mut dyn ReadTxn| txn.get(Table::Journal, &NOBODY, &key.to_be_bytes());
+            let read = |txn: &mut dyn ReadTxn| txn.get(Table::Journal, &NO_OWNER, &key.to_be_bytes());
             store.read(read).unwrap();
         });
         println!("{:<34} {ops:>12.0} {:>10} {:>10}", format!("read one row, {readers} threads"), "-", "-");

@@ -70,7 +70,7 @@ fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
     new_file(&database)?;
     let source = database::source(&from.join(place::DATABASE))?;
     let path = database.to_str().ok_or_else(|| StoreFault::Io("the path is not UTF-8".into()))?;
-    source.execute("VACUUM INTO ?1", [path]).map_err(|e| fault::refine(to, fault::of(&e)))?;
+    source.execute("VACUUM INTO ?1", [path]).map_err(|e| fault::refine(to, fault::from_sqlite(&e)))?;
     File::open(&database).and_then(|file| file.sync_all()).map_err(failed(&database))?;
 
     let shelves = to.join(place::BLOBS);

@@ -17,9 +17,9 @@ use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
 use crate::failpoint;
+use crate::inline_blob::BlobRows;
 use crate::marks::{Hold, Marks};
 use crate::place::{self, FILE_MODE};
-use crate::small::Rows;
 use crate::stats::{Counters, add};
 
 /// Why bytes could not be stored or fetched.
@@ -139,7 +139,7 @@ pub struct Blobs {
     shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
     marks: Arc<Marks>,
-    rows: Rows,
+    rows: BlobRows,
     quota: Option<u64>,
     /// How many bytes there are; `None` until somebody asks. Locked while a file comes or goes.
     used: Mutex<Option<u64>>,
@@ -163,7 +163,7 @@ impl Blobs {
             shelves,
             counters,
             marks,
-            rows: Rows::new(dir.join(place::DATABASE)),
+            rows: BlobRows::new(dir.join(place::DATABASE)),
             quota,
             used: Mutex::new(None),
         }
@@ -223,7 +223,7 @@ impl Blobs {
     }
 
     /// Returns the rows of small ones.
-    pub(crate) fn rows(&self) -> &Rows {
+    pub(crate) fn rows(&self) -> &BlobRows {
         &self.rows
     }
 
@@ -246,13 +246,13 @@ impl Blobs {
     }
 
     /// Returns the number of bytes in files, if they have been counted, locked for a change.
-    fn known(&self) -> Used<'_> {
-        Used(self.used.lock().unwrap_or_else(PoisonError::into_inner))
+    fn known(&self) -> UsedBytes<'_> {
+        UsedBytes(self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the same, counted if they have not been.
-    fn used(&self) -> Result<Used<'_>, BlobError> {
-        let Used(mut used) = self.known();
+    fn used(&self) -> Result<UsedBytes<'_>, BlobError> {
+        let UsedBytes(mut used) = self.known();
         if used.is_none() {
             let mut sum = 0;
             for hash in self.files()? {
@@ -260,7 +260,7 @@ impl Blobs {
             }
             *used = Some(sum);
         }
-        Ok(Used(used))
+        Ok(UsedBytes(used))
     }
 
     fn expect_room(&self, hash: &BlobHash, bytes: u64, used: u64) -> Result<(), BlobError> {
@@ -491,9 +491,9 @@ impl Blobs {
 }
 
 /// The number of bytes that there are, locked.
-struct Used<'a>(MutexGuard<'a, Option<u64>>);
+struct UsedBytes<'a>(MutexGuard<'a, Option<u64>>);
 
-impl std::ops::Deref for Used<'_> {
+impl std::ops::Deref for UsedBytes<'_> {
     type Target = u64;
 
     fn deref(&self) -> &u64 {
@@ -501,7 +501,7 @@ impl std::ops::Deref for Used<'_> {
     }
 }
 
-impl Used<'_> {
+impl UsedBytes<'_> {
     /// Notes a change, if there is anything that has to be kept right.
     fn change(&mut self, change: impl FnOnce(u64) -> u64) {
         *self.0 = self.0.map(change);

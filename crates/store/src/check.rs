@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::blob::{BlobError, Blobs};
 use crate::database;
-use crate::place::{self, Kind};
+use crate::place::{self, PartKind};
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,9 +54,9 @@ pub(crate) fn examine(dir: &Path, conn: &Connection, blobs: Option<&Blobs>) -> R
     let io = |e: std::io::Error| StoreFault::Io(format!("{}: {e}", dir.display()));
     for shelf in fs::read_dir(dir.join(place::BLOBS)).map_err(io)? {
         let shelf = shelf.map_err(io)?.path();
-        permissions(&shelf, Kind::Dir, &mut findings);
+        permissions(&shelf, PartKind::Dir, &mut findings);
         for blob in fs::read_dir(&shelf).map_err(io)? {
-            permissions(&blob.map_err(io)?.path(), Kind::File, &mut findings);
+            permissions(&blob.map_err(io)?.path(), PartKind::File, &mut findings);
         }
     }
     let blobs = blobs.map(|blobs| verify(blobs, &mut findings)).transpose()?;
@@ -71,7 +71,7 @@ pub(crate) fn examine(dir: &Path, conn: &Connection, blobs: Option<&Blobs>) -> R
     })
 }
 
-fn permissions(path: &Path, kind: Kind, findings: &mut Vec<Finding>) {
+fn permissions(path: &Path, kind: PartKind, findings: &mut Vec<Finding>) {
     let Ok(meta) = fs::symlink_metadata(path) else { return };
     if place::is_open(&meta, kind) {
         let mode = meta.mode() & 0o7777;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Barrier;
 use std::thread;
 
-use kernel::txn::{NOBODY, Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
+use kernel::txn::{NO_OWNER, Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 
 use crate::backend::Backend;
 use crate::error::{ReadError, WriteError};
@@ -139,7 +139,7 @@ fn ranges_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
 fn apart<B: Backend>(backend: &B) -> Result<(), String> {
     let mut next = ALICE;
     next[31] += 1;
-    let owners = [NOBODY, ALICE, next, [0xff; 32]];
+    let owners = [NO_OWNER, ALICE, next, [0xff; 32]];
     let mark = |table: Table, owner: &Owner| format!("{}{owner:?}", table.name()).into_bytes();
     write(backend, move |txn| {
         for table in Table::ALL {
@@ -164,7 +164,7 @@ fn apart<B: Backend>(backend: &B) -> Result<(), String> {
     each_table(|table| {
         write(backend, move |txn| txn.delete(table, &ALICE, b"k"))?;
         same("after a delete", get(backend, table, b"k")?, None)?;
-        let found = read(backend, |txn| txn.get(table, &NOBODY, b"k"))?;
+        let found = read(backend, |txn| txn.get(table, &NO_OWNER, b"k"))?;
         same("a neighbour's row after a delete", found.is_some(), true)?;
         let elsewhere: Vec<_> = Table::ALL.into_iter().filter(|other| *other > table).collect();
         for other in elsewhere {
@@ -404,7 +404,7 @@ fn model<B: Backend>(backend: &B) -> Result<(), String> {
         same(&format!("seed {seed}"), backend.write(move |txn| steps(seed, txn)), wanted)?;
     }
     for table in Table::ALL {
-        for owner in [NOBODY, ALICE] {
+        for owner in [NO_OWNER, ALICE] {
             let found = read(backend, |txn| txn.range(table, &owner, b"", b"", usize::MAX, false))?;
             let wanted = expected.range(table, &owner, b"", b"", usize::MAX, false);
             same("at the end", found, wanted.map_err(|e| e.to_string())?)?;

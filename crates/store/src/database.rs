@@ -12,16 +12,16 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::OpenError;
 use crate::place::{self, FILE_MODE};
-use crate::sql::CACHED;
+use crate::sql::MAX_CACHED_STATEMENTS;
 use crate::{fault, header, schema};
 
 /// How long to wait for a lock that some other program holds on the database.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the database for the writer; makes it if the store is new.
 pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, OpenError> {
     let path = dir.join(place::DATABASE);
-    let failed = |error: rusqlite::Error| failure(dir, &path, fault::of(&error));
+    let failed = |error: rusqlite::Error| failure(dir, &path, fault::from_sqlite(&error));
     if !path.exists() {
         header::is_absent_whole(dir)?;
         create(dir, &path)?;
@@ -47,7 +47,7 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
 pub(crate) fn source(path: &Path) -> Result<Connection, StoreFault> {
     let conn =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    conn.and_then(|conn| conn.busy_timeout(BUSY).map(|()| conn)).map_err(|e| fault::of(&e))
+    conn.and_then(|conn| conn.busy_timeout(BUSY_TIMEOUT).map(|()| conn)).map_err(|e| fault::from_sqlite(&e))
 }
 
 /// Opens one more connection, which can only read.
@@ -55,12 +55,12 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, StoreFault> {
     let open = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
-        conn.busy_timeout(BUSY)?;
+        conn.busy_timeout(BUSY_TIMEOUT)?;
         settle_plans(&conn)?;
         conn.pragma_update(None, "query_only", true)?;
         Ok(conn)
     };
-    open().map_err(|e: rusqlite::Error| fault::of(&e))
+    open().map_err(|e: rusqlite::Error| fault::from_sqlite(&e))
 }
 
 /// Copies the log into the database file and closes. The next opening makes good for a failure here.
@@ -77,7 +77,7 @@ pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>
         let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
         rows.collect::<Result<Vec<_>, _>>()
     };
-    let mut found = run().map_err(|e| fault::of(&e))?;
+    let mut found = run().map_err(|e| fault::from_sqlite(&e))?;
     found.retain(|line| line != "ok");
     Ok(found)
 }
@@ -86,7 +86,7 @@ pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>
 /// prepares a statement with a range or a limit anew for each; our statements have one good plan, the primary key.
 fn settle_plans(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    conn.set_prepared_statement_cache_capacity(CACHED);
+    conn.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
     Ok(())
 }
 
@@ -95,7 +95,7 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let conn = Connection::open_with_flags(path, flags)?;
     // A refusal to open must not write to a damaged file: only `close` copies the log.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    conn.busy_timeout(BUSY)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     settle_plans(&conn)?;
     // FULL: an answer means that the log has been synced. NORMAL loses acknowledged commits when power fails.
     conn.pragma_update(None, "synchronous", "FULL")?;
@@ -121,7 +121,7 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let io = |error: io::Error| OpenError::from_io(path, &error);
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&new).map_err(io)?;
     let fill = || -> Result<(), StoreFault> {
-        let of = |e: rusqlite::Error| fault::of(&e);
+        let of = |e: rusqlite::Error| fault::from_sqlite(&e);
         let conn = connect(&new).map_err(of)?;
         // No process looks at the file before it is renamed, and it is synced once before that.
         conn.pragma_update(None, "synchronous", "OFF").map_err(of)?;
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn every_commit_is_synced() {
         let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));
-        let place = place::Place::claim(&dir).unwrap();
+        let place = place::StoreDirectory::claim(&dir).unwrap();
         let conn = writer(&place.dir, None).unwrap();
         let value = |pragma: &str| {
             conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, rusqlite::types::Value>(0))

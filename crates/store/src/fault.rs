@@ -9,7 +9,7 @@ use rusqlite::{Error, ErrorCode, ffi};
 use rustix::io::Errno;
 
 /// Sorts an error of SQLite.
-pub(crate) fn of(error: &Error) -> StoreFault {
+pub(crate) fn from_sqlite(error: &Error) -> StoreFault {
     let text = error.to_string();
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreFault::Full(text),

@@ -15,7 +15,7 @@ use crate::memory::{Key, MemTxn, Row, Rows, Snapshot};
 
 /// Something that goes wrong, once. Counting begins when it is armed, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// The nth row operation of writing closures (get, range, put, delete) fails.
     Operation {
         /// Which one.
@@ -42,12 +42,14 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl InjectedFault {
     /// Counts one step towards the fault; returns whether it is due.
     fn due(&mut self, commit: bool) -> bool {
         let nth = match self {
-            Trouble::Operation { nth, .. } if !commit => nth,
-            Trouble::Commit { nth, .. } | Trouble::CrashBefore { nth } | Trouble::CrashAfter { nth }
+            InjectedFault::Operation { nth, .. } if !commit => nth,
+            InjectedFault::Commit { nth, .. }
+            | InjectedFault::CrashBefore { nth }
+            | InjectedFault::CrashAfter { nth }
                 if commit =>
             {
                 nth
@@ -68,11 +70,11 @@ struct Disk {
     commits: u64,
     lying: bool,
     dead: bool,
-    armed: Vec<Trouble>,
+    armed: Vec<InjectedFault>,
 }
 
 impl Disk {
-    fn due(&mut self, commit: bool) -> Option<Trouble> {
+    fn due(&mut self, commit: bool) -> Option<InjectedFault> {
         let at = self.armed.iter_mut().position(|trouble| trouble.due(commit))?;
         Some(self.armed.swap_remove(at))
     }
@@ -99,7 +101,7 @@ impl FaultyStore {
     }
 
     /// Lets something go wrong later. Several troubles can be armed; each happens once.
-    pub fn arm(&self, trouble: Trouble) {
+    pub fn arm(&self, trouble: InjectedFault) {
         self.disk().armed.push(trouble);
     }
 
@@ -204,8 +206,8 @@ fn attempt<T, E>(
     }
     let trouble = disk.due(true);
     match trouble {
-        Some(Trouble::Commit { fault, .. }) => return Err(WriteError::Store(fault)),
-        Some(Trouble::CrashBefore { .. }) => {
+        Some(InjectedFault::Commit { fault, .. }) => return Err(WriteError::Store(fault)),
+        Some(InjectedFault::CrashBefore { .. }) => {
             disk.dead = true;
             return Err(WriteError::Store(StoreFault::Closed));
         }
@@ -217,7 +219,7 @@ fn attempt<T, E>(
     if !disk.lying {
         disk.sync();
     }
-    if matches!(trouble, Some(Trouble::CrashAfter { .. })) {
+    if matches!(trouble, Some(InjectedFault::CrashAfter { .. })) {
         disk.dead = true;
         return Err(WriteError::Store(StoreFault::Closed));
     }
@@ -232,7 +234,7 @@ struct FaultyTxn<'a, 'b> {
 
 impl FaultyTxn<'_, '_> {
     fn operation(&mut self) -> Result<(), StoreFault> {
-        if let Some(Trouble::Operation { fault, .. }) = self.disk.due(false) {
+        if let Some(InjectedFault::Operation { fault, .. }) = self.disk.due(false) {
             self.fault.get_or_insert(fault);
         }
         // As on a real disk: after a fault nothing more succeeds in this transaction.

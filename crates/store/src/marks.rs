@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use kernel::BlobHash;
 
 /// How many hashes are remembered before those that have had their time are forgotten.
-const MANY: usize = 4096;
+const FORGET_THRESHOLD: usize = 4096;
 
 /// The number of hashes that are marked at a time: a text may consist of strings that look like hashes.
 const BATCH: usize = 1024;
@@ -21,16 +21,16 @@ const BATCH: usize = 1024;
 pub(crate) struct Marks {
     is_sweeping: AtomicBool,
     lease: Duration,
-    state: Mutex<State>,
+    state: Mutex<MarkState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MarkState {
     /// When each was put last.
     put: HashMap<BlobHash, Instant>,
     forget_at: usize,
     /// The holds on put bytes.
-    holds: BTreeMap<u64, Held>,
+    holds: BTreeMap<u64, HoldState>,
     next: u64,
     /// How many want that nothing at all goes.
     frozen: usize,
@@ -41,7 +41,7 @@ struct State {
 }
 
 /// The state of one hold on put bytes.
-struct Held {
+struct HoldState {
     /// Since when.
     since: Instant,
     /// When there was a sign of progress last.
@@ -52,7 +52,7 @@ struct Held {
     lapsed: bool,
 }
 
-impl State {
+impl MarkState {
     /// Returns whether something that was put then may not have been named yet.
     fn is_fresh(&self, put: Instant, lease: Duration) -> bool {
         put.elapsed() < lease || self.holds.values().any(|held| !held.lapsed && held.since <= put)
@@ -113,7 +113,7 @@ impl Marks {
         Marks { is_sweeping: AtomicBool::new(false), lease, state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MarkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,7 +122,7 @@ impl Marks {
         let number = state.next;
         state.next += 1;
         let now = Instant::now();
-        state.holds.insert(number, Held { since: now, moved: now, patience, lapsed: false });
+        state.holds.insert(number, HoldState { since: now, moved: now, patience, lapsed: false });
         Hold { marks: Arc::clone(self), number }
     }
 
@@ -131,7 +131,7 @@ impl Marks {
         let mut state = self.lock();
         state.put.insert(*hash, Instant::now());
         state.mark(hash);
-        if state.put.len() >= state.forget_at.max(MANY) {
+        if state.put.len() >= state.forget_at.max(FORGET_THRESHOLD) {
             let fresh: Vec<(BlobHash, Instant)> = state.put.drain().collect();
             let fresh: HashMap<_, _> =
                 fresh.into_iter().filter(|(_, put)| state.is_fresh(*put, self.lease)).collect();
@@ -168,14 +168,14 @@ impl Marks {
     }
 
     /// Marks the hashes in a row that is written while a sweep is under way.
-    pub(crate) fn written(&self, row: &[u8]) {
+    pub(crate) fn mark_row(&self, row: &[u8]) {
         if self.is_sweeping.load(Ordering::SeqCst) {
-            self.look_at(row);
+            self.mark_hashes(row);
         }
     }
 
     /// Marks everything that these bytes name.
-    pub(crate) fn look_at(&self, bytes: &[u8]) {
+    pub(crate) fn mark_hashes(&self, bytes: &[u8]) {
         let mut named = Vec::with_capacity(BATCH);
         hashes(bytes, &mut |hash| {
             named.push(hash);

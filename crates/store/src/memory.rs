@@ -116,7 +116,7 @@ impl Txn for Rows {
     }
 }
 
-/// A transaction over [`Rows`] that takes its changes back when it is dropped, unless it was kept.
+/// A transaction over [`BlobRows`] that takes its changes back when it is dropped, unless it was kept.
 #[derive(Debug)]
 pub struct MemTxn<'a> {
     rows: &'a mut Rows,

@@ -19,21 +19,21 @@ use crate::sql::SqlTxn;
 pub(crate) type Change = Option<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// Changed rows of one owner by key.
-pub(crate) type Changed = BTreeMap<Rc<[u8]>, Change>;
+pub(crate) type ChangedRows = BTreeMap<Rc<[u8]>, Change>;
 
 /// Where a row lies, but for its key.
 type Part = (Table, Owner);
 
 /// How many bytes of rows are remembered that were only read.
-const REMEMBERED: usize = 4 << 20;
+const MAX_CACHED_BYTES: usize = 4 << 20;
 
 /// Ranges of at most so many rows are remembered: those that ask for the first or the last of something.
-const SHORT: usize = 4;
+const MAX_CACHED_ROWS: usize = 4;
 
 /// The changes of a group.
 #[derive(Default)]
 pub(crate) struct Overlay {
-    changes: BTreeMap<Part, Changed>,
+    changes: BTreeMap<Part, ChangedRows>,
     /// The entry of `changes` before each change of the running closure, oldest first.
     before: Vec<(Part, Rc<[u8]>, Option<Change>)>,
     /// Bytes put so far, also those that were replaced.
@@ -108,7 +108,7 @@ impl Overlay {
 
     fn remember(&mut self, part: Part, key: &[u8], row: &Option<Vec<u8>>) {
         let size = key.len() + row.as_ref().map_or(0, Vec::len);
-        if self.remembered + size <= REMEMBERED {
+        if self.remembered + size <= MAX_CACHED_BYTES {
             self.remembered += size;
             self.read.entry(part).or_default().insert(key.to_vec(), row.clone());
         }
@@ -165,7 +165,8 @@ impl ReadTxn for OverlayTxn<'_> {
             return Ok(Vec::new());
         }
         let OverlayTxn { sql, overlay, .. } = self;
-        let scope = (limit <= SHORT).then(|| ((table, *owner), from.to_vec(), to.to_vec(), reverse));
+        let scope =
+            (limit <= MAX_CACHED_ROWS).then(|| ((table, *owner), from.to_vec(), to.to_vec(), reverse));
         let mut scan = scope.as_ref().and_then(|scope| overlay.scans.remove(scope)).unwrap_or_default();
         let part = overlay.changes.get(&(table, *owner));
         let end = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };

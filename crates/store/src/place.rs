@@ -23,7 +23,7 @@ pub(crate) const BLOBS: &str = "blobs";
 pub(crate) const TEMPORARY: &str = "tmp";
 
 /// A directory that this process owns for as long as the value lives.
-pub(crate) struct Place {
+pub(crate) struct StoreDirectory {
     pub(crate) dir: PathBuf,
     /// The paths that were open to others and have been closed to them.
     pub(crate) repaired: Vec<PathBuf>,
@@ -31,9 +31,9 @@ pub(crate) struct Place {
     pub(crate) lock: Arc<File>,
 }
 
-impl Place {
+impl StoreDirectory {
     /// Makes the directory if there is none, takes the lock, and closes to others every part that is open to them.
-    pub(crate) fn claim(dir: &Path) -> Result<Place, OpenError> {
+    pub(crate) fn claim(dir: &Path) -> Result<StoreDirectory, OpenError> {
         let io = |path: &Path| {
             let path = path.to_path_buf();
             move |error: io::Error| OpenError::from_io(&path, &error)
@@ -69,40 +69,40 @@ impl Place {
         if made {
             sync_dir(&dir).map_err(io(&dir))?;
         }
-        Ok(Place { dir, repaired, lock: Arc::new(lock) })
+        Ok(StoreDirectory { dir, repaired, lock: Arc::new(lock) })
     }
 }
 
 /// The required kind of a part of the store.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum PartKind {
     /// A directory, mode 0700.
     Dir,
     /// A regular file, mode 0600.
     File,
 }
 
-impl Kind {
+impl PartKind {
     pub(crate) fn mode(self) -> u32 {
         match self {
-            Kind::Dir => DIR_MODE,
-            Kind::File => FILE_MODE,
+            PartKind::Dir => DIR_MODE,
+            PartKind::File => FILE_MODE,
         }
     }
 }
 
 /// Returns the parts of a store whose permissions are checked whenever it opens. Files inside the directories are
 /// behind their permissions, and `check` looks at them.
-pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, Kind)> {
+pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, PartKind)> {
     let database = dir.join(DATABASE);
     vec![
-        (dir.to_path_buf(), Kind::Dir),
-        (dir.join(LOCK), Kind::File),
-        (log_of(&database), Kind::File),
-        (beside(&database, "-shm"), Kind::File),
-        (database, Kind::File),
-        (dir.join(BLOBS), Kind::Dir),
-        (dir.join(TEMPORARY), Kind::Dir),
+        (dir.to_path_buf(), PartKind::Dir),
+        (dir.join(LOCK), PartKind::File),
+        (log_of(&database), PartKind::File),
+        (beside(&database, "-shm"), PartKind::File),
+        (database, PartKind::File),
+        (dir.join(BLOBS), PartKind::Dir),
+        (dir.join(TEMPORARY), PartKind::Dir),
     ]
 }
 
@@ -113,7 +113,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Returns whether anyone but the owner may read or write.
-pub(crate) fn is_open(meta: &fs::Metadata, kind: Kind) -> bool {
+pub(crate) fn is_open(meta: &fs::Metadata, kind: PartKind) -> bool {
     meta.mode() & 0o7777 & !kind.mode() != 0
 }
 
@@ -123,15 +123,15 @@ pub(crate) fn log_of(database: &Path) -> PathBuf {
 }
 
 /// Returns the metadata of a path of the store, which must be ours and no link. Returns `None` if nothing is there.
-fn examine(path: &Path, kind: Kind) -> Result<Option<fs::Metadata>, OpenError> {
+fn examine(path: &Path, kind: PartKind) -> Result<Option<fs::Metadata>, OpenError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(OpenError::from_io(path, &error)),
     };
     let (right, expected) = match kind {
-        Kind::Dir => (meta.is_dir(), "a directory"),
-        Kind::File => (meta.is_file(), "a regular file"),
+        PartKind::Dir => (meta.is_dir(), "a directory"),
+        PartKind::File => (meta.is_file(), "a regular file"),
     };
     if !right {
         return Err(OpenError::InTheWay { path: path.to_path_buf(), expected });

@@ -11,7 +11,7 @@ use crate::database;
 use crate::fault;
 
 /// The timeout of a read that waits for a connection; a read inside a read runs into it too.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections are opened when first needed and kept.
 pub(crate) struct Readers {
@@ -36,7 +36,7 @@ impl Readers {
     pub(crate) fn lease(&self) -> Result<Lease<'_>, StoreFault> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         while pool.idle.is_empty() && pool.open >= self.limit {
-            let waited = self.returned.wait_timeout(pool, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            let waited = self.returned.wait_timeout(pool, TIMEOUT).unwrap_or_else(PoisonError::into_inner);
             pool = waited.0;
             if waited.1.timed_out() && pool.idle.is_empty() && pool.open >= self.limit {
                 return Err(StoreFault::Io(format!("all {} readers are busy", self.limit)));
@@ -55,7 +55,7 @@ impl Readers {
         if let Some(conn) = &lease.conn {
             conn.prepare_cached("BEGIN")
                 .and_then(|mut begin| begin.execute([]))
-                .map_err(|e| fault::of(&e))?;
+                .map_err(|e| fault::from_sqlite(&e))?;
         }
         Ok(lease)
     }

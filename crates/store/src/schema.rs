@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 6;
 pub(crate) fn create(conn: &Connection) -> Result<(), StoreFault> {
     let schema = include_str!("schema.sql");
     let batch = format!("BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version = {VERSION};\nCOMMIT;");
-    conn.execute_batch(&batch).map_err(|e| fault::of(&e))
+    conn.execute_batch(&batch).map_err(|e| fault::from_sqlite(&e))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault;
 use crate::marks::Marks;
-use crate::overlay::Changed;
+use crate::overlay::ChangedRows;
 
 /// The statements of one table, written once per process so that preparing is a look-up in a cache.
 struct Statements {
@@ -48,7 +48,7 @@ fn statements(table: Table) -> &'static Statements {
 }
 
 /// How many statements a connection keeps prepared: all that there are.
-pub(crate) const CACHED: usize = Table::ALL.len() * 7 + 16;
+pub(crate) const MAX_CACHED_STATEMENTS: usize = Table::ALL.len() * 7 + 16;
 
 /// A transaction that the caller has begun and will end.
 pub(crate) struct SqlTxn<'a> {
@@ -65,13 +65,13 @@ impl<'a> SqlTxn<'a> {
     }
 
     /// Returns the same, telling of every row that is written.
-    pub(crate) fn watched(conn: &'a Connection, marks: &'a Marks) -> Self {
+    pub(crate) fn with_marks(conn: &'a Connection, marks: &'a Marks) -> Self {
         SqlTxn { marks: Some(marks), ..SqlTxn::new(conn) }
     }
 
     fn note<T>(&mut self, outcome: Result<T, rusqlite::Error>) -> Result<T, StoreFault> {
         outcome.map_err(|error| {
-            let fault = fault::of(&error);
+            let fault = fault::from_sqlite(&error);
             self.fault.get_or_insert_with(|| fault.clone());
             fault
         })
@@ -80,13 +80,18 @@ impl<'a> SqlTxn<'a> {
 
 impl SqlTxn<'_> {
     /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
-    pub(crate) fn write(&mut self, table: Table, owner: &Owner, changes: &Changed) -> Result<(), StoreFault> {
+    pub(crate) fn write(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        changes: &ChangedRows,
+    ) -> Result<(), StoreFault> {
         let conn = self.conn;
         let marks = self.marks.filter(|_| !matches!(table, Table::Blob | Table::Bytes));
         let outcome = conn.prepare_cached(&statements(table).put).and_then(|mut put| {
             for (key, change) in changes {
                 if let (Some(marks), Some((body, _))) = (marks, change) {
-                    marks.written(body);
+                    marks.mark_row(body);
                 }
                 match change {
                     Some((body, provenance)) => put.execute(params![owner, &key[..], body, provenance])?,

@@ -15,7 +15,7 @@ use crate::check::{self, Health};
 use crate::database;
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::marks::Marks;
-use crate::place::{self, Place};
+use crate::place::{self, StoreDirectory};
 use crate::reader::Readers;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, Stats, add};
@@ -56,7 +56,7 @@ pub struct Store {
     writer: Writer,
     blobs: Arc<Blobs>,
     counters: Arc<Counters>,
-    place: Place,
+    place: StoreDirectory,
 }
 
 impl Store {
@@ -72,7 +72,7 @@ impl Store {
             detail: format!("FAILPOINTS: {detail}"),
         })?;
         crate::inspect(dir)?;
-        let place = Place::claim(dir)?;
+        let place = StoreDirectory::claim(dir)?;
         let dir = place.dir.as_path();
         empty(&dir.join(place::TEMPORARY))?;
         let conn = database::writer(dir, options.max_pages)?;

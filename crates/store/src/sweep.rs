@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use kernel::BlobHash;
 use kernel::run::Run;
-use kernel::table::{self, Forgotten};
-use kernel::txn::{NOBODY, Owner, StoreFault, Table, decode_row};
+use kernel::table::{self, ForgottenRun};
+use kernel::txn::{NO_OWNER, Owner, StoreFault, Table, decode_row};
 use rusqlite::params;
 
 use crate::blob::BlobError;
@@ -20,34 +20,34 @@ use crate::fault;
 use crate::store::Store;
 
 /// How many rows are looked at in one step.
-const ROWS: usize = 2000;
+const MAX_ROWS_PER_STEP: usize = 2000;
 
 /// How many bytes of a file are looked at to see whether it is a list of others.
-const BEGINNING: u64 = 16;
+const MAX_PREFIX_BYTES: u64 = 16;
 
 /// How many files are looked into or removed in one step.
-const FILES: usize = 256;
+const MAX_FILES_PER_STEP: usize = 256;
 
 /// A sweep under way. Dropping it ends it; the remaining garbage stays.
 pub struct Sweep<'s> {
     store: &'s Store,
-    forgotten: Runs,
+    forgotten: ForgottenRuns,
     phase: Phase,
     /// Those that were rows when the sweep began, with their sizes.
     rows: HashMap<BlobHash, u64>,
-    swept: Swept,
+    swept: SweepReport,
 }
 
 /// Runs whose rows keep no bytes.
 #[derive(Default)]
-struct Runs {
+struct ForgottenRuns {
     /// Whose each is, and its number as keys begin with it.
     runs: HashSet<(Owner, [u8; 8])>,
     /// The documents that they worked on: that something depends on one does not keep it.
     documents: HashSet<BlobHash>,
 }
 
-impl Runs {
+impl ForgottenRuns {
     /// Returns whether a row of this table, which begins with a run's number, is one of theirs.
     fn have(&self, owner: &[u8], key: &[u8]) -> bool {
         let at = owner.try_into().ok().zip(key.first_chunk().copied());
@@ -70,7 +70,7 @@ enum Phase {
 
 /// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// How many were removed.
     pub blobs: u64,
     /// How many bytes they had.
@@ -95,12 +95,12 @@ impl Store {
         }
         let mut sweep = Sweep {
             store: self,
-            forgotten: Runs::default(),
+            forgotten: ForgottenRuns::default(),
             phase: Phase::Rows { table: 0, behind: None },
             rows,
-            swept: Swept::default(),
+            swept: SweepReport::default(),
         };
-        pinned.iter().for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
+        pinned.iter().for_each(|hash| marks.mark_hashes(hash.to_string().as_bytes()));
         // The sweep saw no rows of a write that was under way when it began, so that write must end before rows are
         // read.
         let done: Result<(), crate::WriteError<StoreFault>> = self.write(|_| Ok(()));
@@ -127,7 +127,7 @@ impl Sweep<'_> {
     }
 
     /// Returns the result so far.
-    pub fn swept(&self) -> Swept {
+    pub fn swept(&self) -> SweepReport {
         self.swept
     }
 
@@ -144,7 +144,7 @@ impl Sweep<'_> {
         let (owner, key) = behind.unwrap_or_default();
         let last = self.store.scan(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
-            let mut rows = statement.query(params![owner, key, ROWS as i64])?;
+            let mut rows = statement.query(params![owner, key, MAX_ROWS_PER_STEP as i64])?;
             let (mut last, mut count) = (None, 0);
             while let Some(row) = rows.next()? {
                 let (owner, key) = (row.get_ref(0)?.as_bytes()?, row.get_ref(1)?.as_bytes()?);
@@ -152,7 +152,7 @@ impl Sweep<'_> {
                 count += 1;
                 last = Some((row.get(0)?, row.get(1)?));
             }
-            Ok(last.filter(|_| count == ROWS))
+            Ok(last.filter(|_| count == MAX_ROWS_PER_STEP))
         })?;
         Ok(match last {
             Some(behind) => Phase::Rows { table, behind: Some(behind) },
@@ -168,34 +168,34 @@ impl Sweep<'_> {
             Table::Meta if key.starts_with(table::FORGOTTEN) => {}
             Table::Journal if self.forgotten.have(owner, key) => {}
             Table::Run if self.forgotten.have(owner, key) => {
-                let Ok(run) = decode_row::<Run>(table, body) else { return marks.look_at(body) };
+                let Ok(run) = decode_row::<Run>(table, body) else { return marks.mark_hashes(body) };
                 std::iter::once(&run.definition)
                     .chain(run.includes.values())
-                    .for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
+                    .for_each(|hash| marks.mark_hashes(hash.to_string().as_bytes()));
             }
-            _ if self.forgotten.documents.is_empty() => marks.look_at(body),
+            _ if self.forgotten.documents.is_empty() => marks.mark_hashes(body),
             _ => {
                 let mut rest = body;
                 while let Some((before, hash, after)) = next_source(rest) {
-                    marks.look_at(before);
+                    marks.mark_hashes(before);
                     if !self.forgotten.documents.contains(&hash) {
-                        marks.look_at(hash.to_string().as_bytes());
+                        marks.mark_hashes(hash.to_string().as_bytes());
                     }
                     rest = after;
                 }
-                marks.look_at(rest);
+                marks.mark_hashes(rest);
             }
         }
     }
 
     /// Marks the hashes in a list. A damaged list keeps the bytes whose hashes can still be read, and ends no sweep.
-    fn look_into(&mut self, hash: &BlobHash) -> Result<(), StoreFault> {
+    fn mark_list(&mut self, hash: &BlobHash) -> Result<(), StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         match blobs.get(hash) {
-            Ok(bytes) => marks.look_at(&bytes),
+            Ok(bytes) => marks.mark_hashes(&bytes),
             Err(BlobError::Corrupt { .. }) => {
                 self.swept.damaged += 1;
-                marks.look_at(&blobs.raw(hash)?);
+                marks.mark_hashes(&blobs.raw(hash)?);
             }
             Err(BlobError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -205,10 +205,10 @@ impl Sweep<'_> {
 
     fn lists(&mut self) -> Result<Phase, StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
-        for _ in 0..FILES {
+        for _ in 0..MAX_FILES_PER_STEP {
             let Some(hash) = marks.next_marked() else { return Ok(Phase::Removing) };
-            match blobs.begins_with(&hash, crate::TREE, BEGINNING) {
-                Ok(true) => self.look_into(&hash)?,
+            match blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES) {
+                Ok(true) => self.mark_list(&hash)?,
                 // Missing bytes name nothing.
                 Ok(false) | Err(BlobError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -221,12 +221,12 @@ impl Sweep<'_> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         // A row that was written meanwhile may name a list.
         if let Some(hash) = marks.next_marked() {
-            if blobs.begins_with(&hash, crate::TREE, BEGINNING).unwrap_or(false) {
-                self.look_into(&hash)?;
+            if blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES).unwrap_or(false) {
+                self.mark_list(&hash)?;
             }
             return Ok(Phase::Removing);
         }
-        let some = marks.garbage(FILES);
+        let some = marks.garbage(MAX_FILES_PER_STEP);
         if some.is_empty() {
             // Also if nothing has gone: an earlier sweep may have been cut off before it came to this.
             self.store.scrub()?;
@@ -260,7 +260,7 @@ impl Sweep<'_> {
                 // The same bytes may lie in a file as well.
                 if marks.remove(&hash, || blobs.remove(&hash))? {
                     blobs.rows().forget(&hash);
-                    txn.delete(Table::Bytes, &NOBODY, &hash.0)?;
+                    txn.delete(Table::Bytes, &NO_OWNER, &hash.0)?;
                     gone.push(hash);
                 }
             }
@@ -327,19 +327,19 @@ fn end_of_text(body: &[u8]) -> Option<usize> {
 
 impl Store {
     /// Returns the runs that are forgotten.
-    fn forgotten(&self) -> Result<Runs, StoreFault> {
+    fn forgotten(&self) -> Result<ForgottenRuns, StoreFault> {
         let sql = format!("SELECT key, body FROM {} WHERE key >= ?1 AND key < ?2", Table::Meta.name());
         let rows = self.scan(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let rows = statement
-                .query_map(params![table::FORGOTTEN, table::behind(table::FORGOTTEN)], |row| {
+                .query_map(params![table::FORGOTTEN, table::prefix_end(table::FORGOTTEN)], |row| {
                     Ok((row.get::<_, Vec<u8>>(0)?, row.get_ref(1)?.as_bytes()?.to_vec()))
                 })?;
             rows.collect::<Result<Vec<_>, _>>()
         })?;
-        let mut all = Runs::default();
+        let mut all = ForgottenRuns::default();
         for (key, body) in rows {
-            let row: Forgotten = decode_row(Table::Meta, &body)?;
+            let row: ForgottenRun = decode_row(Table::Meta, &body)?;
             all.runs.extend(table::forgotten(&key));
             all.documents.extend(row.documents);
         }
@@ -352,7 +352,7 @@ impl Store {
         read: impl FnOnce(&rusqlite::Connection) -> Result<T, rusqlite::Error>,
     ) -> Result<T, StoreFault> {
         let lease = self.readers().lease()?;
-        read(lease.conn()?).map_err(|e| fault::of(&e))
+        read(lease.conn()?).map_err(|e| fault::from_sqlite(&e))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::failpoint;
 use crate::fault;
 use crate::marks::Marks;
 use crate::overlay::{Overlay, OverlayTxn};
-use crate::place::Place;
+use crate::place::StoreDirectory;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, add};
 
@@ -87,11 +87,11 @@ pub(crate) struct Limits {
 }
 
 /// After this long a group is committed even if more are waiting, so that slow closures do not hold up answers.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// A group that has put so many bytes is committed. It is kept in memory until then; and when the disk is full, it is
 /// found out for the whole group: who stands behind a large write should not fail with it.
-const LARGEST: usize = 1 << 20;
+const MAX_GROUP_BYTES: usize = 1 << 20;
 
 /// The handle to the thread. Dropping it finishes the queued writes, then ends the thread.
 pub(crate) struct Writer {
@@ -105,7 +105,7 @@ impl Writer {
     /// Starts the thread. The connection has been set up; the writer closes it.
     pub(crate) fn start(
         mut conn: Connection,
-        place: &Place,
+        place: &StoreDirectory,
         limits: Limits,
         counters: Arc<Counters>,
         marks: Arc<Marks>,
@@ -116,13 +116,22 @@ impl Writer {
             seen.store(u64::try_from(n).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         };
-        conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
+        conn.wal_hook(Some(hook)).map_err(|e| fault::from_sqlite(&e))?;
         let (queue, jobs) = channel();
         let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
         let scrub = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&scrub);
-        let state =
-            State { conn, dir, limits, counters, marks, pages, scrub: asked, broken: None, _lock: lock };
+        let state = WriterState {
+            conn,
+            dir,
+            limits,
+            counters,
+            marks,
+            pages,
+            scrub: asked,
+            broken: None,
+            _lock: lock,
+        };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || state.serve(&jobs))
@@ -172,7 +181,7 @@ impl Drop for Writer {
     }
 }
 
-struct State {
+struct WriterState {
     conn: Connection,
     dir: PathBuf,
     limits: Limits,
@@ -189,8 +198,8 @@ struct State {
 }
 
 /// How one closure went.
-enum Ran {
-    Kept {
+enum JobOutcome {
+    Accepted {
         wrote: bool,
     },
     RolledBack,
@@ -202,7 +211,7 @@ enum Ran {
 
 type Group = Vec<(Box<dyn Job>, Option<StoreFault>)>;
 
-impl State {
+impl WriterState {
     fn serve(mut self, jobs: &Receiver<Box<dyn Job>>) {
         while let Ok(first) = jobs.recv() {
             let mut group = Group::new();
@@ -251,18 +260,18 @@ impl State {
             let ran = self.run(&mut *job, &mut overlay);
             group.push((job, None));
             match ran {
-                Ran::Kept { wrote } => kept += u64::from(wrote),
-                Ran::RolledBack => add(&self.counters.refused, 1),
-                Ran::Faulted(fault) => {
+                JobOutcome::Accepted { wrote } => kept += u64::from(wrote),
+                JobOutcome::RolledBack => add(&self.counters.refused, 1),
+                JobOutcome::Faulted(fault) => {
                     add(&self.counters.refused, 1);
                     if let Some(last) = group.last_mut() {
                         last.1 = Some(fault);
                     }
                 }
-                Ran::Lost(fault) => return Err(fault),
+                JobOutcome::Lost(fault) => return Err(fault),
             }
-            let has_room = group.len() < self.limits.group && overlay.bytes() < LARGEST;
-            if has_room && begun.elapsed() < PATIENCE {
+            let has_room = group.len() < self.limits.group && overlay.bytes() < MAX_GROUP_BYTES;
+            if has_room && begun.elapsed() < TIMEOUT {
                 next = jobs.try_recv().ok();
             }
         }
@@ -271,7 +280,7 @@ impl State {
             return self.execute("COMMIT");
         }
         overlay
-            .write(&mut SqlTxn::watched(&self.conn, &self.marks))
+            .write(&mut SqlTxn::with_marks(&self.conn, &self.marks))
             .map_err(|fault| fault::refine(&self.dir, fault))?;
         failpoint::reach("store.before_commit");
         self.commit()?;
@@ -282,26 +291,28 @@ impl State {
         Ok(())
     }
 
-    fn run(&self, job: &mut dyn Job, overlay: &mut Overlay) -> Ran {
+    fn run(&self, job: &mut dyn Job, overlay: &mut Overlay) -> JobOutcome {
         let mut txn = OverlayTxn::new(&self.conn, overlay);
         let keep = job.run(&mut txn);
         let (wrote, fault) = txn.end();
         let fault = fault.map(|fault| fault::refine(&self.dir, fault));
         if self.conn.is_autocommit() {
             // SQLite rolls the whole transaction back on some faults, a full disk among them.
-            return Ran::Lost(fault.unwrap_or_else(|| StoreFault::Io("the transaction was lost".into())));
+            return JobOutcome::Lost(
+                fault.unwrap_or_else(|| StoreFault::Io("the transaction was lost".into())),
+            );
         }
         if keep {
             overlay.keep();
-            return Ran::Kept { wrote };
+            return JobOutcome::Accepted { wrote };
         }
         overlay.take_back();
-        fault.map_or(Ran::RolledBack, Ran::Faulted)
+        fault.map_or(JobOutcome::RolledBack, JobOutcome::Faulted)
     }
 
     fn commit(&mut self) -> Result<(), StoreFault> {
         self.prepared("COMMIT").map_err(|error| {
-            let fault = fault::refine(&self.dir, fault::of(&error));
+            let fault = fault::refine(&self.dir, fault::from_sqlite(&error));
             if fault::lost_sync(&error) {
                 self.broken = Some(fault.clone());
             }
@@ -310,7 +321,7 @@ impl State {
     }
 
     fn execute(&self, sql: &str) -> Result<(), StoreFault> {
-        self.prepared(sql).map_err(|e| fault::refine(&self.dir, fault::of(&e)))
+        self.prepared(sql).map_err(|e| fault::refine(&self.dir, fault::from_sqlite(&e)))
     }
 
     fn prepared(&self, sql: &str) -> Result<(), rusqlite::Error> {
@@ -335,7 +346,7 @@ impl State {
 
     /// Leaves a database file that is whole without its log.
     fn close(self) {
-        let State { conn, broken, _lock, .. } = self;
+        let WriterState { conn, broken, _lock, .. } = self;
         match broken {
             None => database::close(conn),
             Some(_) => drop(conn),

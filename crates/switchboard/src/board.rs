@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use passable::Value;
 
-use crate::call::{Action, Call, Key, Outcome, Ref, Side, To, mentions};
+use crate::call::{Action, Call, CallTarget, Key, Outcome, Ref, Side, mentions};
 use crate::data;
 use crate::entry::{Entry, Queued, State, Waiting};
 
@@ -27,7 +27,7 @@ impl Default for Limits {
 
 /// The properties of a side.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Party {
+pub struct SideOptions {
     /// How much it may have.
     pub limits: Limits,
     /// Whether it takes calls to promises that it has not settled yet.
@@ -37,7 +37,7 @@ pub struct Party {
 /// A side has as much as it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many {what}: there can be {limit} at a time")]
-pub struct Full {
+pub struct LimitReached {
     /// The kind of items.
     pub what: &'static str,
     /// How many there can be.
@@ -58,7 +58,7 @@ pub struct Counts {
 /// The one table of live references.
 #[derive(Default)]
 pub struct Switchboard {
-    sides: HashMap<Side, Seat>,
+    sides: HashMap<Side, SideState>,
     entries: HashMap<Ref, Entry>,
     next: u64,
     ready: BTreeSet<Side>,
@@ -66,8 +66,8 @@ pub struct Switchboard {
 }
 
 /// One side, as the table knows it.
-struct Seat {
-    party: Party,
+struct SideState {
+    party: SideOptions,
     owned: HashSet<Ref>,
     held: HashMap<Ref, u64>,
     /// The references mentioned in actions that the side has taken.
@@ -89,10 +89,10 @@ impl Switchboard {
     }
 
     /// Lets a side in.
-    pub fn add(&mut self, party: Party) -> Side {
+    pub fn add(&mut self, party: SideOptions) -> Side {
         self.next += 1;
         let side = Side(self.next);
-        let seat = Seat {
+        let seat = SideState {
             party,
             owned: HashSet::new(),
             held: HashMap::new(),
@@ -107,8 +107,8 @@ impl Switchboard {
     /// Returns a new object of the side's.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn object(&mut self, side: Side, key: Key) -> Result<Ref, Full> {
+    /// [`LimitReached`].
+    pub fn object(&mut self, side: Side, key: Key) -> Result<Ref, LimitReached> {
         self.own(side, Some(key), State::Object)
     }
 
@@ -116,18 +116,18 @@ impl Switchboard {
     /// any more.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn promise(&mut self, side: Side, key: Option<Key>) -> Result<Ref, Full> {
+    /// [`LimitReached`].
+    pub fn promise(&mut self, side: Side, key: Option<Key>) -> Result<Ref, LimitReached> {
         self.own(side, key, State::Open(Waiting::default()))
     }
 
-    fn own(&mut self, side: Side, key: Option<Key>, state: State) -> Result<Ref, Full> {
+    fn own(&mut self, side: Side, key: Option<Key>, state: State) -> Result<Ref, LimitReached> {
         let Some(seat) = self.sides.get_mut(&side) else {
-            return Err(Full { what: "references of a side that is gone", limit: 0 });
+            return Err(LimitReached { what: "references of a side that is gone", limit: 0 });
         };
         let limit = seat.party.limits.owned;
         if seat.owned.len() >= limit {
-            return Err(Full { what: "objects and promises", limit });
+            return Err(LimitReached { what: "objects and promises", limit });
         }
         self.next += 1;
         let new = Ref(self.next);
@@ -139,14 +139,14 @@ impl Switchboard {
     /// Keeps a reference for the side, once more.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn hold(&mut self, side: Side, held: Ref) -> Result<(), Full> {
+    /// [`LimitReached`].
+    pub fn hold(&mut self, side: Side, held: Ref) -> Result<(), LimitReached> {
         let (Some(seat), Some(entry)) = (self.sides.get_mut(&side), self.entries.get_mut(&held)) else {
             return Ok(());
         };
         let limit = seat.party.limits.held;
         if seat.held.len() >= limit && !seat.held.contains_key(&held) {
-            return Err(Full { what: "references", limit });
+            return Err(LimitReached { what: "references", limit });
         }
         *seat.held.entry(held).or_default() += 1;
         entry.count += 1;
@@ -172,8 +172,8 @@ impl Switchboard {
     /// Sends a call on behalf of a side, which holds the promise for the answer from now on.
     ///
     /// # Errors
-    /// [`Full`]: nothing was sent.
-    pub fn send(&mut self, from: Side, target: Ref, call: Call<Ref>) -> Result<Ref, Full> {
+    /// [`LimitReached`]: nothing was sent.
+    pub fn send(&mut self, from: Side, target: Ref, call: Call<Ref>) -> Result<Ref, LimitReached> {
         self.next += 1;
         let answer = Ref(self.next);
         self.entries.insert(answer, Entry::new(None, State::Open(Waiting::default())));
@@ -216,11 +216,11 @@ impl Switchboard {
             }
             Some(State::Settled(outcome)) => outcome.clone(),
             Some(State::Object) => Ok(Value::remotable(promise)),
-            Some(State::Gone(reason)) => Err(reason.clone()),
+            Some(State::Orphaned(reason)) => Err(reason.clone()),
             None => Err(gone()),
         };
         self.count(&mentions(&outcome));
-        self.tell(side, Action::Settled { tag, outcome });
+        self.push_action(side, Action::Settled { tag, outcome });
     }
 
     /// Returns the actions of the side, in order. References that they mention are kept until
@@ -258,17 +258,17 @@ impl Switchboard {
             let Some(entry) = self.entries.get_mut(own) else { continue };
             entry.owner = None;
             match entry.state {
-                State::Object => entry.state = State::Gone(reason.clone()),
+                State::Object => entry.state = State::Orphaned(reason.clone()),
                 State::Open(_) => {
                     self.work.push_back(Work::Settle { promise: *own, outcome: Err(reason.clone()) });
                 }
-                State::Gone(_) | State::Following(..) | State::Settled(_) => {}
+                State::Orphaned(_) | State::Following(..) | State::Settled(_) => {}
             }
         }
         self.run();
         self.uncount(loose);
         self.sweep(seat.owned.into_iter().collect());
-        self.forget_circles();
+        self.collect_cycles();
     }
 
     /// Returns the sides that have something to do, since this was last asked.
@@ -354,7 +354,7 @@ impl Switchboard {
         }
     }
 
-    fn tell(&mut self, side: Side, action: Action) {
+    fn push_action(&mut self, side: Side, action: Action) {
         match self.sides.get_mut(&side) {
             Some(seat) => {
                 seat.actions.push_back(action);
@@ -414,13 +414,13 @@ impl Switchboard {
 
     fn is_object(&self, reference: Ref) -> bool {
         let state = self.entries.get(&reference).map(|entry| &entry.state);
-        matches!(state, Some(State::Object | State::Gone(_)))
+        matches!(state, Some(State::Object | State::Orphaned(_)))
     }
 
     /// Forgets cycles: values that mention the promises that became them.
     ///
     /// Counting does not find these, and they would outlive the sides that made them.
-    fn forget_circles(&mut self) {
+    fn collect_cycles(&mut self) {
         let mut queue: Vec<Ref> = Vec::new();
         for seat in self.sides.values() {
             queue.extend(seat.owned.iter().chain(seat.held.keys()).chain(&seat.lent));
@@ -471,10 +471,12 @@ impl Switchboard {
             let owner = entry.owner;
             match &mut entry.state {
                 State::Object => match owner {
-                    Some((side, Some(key))) => return self.deliver(side, To::Object(key), call, answer),
+                    Some((side, Some(key))) => {
+                        return self.deliver(side, CallTarget::Object(key), call, answer);
+                    }
                     _ => break Err(gone()),
                 },
-                State::Gone(reason) => break Err(reason.clone()),
+                State::Orphaned(reason) => break Err(reason.clone()),
                 State::Settled(Ok(Value::Remotable(next) | Value::Promise(next))) => target = next.reference,
                 State::Following(next, _) => target = *next,
                 State::Settled(Ok(data)) => break data::answer(data, &call),
@@ -484,12 +486,12 @@ impl Switchboard {
                         && self.sides.get(&side).is_some_and(|seat| seat.party.pipelines)
                     {
                         entry.count += 1;
-                        return self.deliver(side, To::Promise(target), call, answer);
+                        return self.deliver(side, CallTarget::Promise(target), call, answer);
                     }
                     if let Some(seat) = self.sides.get_mut(&from) {
                         let limit = seat.party.limits.waiting;
                         if seat.waiting >= limit {
-                            let full = Full { what: "calls that wait for promises", limit };
+                            let full = LimitReached { what: "calls that wait for promises", limit };
                             break Err(Value::error("Error", full.to_string()));
                         }
                         seat.waiting += 1;
@@ -503,13 +505,13 @@ impl Switchboard {
         self.uncount(call.mentions());
     }
 
-    fn deliver(&mut self, side: Side, to: To, call: Call<Ref>, answer: Ref) {
+    fn deliver(&mut self, side: Side, to: CallTarget, call: Call<Ref>, answer: Ref) {
         let Some(seat) = self.sides.get_mut(&side) else { return };
         if let Some(entry) = self.entries.get_mut(&answer) {
             entry.owner = Some((side, None));
             seat.owned.insert(answer);
         }
-        self.tell(side, Action::Deliver { to, call, answer });
+        self.push_action(side, Action::Deliver { to, call, answer });
     }
 
     fn settle(&mut self, promise: Ref, outcome: Outcome) {
@@ -538,7 +540,9 @@ impl Switchboard {
                 return self.sweep(vec![promise]);
             }
             // Only the first outcome counts.
-            State::Object | State::Gone(_) | State::Settled(_) => return self.uncount(mentions(&outcome)),
+            State::Object | State::Orphaned(_) | State::Settled(_) => {
+                return self.uncount(mentions(&outcome));
+            }
         };
         entry.state = State::Settled(outcome.clone());
         self.disown(promise);
@@ -550,7 +554,7 @@ impl Switchboard {
     fn spread(&mut self, promise: Ref, outcome: &Outcome, waiting: Waiting) {
         for (side, tag) in waiting.watchers {
             self.count(&mentions(outcome));
-            self.tell(side, Action::Settled { tag, outcome: outcome.clone() });
+            self.push_action(side, Action::Settled { tag, outcome: outcome.clone() });
         }
         for follower in waiting.followers {
             self.count(&mentions(outcome));
@@ -581,7 +585,7 @@ impl Switchboard {
             match self.entries.get(&end).map(|entry| &entry.state) {
                 None => break Err(gone()),
                 Some(State::Following(next, _)) => end = *next,
-                Some(State::Object | State::Gone(_)) => break Ok(Value::remotable(end)),
+                Some(State::Object | State::Orphaned(_)) => break Ok(Value::remotable(end)),
                 Some(State::Settled(outcome)) => break outcome.clone(),
                 Some(State::Open(_)) => {
                     self.follow_open(promise, other, end);

@@ -91,7 +91,7 @@ impl Call<Ref> {
 
 /// The target to which a call is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum CallTarget {
     /// One of the side's objects.
     Object(Key),
     /// A promise that the side decides, before it is settled.
@@ -104,7 +104,7 @@ pub enum Action {
     /// A call has come; its answer is to be settled with [`crate::Switchboard::resolve`].
     Deliver {
         /// The target.
-        to: To,
+        to: CallTarget,
         /// The call.
         call: Call<Ref>,
         /// The promise for the answer, which the side decides.
@@ -127,7 +127,7 @@ pub enum Action {
 impl Action {
     pub(crate) fn mentions(&self) -> Vec<Ref> {
         match self {
-            Action::Deliver { to: To::Promise(promise), call, .. } => {
+            Action::Deliver { to: CallTarget::Promise(promise), call, .. } => {
                 let mut all = call.mentions();
                 all.push(*promise);
                 all

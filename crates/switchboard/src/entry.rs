@@ -19,7 +19,7 @@ pub(crate) enum State {
     /// An object, with its side.
     Object,
     /// An object whose side went away.
-    Gone(Value<Ref>),
+    Orphaned(Value<Ref>),
     /// A promise without an outcome.
     Open(Waiting),
     /// A promise that settles as another one does. Calls go to that one.
@@ -32,7 +32,7 @@ impl State {
     /// Collects the references that are counted because of this entry.
     pub(crate) fn mentions(&self, found: &mut Vec<Ref>) {
         match self {
-            State::Object | State::Gone(_) => {}
+            State::Object | State::Orphaned(_) => {}
             State::Settled(outcome) => found.extend(call::mentions(outcome)),
             State::Open(waiting) => waiting.mentions(found),
             State::Following(end, waiting) => {
@@ -90,7 +90,7 @@ impl Entry {
         self.count > 0
             || match &self.state {
                 State::Open(waiting) | State::Following(_, waiting) => !waiting.is_empty(),
-                State::Object | State::Gone(_) | State::Settled(_) => false,
+                State::Object | State::Orphaned(_) | State::Settled(_) => false,
             }
     }
 }

@@ -25,5 +25,5 @@ mod call;
 mod data;
 mod entry;
 
-pub use board::{Counts, Full, Limits, Party, Switchboard};
-pub use call::{Action, Call, Key, Name, Outcome, Ref, Side, To};
+pub use board::{Counts, LimitReached, Limits, SideOptions, Switchboard};
+pub use call::{Action, Call, CallTarget, Key, Name, Outcome, Ref, Side};

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
 
-use crate::source_map::MOST_MAP;
+use crate::source_map::MAX_MAP_BYTES;
 
 /// The most names of modules, of all packages together.
-pub const MOST_MODULES: usize = 2_000;
+pub const MAX_MODULES: usize = 2_000;
 /// The most bytes of all sources together.
-pub const MOST_SOURCE: usize = 8 << 20;
+pub const MAX_SOURCE_BYTES: usize = 8 << 20;
 /// The most bytes of one name.
-const MOST_NAME: usize = 512;
+const MAX_NAME_LEN: usize = 512;
 /// How many names may lead to another name, one after the other.
-const MOST_HOPS: usize = 16;
+const MAX_HOPS: usize = 16;
 
 /// The language of a module's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,15 +104,15 @@ impl Modules {
                 }
             }
         }
-        if count > MOST_MODULES {
-            return Err(format!("{count} modules, but {MOST_MODULES} is the limit"));
+        if count > MAX_MODULES {
+            return Err(format!("{count} modules, but {MAX_MODULES} is the limit"));
         }
-        if bytes > MOST_SOURCE {
-            return Err(format!("modules of {bytes} bytes, but {MOST_SOURCE} is the limit"));
+        if bytes > MAX_SOURCE_BYTES {
+            return Err(format!("modules of {bytes} bytes, but {MAX_SOURCE_BYTES} is the limit"));
         }
         let maps = self.bytes_of_maps();
-        if maps > MOST_MAP {
-            return Err(format!("source maps of {maps} bytes, but {MOST_MAP} is the limit"));
+        if maps > MAX_MAP_BYTES {
+            return Err(format!("source maps of {maps} bytes, but {MAX_MAP_BYTES} is the limit"));
         }
         self.find(&self.entry).map(|_| ())
     }
@@ -162,7 +162,7 @@ impl Modules {
     /// Follows a name to a source.
     pub(crate) fn find(&self, name: &ModuleName) -> Result<ModuleName, String> {
         let mut at = name;
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_HOPS {
             match self.get(at) {
                 Some(Module::Link(to)) => at = to,
                 Some(Module::Missing(why)) => {
@@ -184,7 +184,7 @@ impl Modules {
 /// Names are shown, and the engine's account of its stack has them within `<` and `>`.
 fn check_name(name: &str) -> Result<(), String> {
     let strange = |char: char| char.is_control() || matches!(char, '<' | '>' | '\u{2028}' | '\u{2029}');
-    match name.len() > MOST_NAME || name.contains(strange) {
+    match name.len() > MAX_NAME_LEN || name.contains(strange) {
         true => {
             let cut: String = name.chars().take(60).collect();
             Err(format!("`{}` cannot be the name of a module", visible_line(&cut)))
@@ -288,7 +288,7 @@ mod tests {
             modules.maps.entry("app".to_owned()).or_default().insert("./index.js".to_owned(), text);
         };
         let cases: [(String, &str); 8] = [
-            (with(&|modules| map(modules, " ".repeat(MOST_MAP + 1))), "source maps of 2097153 bytes"),
+            (with(&|modules| map(modules, " ".repeat(MAX_MAP_BYTES + 1))), "source maps of 2097153 bytes"),
             (with(&|modules| modules.entry = name("app dep/gone")), "there is no module"),
             (with(&|modules| modules.entry = name("other ./x.js")), "there is no module other/x.js"),
             (with(&|modules| add(modules, "./<x>".to_owned(), source(String::new()))), "cannot be the name"),
@@ -296,7 +296,7 @@ mod tests {
             (with(&|modules| add(modules, "x".repeat(600), source(String::new()))), "cannot be the name"),
             (with(&|modules| add(modules, "./z".to_owned(), source("\0".to_owned()))), "app/z is no text"),
             (
-                with(&|modules| add(modules, "./z".to_owned(), source(" ".repeat(MOST_SOURCE + 1)))),
+                with(&|modules| add(modules, "./z".to_owned(), source(" ".repeat(MAX_SOURCE_BYTES + 1)))),
                 "is the limit",
             ),
         ];
@@ -304,7 +304,7 @@ mod tests {
             assert!(why.contains(expected), "{expected}: {why}");
         }
         let many = with(&|modules| {
-            (0..MOST_MODULES).for_each(|n| add(modules, n.to_string(), source(String::new())))
+            (0..MAX_MODULES).for_each(|n| add(modules, n.to_string(), source(String::new())))
         });
         assert!(many.contains("2000 is the limit"), "{many}");
     }

@@ -20,11 +20,11 @@ pub const GRACE_MS: u64 = 60;
 /// How long making or closing a vat may take, in milliseconds.
 const HOUSEKEEPING_MS: u64 = 5_000;
 /// The most bytes of a frame of a process that has no vats.
-const LEAST_FRAME: usize = 64 << 10;
+const MIN_FRAME: usize = 64 << 10;
 /// The most reports that may wait to be read, and the most bytes of them. If the caller does not read, the process
 /// waits with them.
-const WAITING: usize = 4_096;
-const WAITING_BYTES: usize = 32 << 20;
+const MAX_WAITING: usize = 4_096;
+const MAX_WAITING_BYTES: usize = 32 << 20;
 
 /// A clock that only goes forward, in milliseconds from anywhere; for more than one thread.
 pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -79,7 +79,7 @@ pub enum HostError {
     Start(#[source] std::io::Error),
     /// It is gone.
     #[error("the process for guest code is gone")]
-    Gone,
+    Ended,
     /// An order that cannot be written.
     #[error("an order for guest code cannot be written")]
     Frame(#[from] FrameError),
@@ -88,7 +88,7 @@ pub enum HostError {
 /// An order that the process has not finished.
 struct Pending {
     vat: Option<VatId>,
-    patience_ms: u64,
+    timeout_ms: u64,
 }
 
 #[derive(Default)]
@@ -108,10 +108,10 @@ struct State {
     /// Bytes of the reports that wait to be read.
     waiting: usize,
     /// The most bytes that any of its vats has had reason to send in one frame.
-    most: usize,
+    max_frame: usize,
     /// The order that is being handed over, by its vat. A process may say that it is done with it and still not have
     /// taken it.
-    handing: Option<Option<VatId>>,
+    order_in_flight: Option<Option<VatId>>,
 }
 
 struct Inner {
@@ -178,9 +178,9 @@ impl Host {
         });
         let Some((orders, reports)) = streams else {
             inner.kill();
-            return Err(HostError::Gone);
+            return Err(HostError::Ended);
         };
-        let (sender, events) = sync_channel(WAITING);
+        let (sender, events) = sync_channel(MAX_WAITING);
         let waker = Waker(sender.clone());
         let started = Arc::clone(&inner);
         thread::Builder::new()
@@ -199,18 +199,18 @@ impl Host {
     /// Gives an order. Its time begins when all before it are done.
     ///
     /// # Errors
-    /// [`HostError::Gone`] and [`HostError::Frame`].
+    /// [`HostError::Ended`] and [`HostError::Frame`].
     pub fn order(&mut self, order: &Order) -> Result<(), HostError> {
         let bytes = frame::encode(order)?;
         {
             let mut state = self.inner.state();
             if state.ended || state.killed {
-                return Err(HostError::Gone);
+                return Err(HostError::Ended);
             }
             let (vat, patience_ms) = match order {
                 Order::Open { vat, limits } => {
                     state.vats.insert(*vat, limits.wall_ms.saturating_add(GRACE_MS));
-                    state.most = state.most.max(limits.frame());
+                    state.max_frame = state.max_frame.max(limits.frame());
                     (Some(*vat), HOUSEKEEPING_MS)
                 }
                 Order::Close { vat } => (Some(*vat), HOUSEKEEPING_MS),
@@ -224,22 +224,22 @@ impl Host {
                     (Some(*vat), state.vats.get(vat).copied().unwrap_or(HOUSEKEEPING_MS))
                 }
             };
-            state.handing = Some(vat);
-            state.pending.push_back(Pending { vat, patience_ms });
+            state.order_in_flight = Some(vat);
+            state.pending.push_back(Pending { vat, timeout_ms: patience_ms });
             if state.pending.len() == 1 {
                 let deadline = (self.inner.clock)().saturating_add(patience_ms);
                 self.inner.set_deadline(&mut state, Some(deadline));
             }
         }
-        let orders = self.orders.as_mut().ok_or(HostError::Gone)?;
+        let orders = self.orders.as_mut().ok_or(HostError::Ended)?;
         let handed = orders.write_all(&bytes).and_then(|()| orders.flush());
         let mut state = self.inner.state();
-        state.handing = None;
+        state.order_in_flight = None;
         if state.pending.is_empty() {
             state.deadline = None;
         }
         drop(state);
-        handed.map_err(|_| HostError::Gone)
+        handed.map_err(|_| HostError::Ended)
     }
 
     /// Ends the wait for the next event, from any thread.
@@ -303,17 +303,17 @@ fn progress(report: &Report) -> Progress {
 
 fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Event, usize)>) {
     let broken = loop {
-        match frame::read_sized::<Report>(reports, || inner.state().most.max(LEAST_FRAME)) {
+        match frame::read_sized::<Report>(reports, || inner.state().max_frame.max(MIN_FRAME)) {
             Ok(Some((report, bytes))) => {
                 let at = inner.state().pending.front().and_then(|pending| pending.vat);
-                if !note(inner, &report) {
+                if !record_progress(inner, &report) {
                     break Some("it spoke of what it was not asked".to_owned());
                 }
                 let event = match report {
                     Report::Refused { line } => Event::Refused { vat: at, line },
                     report => Event::Report(report),
                 };
-                if !room(inner, bytes) || sender.send((event, bytes)).is_err() {
+                if !wait_for_room(inner, bytes) || sender.send((event, bytes)).is_err() {
                     break None;
                 }
             }
@@ -342,9 +342,9 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
 }
 
 /// Waits until so many bytes more may wait to be read. False if the process was killed meanwhile.
-fn room(inner: &Inner, bytes: usize) -> bool {
+fn wait_for_room(inner: &Inner, bytes: usize) -> bool {
     let mut state = inner.state();
-    while state.waiting > WAITING_BYTES && !state.killed {
+    while state.waiting > MAX_WAITING_BYTES && !state.killed {
         state.is_full = true;
         state = inner.room.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
@@ -355,7 +355,7 @@ fn room(inner: &Inner, bytes: usize) -> bool {
 
 /// Records the progress of the process. Returns whether the report fits it: a process that was taken over could speak
 /// for a vat of another agent, or shake off the watchdog.
-fn note(inner: &Inner, report: &Report) -> bool {
+fn record_progress(inner: &Inner, report: &Report) -> bool {
     let mut state = inner.state();
     let Some(at) = state.pending.front().map(|pending| pending.vat) else { return false };
     match progress(report) {
@@ -368,8 +368,8 @@ fn note(inner: &Inner, report: &Report) -> bool {
     }
     state.pending.pop_front();
     // A process that is done with an order must also have taken it, so the write has a deadline too.
-    let handing = state.handing.map(|_| HOUSEKEEPING_MS);
-    let next = state.pending.front().map(|pending| pending.patience_ms).or(handing);
+    let handing = state.order_in_flight.map(|_| HOUSEKEEPING_MS);
+    let next = state.pending.front().map(|pending| pending.timeout_ms).or(handing);
     let deadline = next.map(|patience| (inner.clock)().saturating_add(patience));
     inner.set_deadline(&mut state, deadline);
     true
@@ -384,7 +384,7 @@ fn watch(inner: &Inner) {
                 if !state.killed {
                     state.culprit = match state.pending.front() {
                         Some(pending) => pending.vat,
-                        None => state.handing.flatten(),
+                        None => state.order_in_flight.flatten(),
                     };
                     state.killed = true;
                 }

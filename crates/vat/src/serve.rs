@@ -7,7 +7,7 @@ use crate::frame::{self, FrameError, MAX_FRAME, Order, Report, VatId};
 use crate::{Clock, Vat};
 
 /// The most vats that one process has at a time.
-pub const MOST_VATS: usize = 4_096;
+pub const MAX_VATS: usize = 4_096;
 
 /// Carries out orders until the stream of them ends.
 ///
@@ -43,8 +43,8 @@ fn carry_out(vats: &mut BTreeMap<VatId, Vat>, order: &Order, clock: &Clock) -> V
             if vats.contains_key(vat) {
                 return refused(format!("there is a vat {vat} already"));
             }
-            if vats.len() >= MOST_VATS {
-                return refused(format!("there are {MOST_VATS} vats in this process already"));
+            if vats.len() >= MAX_VATS {
+                return refused(format!("there are {MAX_VATS} vats in this process already"));
             }
             return match Vat::new(*vat, *limits, clock.clone()) {
                 Ok(made) => {

@@ -3,10 +3,10 @@
 use passable::{is_binding, visible_line};
 
 use crate::frame::Place;
-use crate::source_map::Original;
+use crate::source_map::OriginalPlace;
 
 /// The most characters of a line that are shown.
-const EXCERPT: usize = 200;
+const MAX_EXCERPT_LEN: usize = 200;
 
 /// Checks that each name can be the name of a constant, and that none comes twice.
 pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
@@ -248,11 +248,11 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// The engine's name for source text that is evaluated.
-pub(crate) const EVALUATED: &str = "<input>";
+pub(crate) const EVALUATED_NAME: &str = "<input>";
 
 /// A place in the engine's account of its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spot<'a> {
+pub(crate) struct StackPlace<'a> {
     /// The name, within `<` and `>`, of the source that ran there.
     pub(crate) name: &'a str,
     /// Line and column, from 1.
@@ -264,30 +264,30 @@ pub(crate) struct Spot<'a> {
 /// Returns the guest's own places in the engine's account of its stack, the innermost first. The realm's own code has
 /// no name of the kind. The engine gives a place in a text of JSON like one in an evaluated source: it is kept with
 /// the place of the code that reads the text.
-pub(crate) fn spots(stack: &str) -> Vec<Spot<'_>> {
+pub(crate) fn stack_places(stack: &str) -> Vec<StackPlace<'_>> {
     let mut spots = Vec::new();
     let mut in_json = None;
     let mut lines = stack.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some((name, at)) = spot(line) else { continue };
+        let Some((name, at)) = parse_stack_line(line) else { continue };
         if lines.peek().is_some_and(|next| next.trim() == "at parse (native)") {
             in_json = Some(at);
         } else {
-            spots.push(Spot { name, at, in_json: in_json.take() });
+            spots.push(StackPlace { name, at, in_json: in_json.take() });
         }
     }
     spots
 }
 
-fn spot(line: &str) -> Option<(&str, (u32, u32))> {
+fn parse_stack_line(line: &str) -> Option<(&str, (u32, u32))> {
     let (before, spot) = line.rsplit_once(">:")?;
     let name = line.get(before.rfind('<')?..=before.len())?;
     let mut numbers = spot.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
     Some((name, (numbers.next()?.ok()?, numbers.next()?.ok()?)))
 }
 
-impl From<Original> for Place {
-    fn from(original: Original) -> Place {
+impl From<OriginalPlace> for Place {
+    fn from(original: OriginalPlace) -> Place {
         let (line, column) = original.at;
         Place {
             module: Some(visible_line(&original.name).into_owned()),
@@ -299,7 +299,7 @@ impl From<Original> for Place {
 /// Returns a place, with the line of its source.
 pub(crate) fn place(line: u32, column: u32, source: Option<&str>) -> Place {
     let text = source.and_then(|source| source.lines().nth((line as usize).saturating_sub(1)));
-    let cut: String = text.unwrap_or_default().chars().take(EXCERPT).collect();
+    let cut: String = text.unwrap_or_default().chars().take(MAX_EXCERPT_LEN).collect();
     Place { line, column, excerpt: visible_line(&cut).into_owned(), module: None }
 }
 
@@ -364,14 +364,14 @@ mod tests {
     #[test]
     fn stack_places_exclude_realm_code() {
         let stack = "    at fail (realm:1:2)\n    at f (<input>:2:7)\n    at <eval> (<a/b.js>:3:1)\n    at <input>:9:9";
-        let found: Vec<_> = spots(stack).iter().map(|spot| (spot.name, spot.at)).collect();
+        let found: Vec<_> = stack_places(stack).iter().map(|spot| (spot.name, spot.at)).collect();
         assert_eq!(found, [("<input>", (2, 7)), ("<a/b.js>", (3, 1)), ("<input>", (9, 9))]);
         let json = "    at <input>:1:3\n    at parse (native)\n    at <eval> (<input>:2:6)\n";
-        assert_eq!(spots(json), [Spot { name: "<input>", at: (2, 6), in_json: Some((1, 3)) }]);
+        assert_eq!(stack_places(json), [StackPlace { name: "<input>", at: (2, 6), in_json: Some((1, 3)) }]);
         let place = place(2, 7, Some("a\nthrow b\nc"));
         assert_eq!((place.label().as_str(), place.excerpt.as_str()), ("eval.js:2:7", "throw b"));
         for nowhere in ["    at x (native)", "a>:", "<>:x:1", ">:1:2", ""] {
-            assert_eq!(spots(nowhere).first(), None, "{nowhere}");
+            assert_eq!(stack_places(nowhere).first(), None, "{nowhere}");
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::error::VaultError;
 use crate::secret::Secret;
 
 /// The longest value, in bytes.
-pub const LONGEST_VALUE: usize = 64 << 10;
+pub const MAX_VALUE_LEN: usize = 64 << 10;
 
 /// The most secrets.
-const MOST: usize = 1000;
+const MAX_SECRETS: usize = 1000;
 
 /// The form that is written.
 const VERSION: u32 = 1;
@@ -81,10 +81,10 @@ impl Contents {
     ) -> Result<(), VaultError> {
         check_name(name)?;
         let got = value.reveal().len();
-        if got == 0 || got > LONGEST_VALUE {
+        if got == 0 || got > MAX_VALUE_LEN {
             return Err(VaultError::Size { got });
         }
-        let is_full = self.secrets.len() >= MOST;
+        let is_full = self.secrets.len() >= MAX_SECRETS;
         match self.secrets.get_mut(name) {
             Some(entry) => {
                 entry.value = value;
@@ -93,7 +93,7 @@ impl Contents {
                     entry.origins = origins;
                 }
             }
-            None if is_full => return Err(VaultError::Full(MOST)),
+            None if is_full => return Err(VaultError::Full(MAX_SECRETS)),
             None => {
                 let origins = origins.unwrap_or_default();
                 let entry = Entry { value, origins, set_ms: now_ms, changed_ms: now_ms };

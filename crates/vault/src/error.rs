@@ -47,7 +47,7 @@ pub enum VaultError {
     #[error("there is no secret `{0}`")]
     Missing(String),
     /// The value is empty, or longer than any may be.
-    #[error("a value has 1 to {most} bytes, not {got}", most = crate::LONGEST_VALUE)]
+    #[error("a value has 1 to {most} bytes, not {got}", most = crate::MAX_VALUE_LEN)]
     Size {
         /// How many bytes were given.
         got: usize,

@@ -8,13 +8,13 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The largest file that is read.
-const LARGEST: u64 = 128 << 20;
+const MAX_FILE_BYTES: u64 = 128 << 20;
 
 /// A hook that runs before each step that a crash could come before; tests answer with an error.
-pub(crate) type Step<'a> = &'a dyn Fn() -> io::Result<()>;
+pub(crate) type CrashHook<'a> = &'a dyn Fn() -> io::Result<()>;
 
 /// Replaces a file, or makes it. A reader at any moment, a crash included, finds the old bytes or the new.
-pub(crate) fn replace(path: &Path, bytes: &[u8], step: Step<'_>) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8], step: CrashHook<'_>) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::NotFound)?;
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -49,7 +49,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         opened => opened?,
     };
     let meta = file.metadata()?;
-    if !meta.is_file() || meta.len() > LARGEST {
+    if !meta.is_file() || meta.len() > MAX_FILE_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file of this program's"));
     }
     if meta.permissions().mode() & 0o077 != 0 {
@@ -57,6 +57,6 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     }
     let size = usize::try_from(meta.len()).unwrap_or(0);
     let mut bytes = Zeroizing::new(Vec::with_capacity(size + 1));
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }

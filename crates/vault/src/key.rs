@@ -23,7 +23,7 @@ pub enum Protection {
 impl Protection {
     /// Returns the strength and the limits of this protection, in one line.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Protection::Keyring => {
                 "key in the system's keyring: copies of your files tell nothing; a program of yours can ask for it while you are logged in"
@@ -40,7 +40,7 @@ impl Protection {
 
 /// How the key shall be protected.
 #[derive(Clone, Copy, Debug)]
-pub enum Protecting<'a> {
+pub enum ProtectionChoice<'a> {
     /// In the keyring.
     Keyring,
     /// Under this passphrase.
@@ -49,14 +49,14 @@ pub enum Protecting<'a> {
     File,
 }
 
-impl Protecting<'_> {
+impl ProtectionChoice<'_> {
     /// Returns the kind of it.
     #[must_use]
     pub fn kind(self) -> Protection {
         match self {
-            Protecting::Keyring => Protection::Keyring,
-            Protecting::Passphrase(_) => Protection::Passphrase,
-            Protecting::File => Protection::File,
+            ProtectionChoice::Keyring => Protection::Keyring,
+            ProtectionChoice::Passphrase(_) => Protection::Passphrase,
+            ProtectionChoice::File => Protection::File,
         }
     }
 }
@@ -65,7 +65,7 @@ impl Protecting<'_> {
 const MAGIC: &[u8] = b"age-encryption.org/v1";
 
 /// The most work that a passphrase may cost to check, as a power of two: a file that asks for more is not ours.
-const MOST_WORK: u8 = 20;
+const MAX_WORK: u8 = 20;
 
 /// Returns whether a key file is one that a passphrase opens.
 pub(crate) fn is_wrapped(file: &[u8]) -> bool {
@@ -97,7 +97,7 @@ pub(crate) fn wrap(text: &Secret, passphrase: &Secret, work: u8) -> Result<Vec<u
 /// Returns the text of a key file that lies under a passphrase; `None` if it is another passphrase.
 pub(crate) fn unwrap(file: &[u8], passphrase: &Secret) -> Result<Option<Secret>, String> {
     let mut identity = age::scrypt::Identity::new(SecretString::from(passphrase.reveal().to_owned()));
-    identity.set_max_work_factor(MOST_WORK);
+    identity.set_max_work_factor(MAX_WORK);
     match age::decrypt(&identity, file) {
         Ok(bytes) => {
             let bytes = Zeroizing::new(bytes);

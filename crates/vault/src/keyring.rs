@@ -30,7 +30,7 @@ pub trait Keyring: Send + Sync {
 }
 
 /// How long the keyring may take: a person may have to unlock it.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The desktop's keyring through `secret-tool`, the program of libsecret. A library for it would bring an
 /// implementation of D-Bus along, for two calls in the life of a daemon.
@@ -66,7 +66,7 @@ impl SecretTool {
         let status = loop {
             match child.try_wait().map_err(|e| fail(&e.to_string()))? {
                 Some(status) => break status,
-                None if begun.elapsed() > PATIENCE => {
+                None if begun.elapsed() > TIMEOUT => {
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(fail("it did not answer in time"));

@@ -18,9 +18,9 @@ mod keyring;
 mod secret;
 mod site;
 
-pub use contents::{Entry, LONGEST_VALUE, check_name};
+pub use contents::{Entry, MAX_VALUE_LEN, check_name};
 pub use error::VaultError;
-pub use key::{Protecting, Protection};
+pub use key::{Protection, ProtectionChoice};
 pub use keyring::{Keyring, SecretTool};
 pub use secret::Secret;
 pub use site::{Site, Vault};

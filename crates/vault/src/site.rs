@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 use crate::contents::{Contents, Entry};
 use crate::error::VaultError;
 use crate::file;
-use crate::key::{self, Protecting, Protection};
+use crate::key::{self, Protection, ProtectionChoice};
 use crate::keyring::Keyring;
 use crate::secret::Secret;
 
 /// The work that a passphrase costs, as a power of two: some tenths of a second and 128 MiB for each guess.
-const WORK: u8 = 17;
+const PASSPHRASE_WORK: u8 = 17;
 
 /// Where a vault lies or will lie.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl fmt::Debug for Vault {
 impl Site {
     /// Returns the vault of a state directory, with the keyring that there is.
     pub fn new(dir: &Path, keyring: Option<Arc<dyn Keyring>>) -> Site {
-        Site { dir: dir.to_owned(), keyring, work: WORK, step: Arc::new(|| Ok(())) }
+        Site { dir: dir.to_owned(), keyring, work: PASSPHRASE_WORK, step: Arc::new(|| Ok(())) }
     }
 
     /// Returns the same site with cheaper passphrases, for tests.
@@ -97,7 +97,7 @@ impl Site {
     ///
     /// # Errors
     /// When the key or the vault cannot be written.
-    pub fn create(&self, how: Protecting<'_>) -> Result<Vault, VaultError> {
+    pub fn create(&self, how: ProtectionChoice<'_>) -> Result<Vault, VaultError> {
         let identity = x25519::Identity::generate();
         self.keep_key(&[&identity], how)?;
         let vault = Vault { site: self.clone(), identity, protection: how.kind(), contents: Contents::new() };
@@ -161,16 +161,20 @@ impl Site {
     }
 
     /// Keeps identities as the key, in one step.
-    fn keep_key(&self, identities: &[&x25519::Identity], how: Protecting<'_>) -> Result<(), VaultError> {
+    fn keep_key(
+        &self,
+        identities: &[&x25519::Identity],
+        how: ProtectionChoice<'_>,
+    ) -> Result<(), VaultError> {
         let text = key::to_text(identities);
         match how {
-            Protecting::Keyring => {
+            ProtectionChoice::Keyring => {
                 let keyring = self.keyring.as_ref();
                 (self.step)().map_err(|source| self.io(&self.key(), source))?;
                 keyring.ok_or_else(|| VaultError::Keyring("there is none".to_owned()))?.put(&text)
             }
-            Protecting::File => self.replace(&self.key(), text.reveal().as_bytes()),
-            Protecting::Passphrase(passphrase) => {
+            ProtectionChoice::File => self.replace(&self.key(), text.reveal().as_bytes()),
+            ProtectionChoice::Passphrase(passphrase) => {
                 let file = key::wrap(&text, passphrase, self.work)
                     .map_err(|why| VaultError::Damaged { path: self.key(), why })?;
                 self.replace(&self.key(), &file)
@@ -278,7 +282,7 @@ impl Vault {
     ///
     /// # Errors
     /// When a file or the keyring fails; the vault opens with the old key or the new one then.
-    pub fn rotate_key(&mut self, how: Protecting<'_>) -> Result<(), VaultError> {
+    pub fn rotate_key(&mut self, how: ProtectionChoice<'_>) -> Result<(), VaultError> {
         let new = x25519::Identity::generate();
         // Both first, so that whichever the vault is under when the power fails, its key is there.
         self.site.keep_key(&[&new, &self.identity], how)?;

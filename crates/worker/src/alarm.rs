@@ -1,23 +1,23 @@
 //! Waiting for a time: the run holds no memory meanwhile, and outlives the daemon.
 
-use kernel::begun::Begun;
 use kernel::command::Move;
 use kernel::proposal::Finding;
 use kernel::run::{Completion, Trouble};
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, visible_line};
 use policy::Facts;
 
 use crate::definition;
+use crate::driver_port::DriverPort;
 use crate::trouble::internal;
-use crate::world::World;
 
 /// The longest that is waited, in milliseconds: a year.
-const LONGEST_MS: u64 = 366 * 24 * 60 * 60 * 1000;
+const MAX_WAIT_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
 /// Returns the interface of a timer slot: one method, `wait`.
 pub(crate) fn interface() -> Interface {
-    let text = Pattern::string_within(Limits::of([(Limit::StringLength, 40.0)]));
+    let text = Pattern::string_within(Limits::from_pairs([(Limit::StringLength, 40.0)]));
     let wait = Method::new("wait", Effect::Observe, "Waits, and says what time it is then.")
         .param(Param::required("how_long", text, "like `90s`, `10m`, `1h30m` or `2d`; a year at most"))
         .returns(Pattern::string());
@@ -26,7 +26,7 @@ pub(crate) fn interface() -> Interface {
 
 fn how_long(args: &[Value]) -> Result<u64, Box<Finding>> {
     let text = args.first().and_then(Value::as_str).unwrap_or_default();
-    definition::parse_duration_ms(text).filter(|ms| *ms <= LONGEST_MS).ok_or_else(|| {
+    definition::parse_duration_ms(text).filter(|ms| *ms <= MAX_WAIT_MS).ok_or_else(|| {
         let finding = Finding::new("timer/duration", "this is no time that can be waited")
             .at("how_long")
             .counter_example(visible_line(text).into_owned());
@@ -46,7 +46,7 @@ pub(crate) fn facts(args: &[Value]) -> Facts {
 }
 
 /// Returns the end of a call that has begun.
-pub(crate) fn end_of(world: &dyn World, begun: &Begun) -> Result<Move, Trouble> {
+pub(crate) fn wait_move(world: &dyn DriverPort, begun: &StartedEffect) -> Result<Move, Trouble> {
     let proposal = begun.step().step;
     Ok(match how_long(&begun.proposal().args) {
         Ok(ms) => {

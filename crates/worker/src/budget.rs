@@ -3,18 +3,18 @@
 use kernel::budget::LimitKind;
 use kernel::run::{Run, Shape, Trouble};
 
-use crate::asks::model_worker;
 use crate::definition::Bundle;
+use crate::driver_port::DriverPort;
 use crate::fold::Fold;
+use crate::model_worker::model_worker;
 use crate::trouble::trouble;
-use crate::world::World;
 
 /// The help text for a limit that is reached and that no person raises.
-const RAISE: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
+const LIMIT_HELP: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
 
 /// The kind of the step that comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum StepKind {
     /// The model is asked once more.
     Turn,
     /// Something is done.
@@ -24,32 +24,38 @@ pub(crate) enum Next {
 }
 
 /// Why a run does not go on.
-pub(crate) enum Short {
+pub(crate) enum Shortage {
     /// The run has used up this limit.
-    Of(LimitKind, Trouble),
+    LimitReached(LimitKind, Trouble),
     /// The run has a limit in money, and the price of its model is not known.
-    Unknown(Trouble),
+    PriceUnknown(Trouble),
 }
 
 /// Returns why the run's limits do not allow the next step, if they do not.
-pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Option<Short> {
+pub(crate) fn find_shortage(
+    world: &dyn DriverPort,
+    run: &Run,
+    fold: &Fold,
+    next: StepKind,
+) -> Option<Shortage> {
     let (limits, used) = (run.limits, run.used);
-    let out = |kind, code: &str, message| Some(Short::Of(kind, trouble(code, message, RAISE)));
+    let out =
+        |kind, code: &str, message| Some(Shortage::LimitReached(kind, trouble(code, message, LIMIT_HELP)));
     // In a conversation each answer has as many.
     let turns = if run.shape == Shape::Chat { fold.turns_since_said() } else { fold.turns.len() };
-    if next == Next::Turn && turns >= limits.turns as usize {
+    if next == StepKind::Turn && turns >= limits.turns as usize {
         let message = format!("the limit of {} turns is reached", limits.turns);
         return out(LimitKind::Turns, "budget/turns", message);
     }
-    if next == Next::Call && fold.calls_since_said() >= limits.calls as usize {
+    if next == StepKind::Call && fold.calls_since_said() >= limits.calls as usize {
         let message = format!("the limit of {} calls is reached", limits.calls);
         return out(LimitKind::Calls, "budget/calls", message);
     }
-    if next != Next::Write && used.tokens() >= limits.tokens {
+    if next != StepKind::Write && used.tokens() >= limits.tokens {
         let message = format!("{} of {} tokens are used", used.tokens(), limits.tokens);
         return out(LimitKind::Tokens, "budget/tokens", message);
     }
-    if let Some(limit) = limits.usd_micros.filter(|_| next != Next::Write) {
+    if let Some(limit) = limits.usd_micros.filter(|_| next != StepKind::Write) {
         let dollars = |micros: u64| micros as f64 / 1e6;
         match world.price(&run.model) {
             None => {
@@ -57,7 +63,7 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
                     format!("there is a limit in money, and the price of {} is not known", run.model);
                 let help =
                     "write its price into `config.toml` under `[models.prices]`, then `almoner resume`";
-                return Some(Short::Unknown(trouble("budget/price", message, help)));
+                return Some(Shortage::PriceUnknown(trouble("budget/price", message, help)));
             }
             Some(price) if !price.is_free() && used.usd_micros >= limit => {
                 let message = format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
@@ -66,12 +72,12 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
             Some(_) => {}
         }
     }
-    (fold.ran_ms >= limits.wall_ms).then(|| too_long(run))
+    (fold.ran_ms >= limits.wall_ms).then(|| time_shortage(run))
 }
 
 /// Returns why a request to a model in a slot is not sent: reading it alone would exceed the rest of the slot's
 /// tokens or money. Parallel calls have a share each, and none of them may exceed its share.
-pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: usize) -> Option<Trouble> {
+pub(crate) fn too_large(world: &dyn DriverPort, run: &Run, bundle: &Bundle, bytes: usize) -> Option<Trouble> {
     if bundle.source != model_worker().source {
         return None;
     }
@@ -96,14 +102,14 @@ pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: us
 }
 
 /// Returns the shortage of a call that would start a worker deeper than the run may.
-pub(crate) fn too_deep(run: &Run, slot: &str) -> Short {
+pub(crate) fn depth_shortage(run: &Run, slot: &str) -> Shortage {
     let (depth, limit) = (run.depth + 1, run.limits.depth);
     let message = format!("the call of `{slot}` would start a worker {depth} deep; the limit is {limit}");
-    Short::Of(LimitKind::Depth, trouble("depth/limit", message, RAISE))
+    Shortage::LimitReached(LimitKind::Depth, trouble("depth/limit", message, LIMIT_HELP))
 }
 
 /// Returns the shortage of a run that has worked as long as it may.
-pub(crate) fn too_long(run: &Run) -> Short {
+pub(crate) fn time_shortage(run: &Run) -> Shortage {
     let message = format!("the limit of {} s of work is reached", run.limits.wall_ms / 1000);
-    Short::Of(LimitKind::Wall, trouble("budget/wall", message, RAISE))
+    Shortage::LimitReached(LimitKind::Wall, trouble("budget/wall", message, LIMIT_HELP))
 }

@@ -2,53 +2,53 @@
 //!
 //! It holds nothing that the journal does not: after a crash the same steps follow.
 
-mod deeper;
+mod deferred;
+mod depth_approval;
 mod each;
 mod effects;
-mod later;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::begun::Begun;
 use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Decision, Finding, Proposal};
 use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, HostRun, RunNumber, Value};
 use model::{ModelError, Reply, Request};
 use passable::quoting;
 use serde_json::Value as Json;
 
 use crate::answer;
-use crate::bound::{CALL, Reach, Slots};
-use crate::budget::{self, Next, Short};
+use crate::budget::{self, Shortage, StepKind};
 use crate::conversation;
-use crate::deep;
+use crate::driver_port::DriverPort;
 use crate::fold::Fold;
-use crate::judging::Bench;
-use crate::memory::Rest;
+use crate::judging::JudgingContext;
+use crate::memory::CachedFold;
+use crate::nesting_limit;
 use crate::program::{self, Program};
 use crate::redaction;
+use crate::slot_binding::{CALL, SlotTarget, Slots};
 use crate::spill;
 use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::workshop;
-use crate::world::World;
 
-use later::Later;
+use deferred::DeferredMoves;
 
 /// How often in a row a model may be told that its answer is no use.
-const REPAIRS: usize = 3;
+const MAX_REPAIRS: usize = 3;
 
 /// The reason for waiting of a run that has called workers.
-const FOR_CHILDREN: &str = "for its children";
+const WAIT_FOR_CHILDREN: &str = "for its children";
 
 /// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is told of runs that can go on.
 ///
 /// # Errors
 /// When the store or the worker's definition fails; the journal then ends before the step that failed.
-pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> Result<(), Trouble> {
+pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> Result<(), Trouble> {
     let first = world.run(run)?;
     if first.state != State::Ready {
         return Ok(());
@@ -60,8 +60,8 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         opened => opened?,
     };
     let at = HostRun { host: world.host(), run };
-    let fresh = || Rest { fold: Fold::of([]), recorded: 1, entries: vec![] };
-    let Rest { fold, recorded, entries } = world.memory().wake(at).unwrap_or_else(fresh);
+    let fresh = || CachedFold { fold: Fold::of([]), recorded: 1, entries: vec![] };
+    let CachedFold { fold, recorded, entries } = world.memory().take_fold(at).unwrap_or_else(fresh);
     let mut driver = Driver {
         world,
         run: first,
@@ -70,44 +70,44 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         recorded,
         fold,
         begun: BTreeMap::new(),
-        later: Later { entries, ..Later::default() },
-        fresh: None,
+        deferred: DeferredMoves { entries, ..DeferredMoves::default() },
+        last_reply: None,
         is_overtaken: false,
-        rests: false,
+        is_resting: false,
         ready,
     };
     let outcome = driver.go();
-    if outcome.is_err() && driver.later.has_turn() {
+    if outcome.is_err() && driver.deferred.has_turn() {
         // The journal gets the deferred turn first and the reason for stopping after it. If this fails as well, the
         // first error counts.
         let _ = driver.advance(vec![]);
     }
-    if outcome.is_ok() && driver.rests {
-        let Driver { fold, recorded, later, .. } = driver;
-        world.memory().rest(at, Rest { fold, recorded, entries: later.entries });
+    if outcome.is_ok() && driver.is_resting {
+        let Driver { fold, recorded, deferred: later, .. } = driver;
+        world.memory().keep_fold(at, CachedFold { fold, recorded, entries: later.entries });
     }
     outcome
 }
 
 /// Ends the calls that a cancelled run had begun and cannot complete.
-fn give_up(world: &dyn World, run: &Run, trouble: &Trouble) -> Result<(), Trouble> {
-    let begun = run.open.iter().filter(|(_, phase)| matches!(phase, Phase::Begun { .. }));
+fn give_up(world: &dyn DriverPort, run: &Run, trouble: &Trouble) -> Result<(), Trouble> {
+    let begun = run.open.iter().filter(|(_, phase)| matches!(phase, Phase::Executing { .. }));
     let moves = begun.map(|(step, _)| Move::Complete {
         proposal: *step,
-        completion: Completion::Failed(unknown(trouble.message.raw())),
+        completion: Completion::Failed(unknown_outcome(trouble.message.raw())),
     });
     world.advance(run.number, moves.collect()).map(drop)
 }
 
 /// Returns the finding for a begun effect of a cancelled run whose outcome is unknown.
-fn unknown(why: &str) -> Finding {
+fn unknown_outcome(why: &str) -> Finding {
     let message = format!("it may or may not have happened, and the run was cancelled since: {why}");
     Finding::new("effect/unknown", message)
 }
 
 /// Returns the tokens that the run pays for. If a server counts none, every three bytes read or written count as one
 /// token. So a limit holds with every server.
-fn counted(request: &Request, reply: &Reply) -> model::Usage {
+fn counted_usage(request: &Request, reply: &Reply) -> model::Usage {
     let usage = reply.usage;
     if usage.input_tokens > 0 || usage.output_tokens > 0 {
         return usage;
@@ -127,23 +127,23 @@ enum Flow {
 }
 
 struct Driver<'w> {
-    world: &'w dyn World,
+    world: &'w dyn DriverPort,
     run: Run,
     program: Arc<Program>,
     slots: Slots,
     fold: Fold,
     /// Effects that began in this process and have not been performed.
-    begun: BTreeMap<u64, Begun>,
+    begun: BTreeMap<u64, StartedEffect>,
     /// The number of the first step that the journal did not have when it was looked at last.
     recorded: u64,
     /// The moves that go out with the next step. Repeating them is harmless.
-    later: Later,
+    deferred: DeferredMoves,
     /// The model's last answer, so that it need not be read back.
-    fresh: Option<(BlobHash, Reply)>,
+    last_reply: Option<(BlobHash, Reply)>,
     /// Whether the last steps were refused because somebody else came first.
     is_overtaken: bool,
     /// Whether it waits for its children, which will wake it soon.
-    rests: bool,
+    is_resting: bool,
     ready: &'w dyn Fn(&[HostRun]),
 }
 
@@ -153,7 +153,7 @@ impl Driver<'_> {
         let mut is_known = true;
         while !self.world.is_stopping() {
             // Whether a turn that is still to go out was overtaken is found out when it does.
-            if !is_known && !self.later.has_turn() && !self.refresh()? {
+            if !is_known && !self.deferred.has_turn() && !self.refresh()? {
                 break;
             }
             is_known = false;
@@ -179,15 +179,15 @@ impl Driver<'_> {
     }
 
     fn advance(&mut self, moves: Vec<Move>) -> Result<CommandReply, Trouble> {
-        let waited = self.later.has_turn().then(|| self.later.moves.clone());
-        let mut all = std::mem::take(&mut self.later.moves);
+        let waited = self.deferred.has_turn().then(|| self.deferred.moves.clone());
+        let mut all = std::mem::take(&mut self.deferred.moves);
         all.extend(moves);
-        let bytes = std::mem::take(&mut self.later.bytes);
+        let bytes = std::mem::take(&mut self.deferred.bytes);
         let outcome = match (self.world.advance_with(self.run.number, all, bytes), waited) {
             (Ok(outcome), _) => outcome,
             (Err(_), Some(waited)) if self.was_overtaken() => {
-                self.later.moves = waited;
-                self.begin_anew()?;
+                self.deferred.moves = waited;
+                self.refold()?;
                 self.is_overtaken = true;
                 return Ok(CommandReply::NotSuspended);
             }
@@ -204,14 +204,14 @@ impl Driver<'_> {
         }
         if self.run.cancelled.is_some() {
             // Begun calls complete, and no new step follows. Children that still complete their calls end the run.
-            if self.later.moves.is_empty() {
+            if self.deferred.moves.is_empty() {
                 return Ok(Flow::Stop);
             }
             self.advance(vec![])?;
             return Ok(Flow::Continue);
         }
         let approved: Vec<u64> = self.fold.approved().collect();
-        if let Some(trouble) = crate::ready::hindrance(&self.slots, &self.fold, &approved) {
+        if let Some(trouble) = crate::preflight::blocked_by(&self.slots, &self.fold, &approved) {
             return self.stall(trouble);
         }
         if !approved.is_empty() {
@@ -226,7 +226,7 @@ impl Driver<'_> {
             Shape::Each { jobs } => self.each(jobs),
             Shape::Chat if self.fold.turns.is_empty() && !self.fold.has_news() => self.suspend(),
             Shape::Single | Shape::Item | Shape::Chat => self.one(),
-            Shape::Standing => Err(internal("the journal of an agent is nothing to drive")),
+            Shape::AgentJournal => Err(internal("the journal of an agent is nothing to drive")),
         }
     }
 
@@ -236,7 +236,7 @@ impl Driver<'_> {
             .open
             .values()
             .find_map(|phase| match phase {
-                Phase::Asked { message } | Phase::Questioned { message, .. } => {
+                Phase::AwaitingApproval { message } | Phase::Questioned { message, .. } => {
                     Some(format!("for an answer to message {message}"))
                 }
                 Phase::Sleeping { until_ms } => Some(format!("until {}", kernel::time::shown(*until_ms))),
@@ -244,18 +244,18 @@ impl Driver<'_> {
             })
             .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {
                 (Shape::Chat, true) => "for you to say something".to_owned(),
-                _ => FOR_CHILDREN.to_owned(),
+                _ => WAIT_FOR_CHILDREN.to_owned(),
             });
-        let rests = asked == FOR_CHILDREN;
-        self.end_for_now(vec![Move::Suspend { seen: self.recorded, why: asked }], rests)
+        let rests = asked == WAIT_FOR_CHILDREN;
+        self.suspend_with(vec![Move::Suspend { seen: self.recorded, why: asked }], rests)
     }
 
     /// Suspends, unless there is something to do after all.
-    fn end_for_now(&mut self, moves: Vec<Move>, rests: bool) -> Result<Flow, Trouble> {
+    fn suspend_with(&mut self, moves: Vec<Move>, rests: bool) -> Result<Flow, Trouble> {
         Ok(match self.advance(moves)? {
             CommandReply::NotSuspended => Flow::Continue,
             _ => {
-                self.rests = rests;
+                self.is_resting = rests;
                 Flow::Stop
             }
         })
@@ -283,7 +283,7 @@ impl Driver<'_> {
                 .map_err(|_| internal("a recorded request cannot be read"))?;
             return self.ask(turn.prompted, request);
         };
-        let reply = match self.fresh.take() {
+        let reply = match self.last_reply.take() {
             Some((fresh, reply)) if fresh == hash => reply,
             _ => conversation::read_reply(self.world, &hash)?,
         };
@@ -292,10 +292,10 @@ impl Driver<'_> {
             return self.propose_calls(replied, &reply, &turn);
         }
         if calls > 0 || turn.rejected.is_some() {
-            if self.fold.repairs() > REPAIRS {
+            if self.fold.repairs() > MAX_REPAIRS {
                 return self.fail(trouble(
                     "output/repairs",
-                    format!("the model could not be brought to a usable answer in {REPAIRS} repairs"),
+                    format!("the model could not be brought to a usable answer in {MAX_REPAIRS} repairs"),
                     "see `almoner trace` for what it tried; another model may do better (`-m`)",
                 ));
             }
@@ -318,7 +318,7 @@ impl Driver<'_> {
 
     /// Asks the model once more.
     fn prompt(&mut self) -> Result<Flow, Trouble> {
-        if let Some(flow) = self.ask_for_more(Next::Turn)? {
+        if let Some(flow) = self.ask_for_more(StepKind::Turn)? {
             return Ok(flow);
         }
         let mut tools = self.slots.tools();
@@ -330,10 +330,10 @@ impl Driver<'_> {
             return self.fail(trouble);
         }
         let prompt = Move::Prompt { request: BlobHash::of(&bytes), model: self.run.model.clone() };
-        self.later.bytes.push(bytes);
+        self.deferred.bytes.push(bytes);
         if self.world.looks_up(&self.run) {
             let prompted = self.fold.next;
-            self.later(prompt);
+            self.defer(prompt);
             return self.ask(prompted, request);
         }
         self.advance(vec![prompt])?;
@@ -341,20 +341,20 @@ impl Driver<'_> {
     }
 
     /// Asks a person for more when the run has used up a limit. The run loses none of its results.
-    fn ask_for_more(&mut self, next: Next) -> Result<Option<Flow>, Trouble> {
-        match budget::short(self.world, &self.run, &self.fold, next) {
+    fn ask_for_more(&mut self, next: StepKind) -> Result<Option<Flow>, Trouble> {
+        match budget::find_shortage(self.world, &self.run, &self.fold, next) {
             None => Ok(None),
-            Some(short) => self.out_of(short).map(Some),
+            Some(short) => self.handle_shortage(short).map(Some),
         }
     }
 
-    fn out_of(&mut self, short: Short) -> Result<Flow, Trouble> {
+    fn handle_shortage(&mut self, short: Shortage) -> Result<Flow, Trouble> {
         match short {
-            Short::Of(limit, trouble) => {
+            Shortage::LimitReached(limit, trouble) => {
                 self.advance(vec![Move::Exhaust { limit, trouble }])?;
                 Ok(Flow::Stop)
             }
-            Short::Unknown(trouble) => self.stall(trouble),
+            Shortage::PriceUnknown(trouble) => self.stall(trouble),
         }
     }
 
@@ -379,7 +379,7 @@ impl Driver<'_> {
             Ok(Ok(reply)) => reply,
             _ if self.world.is_stopping() => return Ok(Flow::Stop),
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
-                return self.out_of(budget::too_long(&self.run));
+                return self.handle_shortage(budget::time_shortage(&self.run));
             }
             // One item of many does not hold up the others for an error that only another request could avoid.
             Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
@@ -388,7 +388,7 @@ impl Driver<'_> {
             Ok(Err(error)) => return self.stall(of_model(&error)),
             Err(trouble) => return self.stall(trouble),
         };
-        deep::set_aside(&mut reply);
+        nesting_limit::reject_deep_calls(&mut reply);
         redaction::reply(&self.world.secrets(), &mut reply);
         let by = reply.model.clone();
         let price = self.world.price(by.as_deref().unwrap_or(&self.run.model)).unwrap_or_default();
@@ -396,17 +396,17 @@ impl Driver<'_> {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
             model_ms: (reply.usage.seconds.max(0.0) * 1000.0) as u64,
-            usd_micros: price.cost(&counted(&request, &reply)),
+            usd_micros: price.cost(&counted_usage(&request, &reply)),
         };
         let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let hash = BlobHash::of(&bytes);
-        self.later.bytes.push(bytes);
-        self.fresh = Some((hash, reply));
+        self.deferred.bytes.push(bytes);
+        self.last_reply = Some((hash, reply));
         let replied = Move::Reply { prompted, reply: hash, usage, model: by };
         // The reply of a deferred request is deferred too: later steps name it by its number, which is certain only
         // if both go out together. Any other reply is recorded at once, so that the model is not asked again.
         match prompted >= self.recorded {
-            true => self.later(replied),
+            true => self.defer(replied),
             false => drop(self.advance(vec![replied])?),
         }
         Ok(Flow::Continue)
@@ -419,12 +419,12 @@ impl Driver<'_> {
         reply: &Reply,
         turn: &crate::fold::Turn,
     ) -> Result<Flow, Trouble> {
-        if let Some(flow) = self.ask_for_more(Next::Call)? {
+        if let Some(flow) = self.ask_for_more(StepKind::Call)? {
             return Ok(flow);
         }
         let mut moves = Vec::new();
         let mut proposals = Vec::new();
-        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
+        let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
         // Calls beyond the limit wait until a person has raised it.
         let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
@@ -434,7 +434,7 @@ impl Driver<'_> {
             }
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
             if call.name == spill::TOOL && spill::tool(&self.fold).is_some() {
-                moves.push(spill::turn_page(&self.fold, site, &call.arguments));
+                moves.push(spill::page_move(&self.fold, site, &call.arguments));
                 continue;
             }
             let Some((slot, bound, method)) = self.slots.tool(&call.name) else {
@@ -448,12 +448,12 @@ impl Driver<'_> {
             match method.arguments_from_json(&call.arguments) {
                 Ok(args) => {
                     let args = match bound.reach {
-                        Reach::Workshop => workshop::in_full(&self.slots, args),
+                        SlotTarget::Workshop => workshop::fill_defaults(&self.slots, args),
                         _ => args,
                     };
                     let judgement = bench.judge(site, slot, bound, method, args)?;
-                    if let Some(short) = self.too_deep(&judgement)? {
-                        return self.out_of(short);
+                    if let Some(short) = self.depth_question(&judgement)? {
+                        return self.handle_shortage(short);
                     }
                     proposals.push(judgement);
                 }
@@ -486,8 +486,8 @@ impl Driver<'_> {
             moves.push(Move::Propose { proposals });
         }
         if waits && moves.len() == 1 {
-            moves.push(Move::Suspend { seen: self.recorded, why: FOR_CHILDREN.to_owned() });
-            return self.end_for_now(moves, true);
+            moves.push(Move::Suspend { seen: self.recorded, why: WAIT_FOR_CHILDREN.to_owned() });
+            return self.suspend_with(moves, true);
         }
         self.advance(moves)?;
         Ok(Flow::Continue)
@@ -495,7 +495,7 @@ impl Driver<'_> {
 
     fn is_worker(&self, proposal: &Proposal) -> bool {
         let bound = self.slots.by_grant(&proposal.grant);
-        bound.is_some_and(|bound| matches!(bound.reach, Reach::Worker(_)))
+        bound.is_some_and(|bound| matches!(bound.reach, SlotTarget::Worker(_)))
     }
 
     /// Takes the worker's `then` steps, one after the other, and then the steps that follow them.
@@ -535,7 +535,7 @@ impl Driver<'_> {
         site: CallSite,
         results: &serde_json::Map<String, Json>,
     ) -> Result<Flow, Trouble> {
-        if let Some(flow) = self.ask_for_more(Next::Call)? {
+        if let Some(flow) = self.ask_for_more(StepKind::Call)? {
             return Ok(flow);
         }
         let then = &self.program.definition.then[index];
@@ -544,12 +544,12 @@ impl Driver<'_> {
             Ok(args) => args,
             Err(trouble) => return self.fail(trouble),
         };
-        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
+        let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let judged = self.judge_step(&bench, site, &slot, CALL, &args)?;
         match judged {
             Ok(judgement) => {
-                if let Some(short) = self.too_deep(&judgement)? {
-                    return self.out_of(short);
+                if let Some(short) = self.depth_question(&judgement)? {
+                    return self.handle_shortage(short);
                 }
                 self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
                 Ok(Flow::Continue)
@@ -561,7 +561,7 @@ impl Driver<'_> {
     /// Judges a call that the worker file wrote down. The inner error is one that ends the run.
     fn judge_step(
         &self,
-        bench: &Bench<'_>,
+        bench: &JudgingContext<'_>,
         site: CallSite,
         slot: &str,
         method: &str,
@@ -591,10 +591,10 @@ impl Driver<'_> {
             Err(trouble) => return self.fail(trouble),
         };
         if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
-            if let Some(flow) = self.ask_for_more(Next::Write)? {
+            if let Some(flow) = self.ask_for_more(StepKind::Write)? {
                 return Ok(flow);
             }
-            let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
+            let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
             let mut proposals = Vec::new();
             for (index, write) in writes.iter().enumerate() {
                 let args = serde_json::json!({ "path": write.path, "content": write.content });
@@ -611,9 +611,11 @@ impl Driver<'_> {
             self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
         let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
         // A write that was tried says more than one that was impossible.
-        let code =
-            written.iter().find_map(|call| call.completion.as_ref()).map_or("output/write", nothing_written);
-        files.splice(..0, written.iter().map(|call| steps::file(call)));
+        let code = written
+            .iter()
+            .find_map(|call| call.completion.as_ref())
+            .map_or("output/write", write_failure_code);
+        files.splice(..0, written.iter().map(|call| steps::write_outcome(call)));
         if !files.is_empty() && !done {
             let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
             return self.fail(trouble(code, format!("nothing was written: {why}"), "see `almoner trace`"));
@@ -625,9 +627,9 @@ impl Driver<'_> {
 
 /// Returns the error code of a run that has written no file, by the outcome of its first write. Either a person
 /// refused it, or its file changed after it was shown, or the file system failed.
-fn nothing_written(completion: &Completion) -> &'static str {
+fn write_failure_code(completion: &Completion) -> &'static str {
     match completion {
-        Completion::Refused(findings) if findings.iter().any(|f| CHANGED.contains(&f.rule.as_str())) => {
+        Completion::Refused(findings) if findings.iter().any(|f| CHANGE_RULES.contains(&f.rule.as_str())) => {
             "conflict/write"
         }
         Completion::Refused(_) => "denied/write",
@@ -636,7 +638,7 @@ fn nothing_written(completion: &Completion) -> &'static str {
 }
 
 /// The rules of findings about a state that changed after it was shown.
-const CHANGED: [&str; 2] = ["dir/changed", "approval/stale"];
+const CHANGE_RULES: [&str; 2] = ["dir/changed", "approval/stale"];
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {
     Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))

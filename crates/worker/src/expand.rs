@@ -7,20 +7,20 @@ use passable::visible_line;
 use resource::Kind;
 use serde_json::Value as Json;
 
-use crate::asks::model_worker;
-use crate::bound::worker_interface;
 use crate::definition::template::Place;
-use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, When, parse};
+use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, WriteScope, parse};
+use crate::model_worker::model_worker;
+use crate::slot_binding::worker_interface;
 use crate::{alarm, mail, question, workshop};
 
 /// How wide patterns are written, in columns.
 const WIDTH: usize = 100;
 
 /// The maximum depth of includes that are replaced by their text.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// The most bytes of text that includes may come to.
-const MOST: usize = 1 << 20;
+const MAX_INLINED_BYTES: usize = 1 << 20;
 
 /// Returns the worker with everything filled in, the same for the same files. `callee` finds the worker of a slot, if
 /// it is known.
@@ -119,9 +119,9 @@ fn steps(out: &mut String, definition: &Definition, bundle: &Bundle) {
         out.push_str("write:\n");
     }
     for write in &definition.write {
-        let when = match write.when {
-            When::Each => "each",
-            When::Once => "once",
+        let when = match write.scope {
+            WriteScope::Each => "each",
+            WriteScope::Once => "once",
         };
         let path = Json::String(write.path.text.clone());
         // Content from a file of its own is shown with the name of that file.
@@ -130,7 +130,7 @@ fn steps(out: &mut String, definition: &Definition, bundle: &Bundle) {
                 bundle.includes.get(name).unwrap_or(&write.content.text),
                 format!(" # {}", visible_line(name)),
             ),
-            Place::Own(_) => (&write.content.text, String::new()),
+            Place::WorkerFile(_) => (&write.content.text, String::new()),
         };
         let content = Json::String(content.clone());
         let _ = writeln!(out, "  - {{ {when}: {}, path: {path}, content: {content} }}{from}", write.slot);
@@ -166,7 +166,9 @@ fn inlined(text: &str, bundle: &Bundle, depth: usize) -> String {
             Some((name, bundle.includes.get(name)?, behind))
         });
         match found {
-            Some((name, included, behind)) if depth < DEEPEST && out.len() + included.len() < MOST => {
+            Some((name, included, behind))
+                if depth < MAX_DEPTH && out.len() + included.len() < MAX_INLINED_BYTES =>
+            {
                 let name = visible_line(name);
                 let body = inlined(included, bundle, depth + 1);
                 let _ = write!(out, "{{# {name} begins #}}\n{}\n{{# {name} ends #}}", body.trim_end());

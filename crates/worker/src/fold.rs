@@ -17,14 +17,14 @@ pub struct Turn {
     /// The step that answered and the reply's bytes.
     pub replied: Option<(u64, BlobHash)>,
     /// The outcomes of the reply's calls, by their index in it.
-    pub calls: BTreeMap<usize, Handled>,
+    pub calls: BTreeMap<usize, CallOutcome>,
     /// Why the final answer was sent back.
     pub rejected: Option<Vec<Finding>>,
 }
 
 /// A person's message in a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct UserMessage {
     /// The step at which it was said.
     pub step: u64,
     /// The text of the message.
@@ -35,7 +35,7 @@ pub struct Said {
 
 /// The outcome of one call of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Handled {
+pub enum CallOutcome {
     /// It was proposed at this step.
     Proposed(u64),
     /// It could not be a proposal.
@@ -53,7 +53,7 @@ pub enum Handled {
 
 /// A result that is kept beside the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub struct StoredResult {
     /// Its bytes.
     pub hash: BlobHash,
     /// How many there are.
@@ -80,7 +80,7 @@ pub struct Call {
     /// The outcome, once it is known.
     pub completion: Option<Completion>,
     /// Where the whole of that is, if it is large.
-    pub whole: Option<Whole>,
+    pub whole: Option<StoredResult>,
 }
 
 /// A run's journal, folded.
@@ -91,7 +91,7 @@ pub struct Fold {
     /// The model's turns.
     pub turns: Vec<Turn>,
     /// The person's messages in a conversation.
-    pub said: Vec<Said>,
+    pub said: Vec<UserMessage>,
     /// All proposals by the step that made them.
     pub calls: BTreeMap<u64, Call>,
     /// The children of items.
@@ -105,7 +105,7 @@ pub struct Fold {
     /// How long the run has been at work, waiting left out, in milliseconds.
     pub ran_ms: u64,
     last_ms: Option<i64>,
-    still: bool,
+    is_idle: bool,
 }
 
 impl Fold {
@@ -135,7 +135,7 @@ impl Fold {
             }
             Entry::Rejected { site, findings } => match site {
                 Some(CallSite::Turn { replied, index, .. }) => {
-                    self.handle(*replied, *index, Handled::Rejected(findings.clone()));
+                    self.handle(*replied, *index, CallOutcome::Rejected(findings.clone()));
                 }
                 _ => {
                     if let Some(turn) = self.turns.last_mut() {
@@ -149,7 +149,7 @@ impl Fold {
                     self.calls.remove(before);
                 }
                 if let CallSite::Turn { replied, index, .. } = site {
-                    self.handle(*replied, *index, Handled::Proposed(step.number));
+                    self.handle(*replied, *index, CallOutcome::Proposed(step.number));
                 }
                 self.calls.insert(
                     step.number,
@@ -171,14 +171,14 @@ impl Fold {
             | Entry::Raised { .. }
             | Entry::Suspended { .. }
             | Entry::Stalled { .. }
-            | Entry::Vouched { .. }
+            | Entry::OutcomeConfirmed { .. }
             | Entry::Resumed { .. }
-            | Entry::Undone { .. }
+            | Entry::Reverted { .. }
             | Entry::Applied { .. }
             | Entry::Discarded { .. }
             | Entry::Forgotten => {}
             Entry::Held { limit, .. } => self.goes_no_deeper |= *limit == LimitKind::Depth,
-            Entry::Said { text, documents, .. } => self.said.push(Said {
+            Entry::Said { text, documents, .. } => self.said.push(UserMessage {
                 step: step.number,
                 text: text.raw().to_owned(),
                 documents: documents.clone(),
@@ -188,12 +188,12 @@ impl Fold {
                     call.approved = *approved;
                 }
             }
-            Entry::Doubted { proposal, .. } => {
+            Entry::OutcomeUnknown { proposal, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     (call.approved, call.begun) = (false, false);
                 }
             }
-            Entry::Begun { proposal, child } => {
+            Entry::EffectStarted { proposal, child } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.begun = true;
                     call.child = *child;
@@ -210,10 +210,10 @@ impl Fold {
                 }
             }
             Entry::Spilled { proposal, whole, bytes } => {
-                self.spill(*proposal, Whole { hash: *whole, bytes: *bytes })
+                self.spill(*proposal, StoredResult { hash: *whole, bytes: *bytes })
             }
             Entry::Paged { site: CallSite::Turn { replied, index, .. }, of, from, bytes } => {
-                self.handle(*replied, *index, Handled::Paged { of: *of, from: *from, bytes: *bytes });
+                self.handle(*replied, *index, CallOutcome::Paged { of: *of, from: *from, bytes: *bytes });
             }
             Entry::Paged { .. } => {}
             Entry::Spawned { index, .. } => {
@@ -229,21 +229,21 @@ impl Fold {
     fn pass_time(&mut self, step: &Step) {
         // The time before a run is resumed is no work, even if the daemon died before it could record the stop.
         let resumed = matches!(step.entry, Entry::Resumed { .. });
-        if let Some(last) = self.last_ms.filter(|_| !self.still && !resumed) {
+        if let Some(last) = self.last_ms.filter(|_| !self.is_idle && !resumed) {
             self.ran_ms = self.ran_ms.saturating_add(step.at_ms.saturating_sub(last).max(0).unsigned_abs());
         }
         self.last_ms = Some(step.at_ms);
-        self.still =
-            matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. }) || (self.still && !resumed);
+        self.is_idle = matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. })
+            || (self.is_idle && !resumed);
     }
 
-    fn spill(&mut self, proposal: u64, whole: Whole) {
+    fn spill(&mut self, proposal: u64, whole: StoredResult) {
         if let Some(call) = self.calls.get_mut(&proposal) {
             call.whole = Some(whole);
         }
     }
 
-    fn handle(&mut self, replied: u64, index: usize, how: Handled) {
+    fn handle(&mut self, replied: u64, index: usize, how: CallOutcome) {
         let turn = self.turns.iter_mut().find(|t| t.replied.is_some_and(|(step, _)| step == replied));
         if let Some(turn) = turn {
             turn.calls.insert(index, how);
@@ -315,24 +315,24 @@ impl Fold {
     pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
         self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
             let Some(Completion::Refused(findings)) = &call.completion else { return None };
-            findings.iter().find(|finding| finding.rule == DENIED)
+            findings.iter().find(|finding| finding.rule == DENIAL_RULE)
         })
     }
 
     /// Returns the fingerprints of a turn's calls; `None` if some of it was no proposal.
     fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
-        let of = |handled: &Handled| match handled {
-            Handled::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
-            Handled::Rejected(_) | Handled::Paged { .. } => None,
+        let of = |handled: &CallOutcome| match handled {
+            CallOutcome::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
+            CallOutcome::Rejected(_) | CallOutcome::Paged { .. } => None,
         };
         (turn.rejected.is_none()).then(|| turn.calls.values().map(of).collect())?
     }
 
     fn is_fruitless(&self, turn: &Turn) -> bool {
-        let refused = |handled: &Handled| match handled {
-            Handled::Rejected(_) => true,
-            Handled::Paged { .. } => false,
-            Handled::Proposed(step) => {
+        let refused = |handled: &CallOutcome| match handled {
+            CallOutcome::Rejected(_) => true,
+            CallOutcome::Paged { .. } => false,
+            CallOutcome::Proposed(step) => {
                 matches!(
                     self.calls.get(step).and_then(|c| c.completion.as_ref()),
                     Some(Completion::Refused(_))
@@ -344,7 +344,7 @@ impl Fold {
 }
 
 /// The rule of findings about a call that a person refused.
-const DENIED: &str = "host/denied";
+const DENIAL_RULE: &str = "host/denied";
 
 /// Returns whether any of these has not been refused before; all of them have been from now on.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {

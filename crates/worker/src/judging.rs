@@ -9,37 +9,37 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{Attachment, CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use passable::{Quoting, visible_line};
-use policy::{Context, Document, Facts, Spent, Written};
+use policy::{Context, Document, Facts, RunBudget, WrittenFile};
 
 use crate::alarm;
-use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
+use crate::driver_port::DriverPort;
 use crate::fold::Fold;
 use crate::mail;
 use crate::question;
+use crate::slot_binding::{OpenSlot, SlotTarget, Slots};
 use crate::spill;
 use crate::trouble::internal;
 use crate::workshop;
-use crate::world::World;
 
 /// Everything that the judging of one step's calls shares.
-pub(crate) struct Bench<'a> {
-    pub(crate) world: &'a dyn World,
+pub(crate) struct JudgingContext<'a> {
+    pub(crate) world: &'a dyn DriverPort,
     pub(crate) run: &'a Run,
     pub(crate) fold: &'a Fold,
     slots: &'a Slots,
     documents: Vec<(String, String)>,
-    written: Vec<Written>,
+    written: Vec<WrittenFile>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> JudgingContext<'a> {
     pub(crate) fn new(
-        world: &'a dyn World,
+        world: &'a dyn DriverPort,
         run: &'a Run,
         fold: &'a Fold,
         slots: &'a Slots,
-    ) -> Result<Bench<'a>, Trouble> {
-        Ok(Bench {
+    ) -> Result<JudgingContext<'a>, Trouble> {
+        Ok(JudgingContext {
             world,
             run,
             fold,
@@ -54,25 +54,25 @@ impl<'a> Bench<'a> {
         &self,
         site: CallSite,
         slot: &str,
-        bound: &Bound,
+        bound: &OpenSlot,
         method: &Method,
         args: Vec<Value>,
     ) -> Result<Judgement, Trouble> {
         let facts = match &bound.reach {
-            Reach::Capability(capability) => capability.facts(&method.name, &args),
-            Reach::Workshop => workshop::facts(self.slots, &args),
-            Reach::Questions => question::facts(&method.name, &args),
-            Reach::Alarm => alarm::facts(&args),
-            Reach::Mail => mail::facts(self.slots, &method.name, &args),
-            Reach::Worker(takes) => {
-                let mut problems = self.unfit_attachments(takes, slot, &bound.grant, args.get(1));
-                problems.extend(self.kept_out(bound));
-                let reader = bound.model.as_deref().filter(|model| leaves(model));
+            SlotTarget::Capability(capability) => capability.facts(&method.name, &args),
+            SlotTarget::Workshop => workshop::facts(self.slots, &args),
+            SlotTarget::Questions => question::facts(&method.name, &args),
+            SlotTarget::Alarm => alarm::facts(&args),
+            SlotTarget::Mail => mail::facts(self.slots, &method.name, &args),
+            SlotTarget::Worker(takes) => {
+                let mut problems = self.attachment_findings(takes, slot, &bound.grant, args.get(1));
+                problems.extend(self.privacy_finding(bound));
+                let reader = bound.model.as_deref().filter(|model| leaves_machine(model));
                 Facts {
                     line: format!("calls the worker `{slot}`"),
                     problems,
-                    handed: match reader {
-                        Some(_) => self.handed_on(args.get(1)),
+                    reader_documents: match reader {
+                        Some(_) => self.attachment_texts(args.get(1)),
                         None => vec![],
                     },
                     reader: reader.map(|model| format!("the model {}", visible_line(model))),
@@ -106,11 +106,11 @@ impl<'a> Bench<'a> {
             CallSite::Write { .. } => kernel::run::Usage::default(),
             _ => self.run.used,
         };
-        let spent = Spent {
+        let spent = RunBudget {
             limits: self.run.limits,
             used,
             ran_ms: self.fold.ran_ms,
-            child_depth: matches!(bound.reach, Reach::Worker(_)).then_some(self.run.depth + 1),
+            child_depth: matches!(bound.reach, SlotTarget::Worker(_)).then_some(self.run.depth + 1),
         };
         let rules = self.world.rules(self.run)?;
         let mut verdict = policy::judge(&Context {
@@ -131,11 +131,11 @@ impl<'a> Bench<'a> {
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
             let message = Quoting::ours("a person has refused exactly this call in this run: ");
-            verdict.findings.insert(at, denied.clone().saying(message.then(&denied.told())));
+            verdict.findings.insert(at, denied.clone().saying(message.then(&denied.message_quoting())));
         }
         // A gate quotes its evidence, such as the target of a link or the address of a name.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
-        if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
+        if let (SlotTarget::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
         }
         Ok(Judgement { site, proposal, verdict })
@@ -160,13 +160,13 @@ impl<'a> Bench<'a> {
 }
 
 /// Returns whether text for a model may leave this machine. A model that is not known counts as one elsewhere.
-fn leaves(model: &str) -> bool {
-    model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
+fn leaves_machine(model: &str) -> bool {
+    model::parse_list(model).map_or(true, |all| !all.iter().all(model::ModelRef::is_self_contained))
 }
 
-impl Bench<'_> {
+impl JudgingContext<'_> {
     /// Returns the texts of the documents that a call hands on.
-    fn handed_on(&self, names: Option<&Value>) -> Vec<(String, Value)> {
+    fn attachment_texts(&self, names: Option<&Value>) -> Vec<(String, Value)> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
         let handed = self.documents.iter().filter(|(name, _)| names.contains(&name.as_str()));
@@ -174,7 +174,7 @@ impl Bench<'_> {
     }
 
     /// Returns why another model may not read the run's data, if it may not.
-    fn kept_out(&self, bound: &Bound) -> Option<Finding> {
+    fn privacy_finding(&self, bound: &OpenSlot) -> Option<Finding> {
         let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;
         let kept = self.world.kept_from_private(model)?;
         let message = format!("you have been shown what is private, and {kept} may not read that");
@@ -183,7 +183,7 @@ impl Bench<'_> {
 
     /// Returns findings about the attachments of a call: those that the callee does not take, and those that the run
     /// may not pass on.
-    fn unfit_attachments(
+    fn attachment_findings(
         &self,
         takes: &Attachments,
         slot: &str,
@@ -205,7 +205,7 @@ impl Bench<'_> {
             finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
         }
         // The caller's side: the limits of its own file for the slot.
-        if let Some(own) = self.slots.handed_on(slot) {
+        if let Some(own) = self.slots.attachment_limits(slot) {
             if names.len() > own.max as usize {
                 let message =
                     format!("this worker hands on at most {} documents here, not {}", own.max, names.len());
@@ -219,8 +219,11 @@ impl Bench<'_> {
                 finding(format!("this worker does not hand on `{name}` here"), own.suffixes.join(", "));
             }
             for document in handed().filter(|document| !own.takes_type(&document.media_type)) {
-                let what =
-                    format!("this worker does not hand on {} here: `{}`", told(document), document.name);
+                let what = format!(
+                    "this worker does not hand on {} here: `{}`",
+                    content_type(document),
+                    document.name
+                );
                 finding(what, own.types.join(", "));
             }
         }
@@ -252,7 +255,7 @@ impl Bench<'_> {
         }
         for document in handed().filter(|document| !takes.takes_type(&document.media_type)) {
             finding(
-                format!("`{}` is {}, which it does not take", document.name, told(document)),
+                format!("`{}` is {}, which it does not take", document.name, content_type(document)),
                 takes.types.join(", "),
             );
         }
@@ -261,12 +264,12 @@ impl Bench<'_> {
 }
 
 /// Returns the type of a document's content, in words.
-fn told(document: &Attachment) -> &str {
+fn content_type(document: &Attachment) -> &str {
     Some(document.media_type.as_str()).filter(|told| !told.is_empty()).unwrap_or("of an unknown type")
 }
 
 /// Returns everything that the run has read, by name.
-fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
+fn documents(world: &dyn DriverPort, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
     let mut documents = Vec::new();
     for document in run.input.attachments.iter().chain(&run.input.items) {
         let text = String::from_utf8(world.blob(&document.text)?)
@@ -275,7 +278,7 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
     }
     for origin in &run.input.origins {
         if let Source::Document { name, hash } = origin {
-            documents.push((name.clone(), read_as(&run.input.values, hash)));
+            documents.push((name.clone(), input_text(&run.input.values, hash)));
         }
     }
     for call in fold.calls.values() {
@@ -304,13 +307,13 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
 
 /// Returns the text of the input that was read from a file with this hash. Text that the person typed beside it is
 /// not the file's.
-fn read_as(values: &Value, hash: &BlobHash) -> String {
+fn input_text(values: &Value, hash: &BlobHash) -> String {
     let mut texts = values.as_record().into_iter().flatten().filter_map(|(_, value)| value.as_str());
     texts.find(|text| BlobHash::of(text.as_bytes()) == *hash).unwrap_or_default().to_owned()
 }
 
 /// Returns every file that the run itself has written.
-fn written(world: &dyn World, fold: &Fold) -> Result<Vec<Written>, Trouble> {
+fn written(world: &dyn DriverPort, fold: &Fold) -> Result<Vec<WrittenFile>, Trouble> {
     let mut written = Vec::new();
     // A call that only read a file has a path and a digest as well.
     let changes = fold.calls.values().filter(|call| call.proposal.effect != Effect::Observe);
@@ -321,7 +324,7 @@ fn written(world: &dyn World, fold: &Fold) -> Result<Vec<Written>, Trouble> {
             continue;
         };
         let (grant, _) = world.grant(&call.proposal.grant)?;
-        written.push(Written { target: grant.target, path: path.to_owned(), digest });
+        written.push(WrittenFile { target: grant.target, path: path.to_owned(), digest });
     }
     Ok(written)
 }

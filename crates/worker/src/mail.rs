@@ -3,31 +3,31 @@
 
 use std::collections::BTreeMap;
 
-use kernel::begun::Begun;
 use kernel::command::{Move, Writing};
 use kernel::proposal::Finding;
 use kernel::run::{Completion, Trouble};
 use kernel::slot::Slot;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, Untrusted, visible_line};
 use policy::Facts;
 
-use crate::bound::Slots;
 use crate::definition::{self, OWN_TOOLS};
+use crate::slot_binding::Slots;
 use crate::trouble::internal;
 
 /// The longest text that is said or asked with, in characters.
-const LONGEST: f64 = 4_000.0;
+const MAX_LEN: f64 = 4_000.0;
 
 /// The longest code, in characters.
-const LONGEST_CODE: f64 = 65_536.0;
+const MAX_CODE_LEN: f64 = 65_536.0;
 
 /// Returns the interface of a mail slot.
 pub(crate) fn interface() -> Interface {
-    let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
+    let text = |most: f64| Pattern::string_within(Limits::from_pairs([(Limit::StringLength, most)]));
     let send =
         Method::new("send", Effect::Observe, "Tells the user something. It does not wait for a reply.")
-            .param(Param::required("text", text(LONGEST), "what the user should know, in plain words"))
+            .param(Param::required("text", text(MAX_LEN), "what the user should know, in plain words"))
             .returns(Pattern::string());
     let request = Method::new(
         "request",
@@ -36,7 +36,7 @@ pub(crate) fn interface() -> Interface {
          for the answer. A value is told as `value`. Anything else becomes a slot of yours with the name that you propose, \
          whose tools you have from your next turn on.",
     )
-    .param(Param::required("description", text(LONGEST), "what you need and what for"))
+    .param(Param::required("description", text(MAX_LEN), "what you need and what for"))
     .param(Param::required("name", text(32.0), "the name for it: letters, digits and `_`"))
     .returns(Pattern::any_record());
     let define = Method::new(
@@ -47,7 +47,7 @@ pub(crate) fn interface() -> Interface {
     )
     .param(Param::required(
         "source",
-        text(LONGEST_CODE),
+        text(MAX_CODE_LEN),
         "one expression; what fills a slot stands under its name, and is called like `E(slot).method(…)`",
     ))
     .param(Param::optional(
@@ -55,7 +55,7 @@ pub(crate) fn interface() -> Interface {
         Pattern::any_record(),
         "by name what each slot takes: `dir`, `string`, `1..5`, or `{ pattern, label }`",
     ))
-    .param(Param::optional("description", text(LONGEST), "what the code is for"))
+    .param(Param::optional("description", text(MAX_LEN), "what the code is for"))
     .returns(Pattern::any_record());
     Interface::new("Mail", "mail to the user").with(send).with(request).with(define)
 }
@@ -76,7 +76,7 @@ pub(crate) fn facts(slots: &Slots, method: &str, args: &[Value]) -> Facts {
 }
 
 /// Returns the move that writes the message of a begun call.
-pub(crate) fn letter_of(slots: &Slots, begun: &Begun) -> Result<Move, Trouble> {
+pub(crate) fn message_move(slots: &Slots, begun: &StartedEffect) -> Result<Move, Trouble> {
     let call = begun.proposal();
     let proposal = begun.step().step;
     if call.args.first().and_then(Value::as_str).is_none() {

@@ -11,25 +11,25 @@ use crate::fold::Fold;
 use crate::program::Program;
 
 /// How many programs are remembered.
-const PROGRAMS: usize = 64;
+const MAX_PROGRAMS: usize = 64;
 
 /// How many runs are remembered that wait for their children.
-const RESTING: usize = 8;
+const MAX_FOLDS: usize = 8;
 
 /// The maximum number of calls in a cached fold. A longer run is folded again, so that its results do not stay in
 /// memory.
-const CALLS: usize = 256;
+const MAX_FOLD_CALLS: usize = 256;
 
 /// The cache that drivers leave for later drivers.
 #[derive(Default)]
 pub struct Memory {
-    programs: Mutex<VecDeque<(Source, Arc<Program>)>>,
-    resting: Mutex<VecDeque<(HostRun, Rest)>>,
+    programs: Mutex<VecDeque<(ProgramKey, Arc<Program>)>>,
+    resting: Mutex<VecDeque<(HostRun, CachedFold)>>,
 }
 
 /// The key of a cached program: its name and the hashes of its parts.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct ProgramKey {
     pub(crate) name: String,
     pub(crate) definition: BlobHash,
     pub(crate) includes: BTreeMap<String, BlobHash>,
@@ -37,7 +37,7 @@ pub(crate) struct Source {
 
 /// A journal that was folded so far.
 #[derive(Default)]
-pub(crate) struct Rest {
+pub(crate) struct CachedFold {
     pub(crate) fold: Fold,
     /// The first step that was not read.
     pub(crate) recorded: u64,
@@ -52,28 +52,28 @@ impl Memory {
         lock(&self.resting).clear();
     }
 
-    pub(crate) fn program(&self, source: &Source) -> Option<Arc<Program>> {
+    pub(crate) fn program(&self, source: &ProgramKey) -> Option<Arc<Program>> {
         let programs = lock(&self.programs);
         programs.iter().find(|(known, _)| known == source).map(|(_, program)| Arc::clone(program))
     }
 
-    pub(crate) fn remember(&self, source: Source, program: &Arc<Program>) {
+    pub(crate) fn remember(&self, source: ProgramKey, program: &Arc<Program>) {
         let mut programs = lock(&self.programs);
         programs.push_front((source, Arc::clone(program)));
-        programs.truncate(PROGRAMS);
+        programs.truncate(MAX_PROGRAMS);
     }
 
     /// Lets the fold of a run rest that will soon be woken by its children.
-    pub(crate) fn rest(&self, run: HostRun, rest: Rest) {
-        if rest.fold.calls.len() <= CALLS {
+    pub(crate) fn keep_fold(&self, run: HostRun, rest: CachedFold) {
+        if rest.fold.calls.len() <= MAX_FOLD_CALLS {
             let mut resting = lock(&self.resting);
             resting.retain(|(other, _)| *other != run);
             resting.push_front((run, rest));
-            resting.truncate(RESTING);
+            resting.truncate(MAX_FOLDS);
         }
     }
 
-    pub(crate) fn wake(&self, run: HostRun) -> Option<Rest> {
+    pub(crate) fn take_fold(&self, run: HostRun) -> Option<CachedFold> {
         let mut resting = lock(&self.resting);
         let at = resting.iter().position(|(other, _)| *other == run)?;
         resting.remove(at).map(|(_, rest)| rest)

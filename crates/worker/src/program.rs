@@ -7,9 +7,9 @@ use kernel::BlobHash;
 use kernel::run::Trouble;
 
 use crate::definition::{self, Bundle, Definition, Severity};
-use crate::memory::Source;
+use crate::driver_port::DriverPort;
+use crate::memory::ProgramKey;
 use crate::trouble::{internal, trouble};
-use crate::world::World;
 
 /// A definition together with the texts that it includes.
 pub(crate) struct Program {
@@ -19,12 +19,12 @@ pub(crate) struct Program {
 
 /// Reads a worker's program.
 pub(crate) fn load(
-    world: &dyn World,
+    world: &dyn DriverPort,
     name: &str,
     source: &BlobHash,
     includes: &BTreeMap<String, BlobHash>,
 ) -> Result<Arc<Program>, Trouble> {
-    let made_of = Source { name: name.to_owned(), definition: *source, includes: includes.clone() };
+    let made_of = ProgramKey { name: name.to_owned(), definition: *source, includes: includes.clone() };
     if let Some(program) = world.memory().program(&made_of) {
         return Ok(program);
     }

@@ -1,11 +1,11 @@
 //! Questions to the person whose run it is: a form in the inbox, for which the run waits as long as it takes.
 
-use kernel::begun::Begun;
 use kernel::command::Move;
 use kernel::message::Field;
 use kernel::proposal::Finding;
 use kernel::run::{Completion, Trouble};
-use kernel::slot::Want;
+use kernel::slot::Requirement;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, Untrusted, visible_line};
 use policy::Facts;
@@ -17,11 +17,11 @@ use crate::trouble::internal;
 const ANSWER: &str = "answer";
 
 /// The longest question, and the longest text of a choice, in characters.
-const LONGEST: f64 = 2_000.0;
+const MAX_LEN: f64 = 2_000.0;
 
 /// Returns the interface of a slot for questions.
 pub(crate) fn interface() -> Interface {
-    let text = || Pattern::string_within(Limits::of([(Limit::StringLength, LONGEST)]));
+    let text = || Pattern::string_within(Limits::from_pairs([(Limit::StringLength, MAX_LEN)]));
     let ask = Method::new("ask", Effect::Observe, "Asks the user one question and waits for the answer.")
         .param(Param::required("question", text(), "what you want to know, in one sentence"))
         .param(Param::optional("choices", Pattern::array_of(text()), "if only one of these is an answer"))
@@ -48,7 +48,7 @@ pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
 }
 
 /// Returns the form of a call that has begun.
-pub(crate) fn form_of(begun: &Begun) -> Result<Move, Trouble> {
+pub(crate) fn question_move(begun: &StartedEffect) -> Result<Move, Trouble> {
     let proposal = begun.proposal();
     let asked =
         proposal.args.first().and_then(Value::as_str).ok_or_else(|| internal("a question has no text"))?;
@@ -89,7 +89,7 @@ fn fields(method: &str, args: &[Value]) -> Result<Vec<Field>, Box<Finding>> {
     if parsed.iter().any(|field| field.secret) {
         return Err(wrong("secrets are not asked for".to_owned(), "fields that are no secrets"));
     }
-    if let Some(field) = parsed.iter().find(|field| Want::is_any_capability(&field.pattern)) {
+    if let Some(field) = parsed.iter().find(|field| Requirement::has_capability(&field.pattern)) {
         let message =
             format!("only data can be asked for, and `{}` asks for more", visible_line(&field.name));
         return Err(wrong(message, "patterns of data"));

@@ -156,7 +156,8 @@ mod tests {
     /// Checks that no value is left, in any spelling, and that its name still stands for it.
     fn check(kept: &str) {
         let secrets = secrets();
-        let is_stand_in = |hit: policy::secrets::Hit| matches!(hit.what, policy::secrets::What::StandIn(_));
+        let is_stand_in =
+            |hit: policy::secrets::Hit| matches!(hit.kind, policy::secrets::HitKind::StandIn(_));
         assert!(secrets.scan(kept).into_iter().all(is_stand_in), "{kept}");
         assert!(kept.contains("⟦secret TOKEN⟧"), "{kept}");
     }

@@ -8,21 +8,21 @@ use model::Tool;
 use passable::Effect;
 use serde_json::{Value as Json, json};
 
-use crate::fold::{Fold, Whole};
+use crate::driver_port::DriverPort;
+use crate::fold::{Fold, StoredResult};
 use crate::trouble::internal;
-use crate::world::World;
 
 /// The tool with which a model reads on.
 pub(crate) const TOOL: &str = "read_result";
 
 /// A result of more bytes than this does not stay in the journal.
-const MOST: usize = 64 << 10;
+const MAX_INLINE_BYTES: usize = 64 << 10;
 
 /// How much of it a model is told at once.
-const HEAD: usize = 16 << 10;
+const HEAD_BYTES: usize = 16 << 10;
 
 /// The most that it can ask for at once.
-const PAGE: u64 = 32 << 10;
+const MAX_PAGE_BYTES: u64 = 32 << 10;
 
 /// Returns a value as a model reads it.
 pub(crate) fn text(value: &Value) -> String {
@@ -32,23 +32,23 @@ pub(crate) fn text(value: &Value) -> String {
 /// Keeps a large result of a call beside the journal. Returns the completion with the head of the result, and the
 /// place of the whole.
 pub(crate) fn spill(
-    world: &dyn World,
+    world: &dyn DriverPort,
     completion: Completion,
-) -> Result<(Completion, Option<Whole>), Trouble> {
+) -> Result<(Completion, Option<StoredResult>), Trouble> {
     let Completion::Done { value, provenance } = completion else { return Ok((completion, None)) };
     let whole = text(&value);
     // A value with references in it is no text.
-    if whole.len() <= MOST || !value.references().is_empty() {
+    if whole.len() <= MAX_INLINE_BYTES || !value.references().is_empty() {
         return Ok((Completion::Done { value, provenance }, None));
     }
     let hash = world.put_blob(whole.as_bytes())?;
-    let head = whole[..floor(&whole, HEAD)].to_owned();
+    let head = whole[..floor(&whole, HEAD_BYTES)].to_owned();
     let value = Value::string(head);
-    Ok((Completion::Done { value, provenance }, Some(Whole { hash, bytes: whole.len() as u64 })))
+    Ok((Completion::Done { value, provenance }, Some(StoredResult { hash, bytes: whole.len() as u64 })))
 }
 
 /// Returns the head of a large result as the model reads it.
-pub(crate) fn head(step: u64, shown: &str, whole: &Whole) -> String {
+pub(crate) fn head(step: u64, shown: &str, whole: &StoredResult) -> String {
     part(step, shown, 0, whole.bytes)
 }
 
@@ -63,7 +63,7 @@ fn part(step: u64, shown: &str, from: u64, total: u64) -> String {
 
 /// Returns a part of a large result, as the model is told it.
 pub(crate) fn page(
-    world: &dyn World,
+    world: &dyn DriverPort,
     fold: &Fold,
     of: u64,
     from: u64,
@@ -100,7 +100,7 @@ pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
 }
 
 /// Returns the move for a call of this tool.
-pub(crate) fn turn_page(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
+pub(crate) fn page_move(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
     match wanted(fold, arguments) {
         Ok((of, from, bytes)) => Move::Page { site, of, from, bytes },
         Err(finding) => Move::Reject { site: Some(site), findings: vec![*finding] },
@@ -130,22 +130,26 @@ fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>
             .allowed(known.join(", "));
         return Err(Box::new(finding));
     };
-    Ok((step, number(1).unwrap_or(0), number(2).unwrap_or(HEAD as u64).clamp(1, PAGE)))
+    Ok((step, number(1).unwrap_or(0), number(2).unwrap_or(HEAD_BYTES as u64).clamp(1, MAX_PAGE_BYTES)))
 }
 
 /// Returns the whole text of a result, wherever it is kept.
-pub(crate) fn whole_text(world: &dyn World, value: &Value, whole: Option<&Whole>) -> Result<String, Trouble> {
+pub(crate) fn whole_text(
+    world: &dyn DriverPort,
+    value: &Value,
+    whole: Option<&StoredResult>,
+) -> Result<String, Trouble> {
     match whole {
         None => Ok(text(value)),
-        Some(Whole { hash, .. }) => {
+        Some(StoredResult { hash, .. }) => {
             String::from_utf8(world.blob(hash)?).map_err(|_| internal("a result is no text"))
         }
     }
 }
 
 /// Says in the journal where the whole of a result is kept.
-pub(crate) fn kept(proposal: u64, whole: Whole) -> Move {
-    let Whole { hash, bytes } = whole;
+pub(crate) fn spill_move(proposal: u64, whole: StoredResult) -> Move {
+    let StoredResult { hash, bytes } = whole;
     Move::Spill { proposal, whole: hash, bytes }
 }
 
@@ -178,7 +182,7 @@ mod tests {
         let fold = Fold::default();
         let site = || CallSite::Turn { replied: 1, index: 0, id: "x".to_owned() };
         for arguments in [json!({}), json!({ "result": "#9" }), json!({ "result": 9 }), json!("#9")] {
-            let Move::Reject { findings, .. } = turn_page(&fold, site(), &arguments) else {
+            let Move::Reject { findings, .. } = page_move(&fold, site(), &arguments) else {
                 panic!("{arguments} is refused")
             };
             assert_eq!(findings.len(), 1);

@@ -5,7 +5,7 @@ use kernel::run::{Attachment, CallSite, Completion, Run, RunOutcome, Shape, Trou
 use serde_json::{Map, Value as Json, json};
 
 use crate::conversation::{attachment_list, item, prompt_data};
-use crate::definition::{When, Written, render_with, render_write};
+use crate::definition::{RenderedFile, WriteScope, render_with, render_write};
 use crate::fold::{Call, Fold};
 use crate::program::Program;
 use crate::trouble::trouble;
@@ -48,13 +48,13 @@ pub(crate) fn writes(
     program: &Program,
     run: &Run,
     items: &[Item],
-) -> Result<(Vec<Written>, Vec<Json>), Trouble> {
+) -> Result<(Vec<RenderedFile>, Vec<Json>), Trouble> {
     let input = run.input.values.to_json();
-    let (mut all, mut refused): (Vec<Written>, Vec<Json>) = (Vec::new(), Vec::new());
+    let (mut all, mut refused): (Vec<RenderedFile>, Vec<Json>) = (Vec::new(), Vec::new());
     for (index, write) in program.definition.write.iter().enumerate() {
         let render = |data: &Json| render_write(&program.definition, &program.bundle, index, data);
-        match write.when {
-            When::Each => {
+        match write.scope {
+            WriteScope::Each => {
                 for one in items.iter().filter(|one| one.error.is_none() && !one.is_earlier) {
                     let mut data =
                         json!({ "input": input, "item": one.item, "attachments": one.attachments });
@@ -74,7 +74,7 @@ pub(crate) fn writes(
                     }));
                 }
             }
-            When::Once => {
+            WriteScope::Once => {
                 let rows: Vec<Json> = items.iter().map(Item::row).collect();
                 let data = json!({ "input": input, "items": rows });
                 all.push(render(&data).map_err(|e| mend(&e.to_string()))?);
@@ -161,7 +161,7 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
 }
 
 /// Returns the outcome of a write, for the run's result.
-pub(crate) fn file(call: &Call) -> Json {
+pub(crate) fn write_outcome(call: &Call) -> Json {
     let path = call.proposal.args.first().map(Value::to_json);
     match &call.completion {
         Some(Completion::Done { .. }) => json!({ "slot": call.proposal.slot, "path": path, "written": true }),

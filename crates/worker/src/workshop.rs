@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use kernel::begun::Begun;
-use kernel::command::{Binding, Given, Move, Program};
+use kernel::command::{Binding, Move, Program, SlotGrant};
 use kernel::proposal::Finding;
 use kernel::run::{Completion, Run, Trouble};
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, visible_line};
 use policy::Facts;
 use resource::Kind;
 
-use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity};
+use crate::driver_port::DriverPort;
+use crate::slot_binding::{CALL, OpenSlot, SlotTarget, Slots};
 use crate::trouble::internal;
-use crate::world::World;
 
 /// The slot of a run that may make workers, which is also the name of the tool.
 pub const SLOT: &str = "create_worker";
@@ -23,21 +23,21 @@ pub const SLOT: &str = "create_worker";
 pub const CREATE: &str = "create";
 
 /// The longest worker file that a model may write, in characters.
-const LONGEST: f64 = 65_536.0;
+const MAX_LEN: f64 = 65_536.0;
 
 /// How many mistakes of a file a model is told at once.
-const TOLD: usize = 8;
+const MAX_PROBLEMS: usize = 8;
 
 /// Returns the interface of the workshop: one method, which makes a worker.
 pub fn interface() -> Interface {
-    let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
+    let text = |most: f64| Pattern::string_within(Limits::from_pairs([(Limit::StringLength, most)]));
     let about = "Proposes a new worker. The user reads its whole file and may refuse it. Once it is there, call it by its \
                  name, as a tool, with `input` and `attachments`.";
     let create = Method::new(CREATE, Effect::Modify, about)
         .param(Param::required("name", text(32.0), "its name: letters, digits and `_`"))
         .param(Param::required(
             "source",
-            text(LONGEST),
+            text(MAX_LEN),
             "its file: between two lines `---` the keys it needs (`description`, `input`, `output`, `attachments`, \
              `slots`, `limits`), then the text that its model is given",
         ))
@@ -53,14 +53,14 @@ pub fn interface() -> Interface {
 struct Plan {
     definition: Definition,
     /// The slots of its maker that fill the worker's slots, by the worker's slot.
-    given: BTreeMap<String, Given>,
+    given: BTreeMap<String, SlotGrant>,
     /// The slots that a person must fill.
     open: Vec<String>,
 }
 
 /// Returns the call with its defaults filled in: for each slot, the maker's slot that fills it, or `null` where a
 /// person must.
-pub(crate) fn in_full(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
+pub(crate) fn fill_defaults(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
     let Ok(Plan { definition, given, open }) = plan(slots, &args, None) else { return args };
     if definition.slots.is_empty() {
         return args;
@@ -98,22 +98,27 @@ pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
 }
 
 /// Returns the move that makes the worker of a begun call, with a person's additions.
-pub(crate) fn worker_of(world: &dyn World, run: &Run, slots: &Slots, begun: &Begun) -> Result<Move, Trouble> {
+pub(crate) fn worker_move(
+    world: &dyn DriverPort,
+    run: &Run,
+    slots: &Slots,
+    begun: &StartedEffect,
+) -> Result<Move, Trouble> {
     let proposal = begun.step().step;
     let addition = run.additions.get(&proposal).map(|(_, addition)| addition);
     let edited = addition.and_then(|addition| addition.edited);
     let edited = edited.map(|hash| world.blob(&hash)).transpose()?;
     let edited = edited.map(String::from_utf8).transpose();
     let edited = edited.map_err(|_| internal("the text of a worker is not text"))?;
-    let added = Added {
+    let added = ApprovalExtras {
         bindings: addition.map(|addition| addition.bindings.as_slice()).unwrap_or_default(),
         edited: edited.as_deref(),
     };
-    make(slots, proposal, &begun.proposal().args, &added, |bytes| world.put_blob(bytes))
+    make_move(slots, proposal, &begun.proposal().args, &added, |bytes| world.put_blob(bytes))
 }
 
 /// A person's additions to a worker, with its text if the person has changed it.
-struct Added<'a> {
+struct ApprovalExtras<'a> {
     /// The person's bindings for the worker's slots.
     bindings: &'a [Binding],
     /// Its text as the person has changed it.
@@ -121,11 +126,11 @@ struct Added<'a> {
 }
 
 /// Returns the move that makes or refuses a worker; `keep` keeps its text.
-fn make(
+fn make_move(
     slots: &Slots,
     proposal: u64,
     args: &[Value],
-    added: &Added<'_>,
+    added: &ApprovalExtras<'_>,
     keep: impl FnOnce(&[u8]) -> Result<BlobHash, Trouble>,
 ) -> Result<Move, Trouble> {
     let refuse = |problems| Move::Complete { proposal, completion: Completion::Refused(problems) };
@@ -165,7 +170,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
         let message = format!("there is a tool `{name}` already");
         problems.push(Finding::new("worker/name", message).at("name").allowed("another name"));
     }
-    let definition = read(name, edited.unwrap_or_else(|| text(args, 1)), &mut problems);
+    let definition = read_definition(name, edited.unwrap_or_else(|| text(args, 1)), &mut problems);
     let Some(definition) = definition.filter(|_| problems.is_empty()) else { return Err(problems) };
     let named = args.get(2).and_then(Value::as_record);
     let (mut given, mut open) = (BTreeMap::new(), Vec::new());
@@ -183,7 +188,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
             open.push(slot.name.clone());
             continue;
         };
-        match gift(slots, slot.kind, from) {
+        match given_slot(slots, slot.kind, from) {
             Ok(mut gift) => {
                 let asked = definition.approve.iter().filter(|(name, _)| *name == slot.name);
                 gift.ask = asked.map(|(_, method)| method.clone()).collect();
@@ -203,7 +208,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
         match slots.get(SLOT) {
             Some(_) => {
                 let methods = [CREATE.to_owned()].into();
-                let gift = Given { from: SLOT.to_owned(), methods, ask: Default::default() };
+                let gift = SlotGrant { from: SLOT.to_owned(), methods, ask: Default::default() };
                 given.insert(SLOT.to_owned(), gift);
             }
             None => problems.push(Finding::new("worker/creates", "you may make no workers, so it may not")),
@@ -216,7 +221,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
 }
 
 /// Returns the definition in a text. Its errors are added to the problems.
-fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definition> {
+fn read_definition(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definition> {
     let bundle = Bundle {
         name: name.to_owned(),
         file: format!("{name}.worker"),
@@ -225,7 +230,7 @@ fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definit
     };
     let (definition, diagnostics) = definition::parse(&bundle);
     let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
-    problems.extend(errors.take(TOLD).map(|one| {
+    problems.extend(errors.take(MAX_PROBLEMS).map(|one| {
         let line = source.get(..one.span.start).map_or(1, |before| before.matches('\n').count() + 1);
         let finding = Finding::new(one.code, one.message.clone()).at(format!("source, line {line}"));
         one.help.as_ref().map_or(finding.clone(), |help| finding.allowed(help.clone()))
@@ -243,7 +248,7 @@ pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
 }
 
 /// Returns the part of the run's own slot `from` that a slot of this kind gets.
-fn gift(slots: &Slots, kind: Kind, from: &str) -> Result<Given, Finding> {
+fn given_slot(slots: &Slots, kind: Kind, from: &str) -> Result<SlotGrant, Finding> {
     let refuse = |message: String| {
         let fitting = slots.all().filter(|(_, own)| fits(kind, own)).map(|(name, _)| name);
         let fitting: Vec<_> = fitting.collect();
@@ -266,18 +271,20 @@ fn gift(slots: &Slots, kind: Kind, from: &str) -> Result<Given, Finding> {
         Kind::Mcp => own.grant.methods.clone(),
         kind => kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect(),
     };
-    Ok(Given { from: from.to_owned(), methods, ask: Default::default() })
+    Ok(SlotGrant { from: from.to_owned(), methods, ask: Default::default() })
 }
 
 /// Returns whether a run's own slot can fill one of this kind.
-fn fits(kind: Kind, own: &Bound) -> bool {
+fn fits(kind: Kind, own: &OpenSlot) -> bool {
     let is_kind = match (&own.reach, kind) {
-        (Reach::Worker(_), Kind::Model) => return own.model.is_some() && own.grant.allows(CALL),
-        (Reach::Worker(_), Kind::Worker) => return own.grant.allows(CALL),
-        (Reach::Questions, Kind::Ask) | (Reach::Alarm, Kind::Timer) | (Reach::Mail, Kind::Mail) => true,
+        (SlotTarget::Worker(_), Kind::Model) => return own.model.is_some() && own.grant.allows(CALL),
+        (SlotTarget::Worker(_), Kind::Worker) => return own.grant.allows(CALL),
+        (SlotTarget::Questions, Kind::Ask)
+        | (SlotTarget::Alarm, Kind::Timer)
+        | (SlotTarget::Mail, Kind::Mail) => true,
         // Each server has an interface of its own.
-        (Reach::Capability(_), Kind::Mcp) => return own.subject.kind == Kind::Mcp.row().label,
-        (Reach::Capability(_), kind) => {
+        (SlotTarget::Capability(_), Kind::Mcp) => return own.subject.kind == Kind::Mcp.row().label,
+        (SlotTarget::Capability(_), kind) => {
             caps::interface_of(kind).is_some_and(|interface| interface.name == own.interface.name)
         }
         _ => false,

@@ -73,18 +73,18 @@ impl Bench {
         let mut rows = Vec::new();
         for width in [1, 64] {
             let took = client.many(CALLS, width, |_| ("o-1", json!(["ping", []])))?;
-            rows.push(told(&format!("ping, {width} at once"), CALLS, took));
+            rows.push(rate_row(&format!("ping, {width} at once"), CALLS, took));
         }
         for width in [1, 16, 64] {
             let store =
                 |i: usize| (host.as_str(), json!(["storeValue", ["a text", format!("b{width}-{i}")]]));
             let took = client.many(WRITES, width, store)?;
-            rows.push(told(&format!("storeValue, {width} at once"), WRITES, took));
+            rows.push(rate_row(&format!("storeValue, {width} at once"), WRITES, took));
         }
         for width in [1, 16, 64] {
             let send = |_| (guest.as_str(), json!(["send", ["@host", ["a line of text"], [], []]]));
             let took = client.many(WRITES, width, send)?;
-            rows.push(told(&format!("send, {width} at once"), WRITES, took));
+            rows.push(rate_row(&format!("send, {width} at once"), WRITES, took));
         }
         Ok(rows)
     }
@@ -103,7 +103,7 @@ impl Bench {
             note: format!("{:.1} bytes a call", grown as f64 / 90_000.0),
             ..Row::default()
         };
-        Ok(against(row, grown < 1 << 20, "1 MiB"))
+        Ok(with_aim(row, grown < 1 << 20, "1 MiB"))
     }
 
     /// Measures the time until the last of a hundred clients hears of a name.
@@ -136,17 +136,17 @@ impl Bench {
 }
 
 /// Returns a rate, with its aim.
-fn told(what: &str, count: usize, took: Duration) -> Row {
+fn rate_row(what: &str, count: usize, took: Duration) -> Row {
     let rate = count as f64 / took.as_secs_f64();
     let row = Row { what: what.to_owned(), figure: format!("{rate:.0}/s"), ..Row::default() };
     match AIMS.iter().find(|(of, _)| *of == what) {
-        Some((_, least)) => against(row, rate > *least, &format!("{least}/s")),
+        Some((_, least)) => with_aim(row, rate > *least, &format!("{least}/s")),
         None => row,
     }
 }
 
 /// Adds the aim of a figure to its row, and whether it was reached.
-fn against(row: Row, reached: bool, aim: &str) -> Row {
+fn with_aim(row: Row, reached: bool, aim: &str) -> Row {
     let verdict = if reached { "aim" } else { "MISSED: aim" };
     let gap = if row.note.is_empty() { "" } else { "; " };
     Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }

@@ -56,10 +56,10 @@ pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
         rows.extend(library::rows(workspace, part, samples)?);
     }
     let bench = Bench(Installation::build(workspace, "gates", FILES)?);
-    rows.push(told("approve, until it is done", bench.approve(samples)));
+    rows.push(row_or_failure("approve, until it is done", bench.approve(samples)));
     match bench.syncs(samples) {
         Ok(found) => rows.extend(found),
-        Err(fault) => rows.push(told("syncs per effect", Err(fault))),
+        Err(fault) => rows.push(row_or_failure("syncs per effect", Err(fault))),
     }
     let probe = machine::syncs(&bench.0.home, 200)?;
     rows.push(Row { what: "append and fdatasync, 4 KiB".to_owned(), ..measure::times("", &probe) });
@@ -67,7 +67,7 @@ pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
 }
 
 /// Returns the row, or one that says that the measurement failed.
-fn told(what: &str, row: Result<Row>) -> Row {
+fn row_or_failure(what: &str, row: Result<Row>) -> Row {
     row.unwrap_or_else(|fault| table::Row::failed(what, format!("{fault:#}").replace('\n', " ")))
 }
 

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::machine;
-use crate::process::{cargo, output, run, works};
+use crate::process::{cargo, output, run, succeeds};
 use crate::workspace::Workspace;
 
 /// How long a daemon may take to listen, and to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The binary, the home and the working folder of one measurement. In every case the daemon is stopped at the end.
 pub(super) struct Installation {
@@ -70,8 +70,8 @@ impl Installation {
         output(&mut self.almoner(&["stop"]))?;
         let start = Instant::now();
         while machine::processes_of(&self.home).0 > 0 {
-            if start.elapsed() > PATIENCE {
-                bail!("the daemon still runs {} s after `stop`", PATIENCE.as_secs());
+            if start.elapsed() > TIMEOUT {
+                bail!("the daemon still runs {} s after `stop`", TIMEOUT.as_secs());
             }
             sleep(Duration::from_millis(2));
         }
@@ -81,7 +81,7 @@ impl Installation {
     /// Does something while every sync of the daemon is counted, of the store and of all files. `None` says that there is
     /// no `strace`.
     pub(super) fn traced<T>(&self, work: impl FnOnce(&Syncs<'_>) -> Result<T>) -> Result<Option<T>> {
-        if !works("strace", &["-V"]) {
+        if !succeeds("strace", &["-V"]) {
             return Ok(None);
         }
         self.stop()?;
@@ -103,8 +103,8 @@ impl Installation {
     fn listens(&self) -> Result<()> {
         let start = Instant::now();
         while !self.socket().exists() || output(&mut self.almoner(&["status"])).is_err() {
-            if start.elapsed() > PATIENCE {
-                bail!("the traced daemon did not answer within {} s", PATIENCE.as_secs());
+            if start.elapsed() > TIMEOUT {
+                bail!("the traced daemon did not answer within {} s", TIMEOUT.as_secs());
             }
             sleep(Duration::from_millis(20));
         }

@@ -39,7 +39,7 @@ const WIDTHS: [usize; 3] = [1, 16, 64];
 const AIMS: [(&str, usize, f64); 2] = [("storeValue", 64, 10_000.0), ("send, guest to host", 16, 2_000.0)];
 
 /// Adds the aim of a figure to its row, and whether it was reached.
-fn against(row: Row, reached: bool, aim: &str) -> Row {
+fn with_aim(row: Row, reached: bool, aim: &str) -> Row {
     let verdict = if reached { "aim" } else { "MISSED: aim" };
     let gap = if row.note.is_empty() { "" } else { "; " };
     Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }
@@ -49,7 +49,7 @@ fn against(row: Row, reached: bool, aim: &str) -> Row {
 const SIZES: [usize; 2] = [10_000, 1_000_000];
 
 /// From how many samples on the largest store is filled.
-const PATIENT: usize = 20;
+const MIN_SAMPLES_FOR_LARGE_STORE: usize = 20;
 
 /// One connection to the daemon.
 struct Client(UnixStream);
@@ -187,7 +187,7 @@ impl Bench {
         });
         let mut filled = 0;
         for size in SIZES {
-            if size > 100_000 && samples < PATIENT {
+            if size > 100_000 && samples < MIN_SAMPLES_FOR_LARGE_STORE {
                 rows.push(Row::without(&format!("restart with {size} formulas"), "with 20 samples or more"));
                 continue;
             }
@@ -222,18 +222,18 @@ impl Bench {
             })
         })?;
         let took = begun.elapsed();
-        let row = self.told(what, width, count, took, self.syncs()? - before);
+        let row = self.rate_row(what, width, count, took, self.syncs()? - before);
         let aim = AIMS.iter().find(|(of, at, _)| *of == what && *at == width);
         Ok(match aim {
             Some((_, _, least)) => {
                 let rate = count as f64 / took.as_secs_f64();
-                against(row, rate > *least, &format!("{least}/s"))
+                with_aim(row, rate > *least, &format!("{least}/s"))
             }
             None => row,
         })
     }
 
-    fn told(&self, what: &str, width: usize, count: usize, took: Duration, syncs: u64) -> Row {
+    fn rate_row(&self, what: &str, width: usize, count: usize, took: Duration, syncs: u64) -> Row {
         Row {
             what: format!("{what}, {width} at once"),
             figure: format!("{:.0}/s", count as f64 / took.as_secs_f64()),
@@ -275,7 +275,7 @@ impl Bench {
                 Err(_) => bail!("a client broke down"),
             })
         })?;
-        Ok(self.told("request and resolve", width, count, begun.elapsed(), self.syncs()? - before))
+        Ok(self.rate_row("request and resolve", width, count, begun.elapsed(), self.syncs()? - before))
     }
 
     /// Measures the listing of an agent's mail with a thousand messages.
@@ -298,7 +298,7 @@ impl Bench {
             .collect::<Result<Vec<_>>>()?;
         let (_, median, _) = measure::spread(&times);
         let row = measure::times("listing 1,000 messages", &times);
-        Ok(against(row, median < Duration::from_millis(8), "8 ms"))
+        Ok(with_aim(row, median < Duration::from_millis(8), "8 ms"))
     }
 
     /// Stores values until there are so many.
@@ -320,7 +320,7 @@ impl Bench {
         let times: Vec<Duration> = found.iter().map(|run| run.wall).collect();
         let (_, median, _) = measure::spread(&times);
         Ok(match size {
-            10_000 => against(row, median < Duration::from_millis(70), "70 ms"),
+            10_000 => with_aim(row, median < Duration::from_millis(70), "70 ms"),
             _ => row,
         })
     }

@@ -38,7 +38,7 @@ pub(super) fn syncs(folder: &Path, samples: usize) -> Result<Vec<Duration>> {
 
 /// The resources that a process has used so far.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct ProcessUsage {
     /// Bytes of memory at its peak.
     pub(super) peak: u64,
     /// Bytes of memory now.
@@ -51,7 +51,7 @@ pub(super) struct Used {
 /// usage added up.
 ///
 /// A daemon is no child of ours by the time it is measured, so that waiting for it tells nothing.
-pub(super) fn processes_of(home: &Path) -> (usize, Used) {
+pub(super) fn processes_of(home: &Path) -> (usize, ProcessUsage) {
     let mark = format!("ALMONER_HOME={}", home.display());
     let mut parents = Vec::new();
     let mut ours = Vec::new();
@@ -74,9 +74,9 @@ pub(super) fn processes_of(home: &Path) -> (usize, Used) {
         ours.extend(children);
         seen += 1;
     }
-    let mut total = Used::default();
+    let mut total = ProcessUsage::default();
     for id in &ours {
-        let used = used(*id).unwrap_or_default();
+        let used = process_usage(*id).unwrap_or_default();
         total.peak += used.peak;
         total.resident += used.resident;
         total.cpu += used.cpu;
@@ -84,7 +84,7 @@ pub(super) fn processes_of(home: &Path) -> (usize, Used) {
     (ours.len(), total)
 }
 
-fn used(id: u32) -> Option<Used> {
+fn process_usage(id: u32) -> Option<ProcessUsage> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let bytes = |field: &str| {
         let said = status.lines().find_map(|line| line.strip_prefix(field))?;
@@ -98,7 +98,7 @@ fn used(id: u32) -> Option<Used> {
         text.split(' ').next()?.parse::<u64>().ok()
     });
     let cpu = Duration::from_nanos(nanoseconds.sum());
-    Some(Used { peak: bytes("VmHWM:")?, resident: bytes("VmRSS:")?, cpu })
+    Some(ProcessUsage { peak: bytes("VmHWM:")?, resident: bytes("VmRSS:")?, cpu })
 }
 
 /// Returns the fields of `/proc/ID/stat` behind the name, which may hold blanks and brackets: state, parent, …
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(processes_of(home).0, 0);
         let mut child = Command::new("sleep").arg("20").env("ALMONER_HOME", home).spawn().unwrap();
         // The environment is there only once the child has become `sleep`.
-        let mut found = (0, super::Used::default());
+        let mut found = (0, super::ProcessUsage::default());
         for _ in 0..500 {
             found = processes_of(home);
             if found.0 == 1 {

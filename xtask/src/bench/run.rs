@@ -67,7 +67,7 @@ const RUNS: &[Run] = &[
 
 const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];
 /// Where the envelope of `run --json` counts the model's output.
-const WRITTEN: &str = "/usage/output_tokens";
+const OUTPUT_TOKENS: &str = "/usage/output_tokens";
 /// Where it says how long the model took, in milliseconds, reading included.
 const MODEL_MS: &str = "/usage/model_ms";
 
@@ -100,10 +100,10 @@ impl Bench {
             ..Row::default()
         }];
         let each = |what: &str, arguments: &[&str]| {
-            told(what, self.repeat(arguments, samples).map(|found| measure::row(what, &found)))
+            row_or_failure(what, self.repeat(arguments, samples).map(|found| measure::row(what, &found)))
         };
         rows.push(each("almoner --help", HELP));
-        rows.push(told("daemon start to first reply", self.cold(samples)));
+        rows.push(row_or_failure("daemon start to first reply", self.cold(samples)));
         rows.push(each("reply of a running daemon", STATUS));
         for Run { what, arguments, .. } in RUNS {
             rows.push(each(what, &[arguments, SCRIPTED].concat()));
@@ -115,8 +115,8 @@ impl Bench {
             figure: format!("{:.0}/s", 1.0 / sync.as_secs_f64().max(1e-9)),
             ..Row::default()
         });
-        rows.extend(RUNS.iter().map(|each| told(each.what, self.syncs(each, samples))));
-        rows.push(told("local model", self.local()));
+        rows.extend(RUNS.iter().map(|each| row_or_failure(each.what, self.syncs(each, samples))));
+        rows.push(row_or_failure("local model", self.local()));
         Ok(rows)
     }
 
@@ -206,7 +206,7 @@ impl Bench {
         let envelope: serde_json::Value =
             serde_json::from_str(&said).context("`run --json` printed no JSON")?;
         let number = |at: &str| envelope.pointer(at).and_then(serde_json::Value::as_f64);
-        let tokens = number(WRITTEN).with_context(|| format!("the envelope has no {WRITTEN}"))?;
+        let tokens = number(OUTPUT_TOKENS).with_context(|| format!("the envelope has no {OUTPUT_TOKENS}"))?;
         let millis = number(MODEL_MS).with_context(|| format!("the envelope has no {MODEL_MS}"))?;
         Ok(Row {
             figure: format!("{:.1} tokens/s", tokens * 1000.0 / millis.max(1.0)),
@@ -218,6 +218,6 @@ impl Bench {
 }
 
 /// Returns the row, or one that says that the measurement failed: the others are still worth having.
-fn told(what: &str, row: Result<Row>) -> table::Row {
+fn row_or_failure(what: &str, row: Result<Row>) -> table::Row {
     row.unwrap_or_else(|fault| Row::failed(what, format!("{fault:#}").replace('\n', " ")))
 }

@@ -23,7 +23,7 @@ const WRITES: usize = 1_000;
 const ROUNDS: usize = 5;
 
 /// The messages: the name of a row, the code of one message, their number, and the aim a second.
-const SENT: [(&str, &str, usize, Option<f64>); 2] = [
+const MESSAGES: [(&str, &str, usize, Option<f64>); 2] = [
     ("a read", "E(d).has('a')", READS, Some(20_000.0)),
     ("a write", "E(me).storeValue(i, ['names', `v${mark}-${i}`])", WRITES, None),
 ];
@@ -36,7 +36,7 @@ pub(super) fn rows(workspace: &Workspace) -> Result<Vec<Row>> {
     let (_, sync, _) = measure::spread(&rate);
     let mut rows = Vec::new();
     let mut mark = 0;
-    for (what, message, count, aim) in SENT {
+    for (what, message, count, aim) in MESSAGES {
         for width in [1, 64] {
             let mut rates = Vec::new();
             for _ in 0..ROUNDS {
@@ -54,7 +54,7 @@ pub(super) fn rows(workspace: &Workspace) -> Result<Vec<Row>> {
                 what: format!("{what} of the store and its answer, {width} in flight"),
                 figure: format!("{middle:.0}/s"),
                 range: format!("{:.0}..{:.0}", at(0), at(ROUNDS - 1)),
-                note: aim.map(|aim| told(middle, aim)).unwrap_or_default(),
+                note: aim.map(|aim| aim_note(middle, aim)).unwrap_or_default(),
                 ..Row::default()
             });
         }
@@ -68,7 +68,7 @@ pub(super) fn rows(workspace: &Workspace) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn told(rate: f64, aim: f64) -> String {
+fn aim_note(rate: f64, aim: f64) -> String {
     format!("{} aim {aim}/s", if rate > aim { "reached:" } else { "MISSED:" })
 }
 

@@ -9,12 +9,12 @@ pub(crate) const LIST: &str = "docs/mutants.md";
 
 /// One row of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct MutantRow {
     /// Its line in the list, from 1.
     pub(crate) line: usize,
     /// The file, relative to the root of the clone.
     pub(crate) file: String,
-    /// The function in which the change is made, as cargo-mutants names it: `Lifted::lifts`.
+    /// The function in which the change is made, as cargo-mutants names it: `ActiveLifts::lifts`.
     pub(crate) function: String,
     /// The change, in the words of cargo-mutants, without the place.
     pub(crate) mutation: String,
@@ -26,11 +26,11 @@ pub(crate) struct Row {
 
 /// Returns the rows of the list: those lines of its tables whose first cell is a file of code. Cells that are missing
 /// are empty.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<MutantRow> {
     let row = |(index, line): (usize, &str)| {
         let mut cells = cells(line)?.into_iter();
         let mut cell = || cells.next().unwrap_or_default();
-        let row = Row {
+        let row = MutantRow {
             line: index + 1,
             file: cell(),
             function: cell(),
@@ -59,19 +59,19 @@ fn cells(line: &str) -> Option<Vec<String>> {
 
 /// A problem of the list, now that the changes were tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Problem {
+pub(crate) enum ListProblem {
     /// No test noticed the change, and the list has no reason.
     Unexplained(Mutant),
     /// The list has a reason, and a test notices the change; or it does not compile.
-    Noticed(Row),
+    Noticed(MutantRow),
     /// The list has a reason for a change that cannot be made any more.
-    Gone(Row),
+    Obsolete(MutantRow),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ListProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Unexplained(mutant) => {
+            ListProblem::Unexplained(mutant) => {
                 let Mutant { file, function, mutation, code, line, .. } = mutant;
                 writeln!(f, "{file}:{line}: no test notices: {mutation}")?;
                 writeln!(
@@ -82,14 +82,14 @@ impl fmt::Display for Problem {
                     [file, function, mutation, code].map(|cell| format!("`{}`", cell.replace('|', "\\|")));
                 write!(f, "    | {} | WHY |", cells.join(" | "))
             }
-            Problem::Noticed(row) => {
+            ListProblem::Noticed(row) => {
                 write!(
                     f,
                     "{LIST}:{}: a test notices it now: {}\n    do: take the row out",
                     row.line, row.mutation
                 )
             }
-            Problem::Gone(row) => {
+            ListProblem::Obsolete(row) => {
                 writeln!(f, "{LIST}:{}: there is no such change any more: {}", row.line, row.mutation)?;
                 write!(f, "    do: take the row out, or correct it to what is said of the survivor above")
             }
@@ -98,8 +98,8 @@ impl fmt::Display for Problem {
 }
 
 /// Compares the rows with the outcomes of the changes. A row stands for one survivor.
-pub(crate) fn compare(mut rows: Vec<Row>, mutants: &[Mutant]) -> Vec<Problem> {
-    let is_of = |row: &Row, mutant: &Mutant| {
+pub(crate) fn compare(mut rows: Vec<MutantRow>, mutants: &[Mutant]) -> Vec<ListProblem> {
+    let is_of = |row: &MutantRow, mutant: &Mutant| {
         (&row.file, &row.function, &row.mutation, &row.code)
             == (&mutant.file, &mutant.function, &mutant.mutation, &mutant.code)
     };
@@ -107,19 +107,19 @@ pub(crate) fn compare(mut rows: Vec<Row>, mutants: &[Mutant]) -> Vec<Problem> {
     for mutant in mutants.iter().filter(|mutant| mutant.survived) {
         match rows.iter().position(|row| is_of(row, mutant)) {
             Some(at) => drop(rows.remove(at)),
-            None => problems.push(Problem::Unexplained(mutant.clone())),
+            None => problems.push(ListProblem::Unexplained(mutant.clone())),
         }
     }
     problems.extend(rows.into_iter().map(|row| match mutants.iter().any(|mutant| is_of(&row, mutant)) {
-        true => Problem::Noticed(row),
-        false => Problem::Gone(row),
+        true => ListProblem::Noticed(row),
+        false => ListProblem::Obsolete(row),
     }));
     problems
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Problem, Row, compare, rows};
+    use super::{ListProblem, MutantRow, compare, rows};
     use crate::mutants::outcome::Mutant;
 
     const TABLE: &str = "\
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn rows_are_read_from_the_table() {
         let read = rows(TABLE);
-        let row = Row {
+        let row = MutantRow {
             line: 5,
             file: "a.rs".to_owned(),
             function: "judge".to_owned(),
@@ -181,9 +181,9 @@ mod tests {
             let found: Vec<String> = compare(rows(TABLE), &mutants)
                 .iter()
                 .map(|problem| match problem {
-                    Problem::Unexplained(mutant) => format!("unexplained {}", mutant.mutation),
-                    Problem::Noticed(row) => format!("noticed {}", row.line),
-                    Problem::Gone(row) => format!("gone {}", row.line),
+                    ListProblem::Unexplained(mutant) => format!("unexplained {}", mutant.mutation),
+                    ListProblem::Noticed(row) => format!("noticed {}", row.line),
+                    ListProblem::Obsolete(row) => format!("gone {}", row.line),
                 })
                 .collect();
             assert_eq!(found, expected, "{mutants:?}");

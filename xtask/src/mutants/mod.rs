@@ -13,10 +13,10 @@ use std::fs;
 use anyhow::{Context, Result};
 
 use crate::workspace::Workspace;
-use crate::{End, process};
+use crate::{CommandStatus, process};
 use outcome::Outcomes;
 
-pub(crate) use list::{LIST, Row, rows};
+pub(crate) use list::{LIST, MutantRow, rows};
 
 /// Some files of one crate, and the tests that are to notice changes of them.
 pub(crate) struct Part {
@@ -92,7 +92,7 @@ impl Part {
     }
 }
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     let parts: Vec<&Part> = match arguments {
         [] => PARTS.iter().collect(),
         [name] => PARTS.iter().filter(|part| part.package == name).collect(),
@@ -100,12 +100,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     };
     if parts.is_empty() {
         let known: Vec<&str> = PARTS.iter().map(|part| part.package).collect();
-        return Ok(End::Usage(format!("`mutants` takes one of: {}", known.join(", "))));
+        return Ok(CommandStatus::Usage(format!("`mutants` takes one of: {}", known.join(", "))));
     }
-    if !process::works("cargo-mutants", &["mutants", "--version"]) {
+    if !process::succeeds("cargo-mutants", &["mutants", "--version"]) {
         eprintln!("xtask: cargo-mutants is not installed, so nothing was tried.");
         eprintln!("       Install it with `cargo install --locked cargo-mutants` and run this again.");
-        return Ok(End::Bad);
+        return Ok(CommandStatus::Failure);
     }
     let workspace = Workspace::read()?;
     let text =
@@ -121,7 +121,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         }
         wrong += problems.len();
     }
-    Ok(if wrong == 0 { End::Good } else { End::Bad })
+    Ok(if wrong == 0 { CommandStatus::Success } else { CommandStatus::Failure })
 }
 
 /// Runs cargo-mutants for one part.

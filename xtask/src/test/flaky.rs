@@ -7,7 +7,7 @@ pub(crate) const LIST: &str = "docs/flaky.md";
 
 /// Describes one row of the table.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct FlakyRow {
     /// Counted from 1.
     pub(crate) line: usize,
     /// The test as nextest names it: `almoner::it::terminal::prompt_is_shown`.
@@ -17,7 +17,7 @@ pub(crate) struct Row {
     pub(crate) date: String,
 }
 
-impl Row {
+impl FlakyRow {
     /// Returns whether the row names the cause and the day: only such a row excuses a second try.
     pub(crate) fn is_explained(&self) -> bool {
         !self.cause.is_empty() && is_date(&self.date)
@@ -38,7 +38,7 @@ pub(crate) fn is_date(text: &str) -> bool {
 }
 
 /// Returns the rows of the table, without its head.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<FlakyRow> {
     let lines = text.lines().enumerate();
     let tables = lines.filter_map(|(index, line)| Some((index + 1, cells(line)?)));
     let rows = tables.filter(|(_, cells)| {
@@ -48,20 +48,20 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
     });
     rows.map(|(line, cells)| {
         let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
-        Row { line, test: cell(0).trim_matches('`').to_owned(), cause: cell(1), date: cell(2) }
+        FlakyRow { line, test: cell(0).trim_matches('`').to_owned(), cause: cell(1), date: cell(2) }
     })
     .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, rows};
+    use super::{FlakyRow, rows};
 
     #[test]
     fn rows_leave_out_head_and_rule() {
         let text =
             "# Flaky\n\n| test | cause | date |\n| --- | --- | --- |\n| `a::b` | slow | 2026-11-25 |\n| |\n";
-        let row = |line, test: &str, cause: &str, date: &str| Row {
+        let row = |line, test: &str, cause: &str, date: &str| FlakyRow {
             line,
             test: test.to_owned(),
             cause: cause.to_owned(),
@@ -75,7 +75,7 @@ mod tests {
     fn row_without_cause_or_date_explains_nothing() {
         let check = |cause: &str, date: &str, expected: bool| {
             let list = format!("| `a::b` | {cause} | {date} |");
-            let explained: Vec<bool> = rows(&list).iter().map(Row::is_explained).collect();
+            let explained: Vec<bool> = rows(&list).iter().map(FlakyRow::is_explained).collect();
             assert_eq!(explained, [expected], "{list}");
         };
         check("slow", "2026-11-25", true);

@@ -19,21 +19,21 @@ mod verdict;
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{End, mutants, setup};
+use crate::{CommandStatus, mutants, setup};
 
-pub(crate) use phases::{Features, prepared, with_features};
+pub(crate) use phases::{Features, with_features, with_test_home};
 pub(crate) use usage::Meter;
 
 use changed::Scope;
-use phases::{Check, Outcome};
+use phases::{Check, PhaseOutcome};
 use plan::Plan;
-use summary::{Line, Summary};
+use summary::{PhaseLine, Summary};
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     let plan = match Plan::parse(arguments) {
         Ok(Plan::Mutants(rest)) => return mutants::main(&rest),
         Ok(plan) => plan,
-        Err(why) => return Ok(End::Usage(why)),
+        Err(why) => return Ok(CommandStatus::Usage(why)),
     };
     let workspace = Workspace::read()?;
     println!("clone        {}", workspace.root.display());
@@ -44,7 +44,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
             let difference = changed::difference(&workspace, base.as_deref())?;
             match difference.scope(&workspace.crates) {
                 Ok(scope) => scope,
-                Err(why) => return Ok(End::Usage(why)),
+                Err(why) => return Ok(CommandStatus::Usage(why)),
             }
         }
         _ => Scope::Everything,
@@ -58,10 +58,10 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         let meter = Meter::start()?;
         let outcome = phase(&check).unwrap_or_else(|fault| {
             println!("{fault:#}");
-            Outcome::of(false)
+            PhaseOutcome::of(false)
         });
         let failed = !outcome.held;
-        summary.lines.push(Line { name, usage: meter.read()?, outcome });
+        summary.lines.push(PhaseLine { name, usage: meter.read()?, outcome });
         if failed {
             break;
         }
@@ -69,5 +69,5 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     summary.not_run = waiting.map(|(name, _)| name).collect();
     summary.usage = whole.read()?;
     print!("\n{}", summary.render(&plan));
-    Ok(if summary.holds() { End::Good } else { End::Bad })
+    Ok(if summary.holds() { CommandStatus::Success } else { CommandStatus::Failure })
 }

@@ -16,13 +16,13 @@ use super::plan::Plan;
 use super::report::{self, TestRun};
 use super::sample::Sample;
 use super::shard::Shard;
-use super::verdict::judged;
+use super::verdict::judge_report;
 use crate::process::{cargo, output, run, shown, tee};
 use crate::workspace::{Crate, Workspace};
-use crate::{End, fuzz, setup, test262, tidy};
+use crate::{CommandStatus, fuzz, setup, test262, tidy};
 
 /// The variables with the seeds of property tests and fuzz targets.
-const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
+const SEED_VARIABLES: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
 
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
@@ -32,10 +32,10 @@ const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 
 /// The default features that the short check leaves out. The embedded model would take half of its time.
-const LEFT_OUT: &[&str] = &["local"];
+const OMITTED_FEATURES: &[&str] = &["local"];
 
 /// How many tests run at a time on a machine with fewer cores than that.
-const LEAST_AT_ONCE: usize = 5;
+const MIN_TEST_THREADS: usize = 5;
 
 /// How many seeds the simulation plays in the short check, and in the deep one.
 const FEW_SEEDS: u64 = 1_000;
@@ -44,7 +44,7 @@ const MANY_SEEDS: u64 = 10_000;
 /// Names the variable that says how often the laws of values are tried, and how often the deep check tries them.
 const LAW_CASES: (&str, &str) = ("ALMONER_LAW_CASES", "10000");
 
-pub(super) type Phase = (&'static str, fn(&Check) -> Result<Outcome>);
+pub(super) type Phase = (&'static str, fn(&Check) -> Result<PhaseOutcome>);
 
 /// The name of the phase that plays the simulation.
 pub(super) const SIMULATION: &str = "simulation";
@@ -73,7 +73,7 @@ pub(super) const SHORT: [Phase; 9] = [
 ];
 
 /// The phases that `--quick` leaves out.
-pub(super) const NOT_QUICK: [&str; 3] = ["tools", "benches", "demo, scripted"];
+pub(super) const OMITTED_BY_QUICK: [&str; 3] = ["tools", "benches", "demo, scripted"];
 
 /// The phases that every shard of the deep check runs, each with its part of the tests.
 pub(super) const DEEP_TESTS: [Phase; 3] = [("tools", tools), COMPILED[0], COMPILED[1]];
@@ -84,7 +84,7 @@ pub(super) const DEEP: [Phase; 4] =
 
 /// The outcome of a phase.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct PhaseOutcome {
     pub(super) held: bool,
     /// Behind its name in the summary: counts, or nothing.
     pub(super) remark: String,
@@ -96,7 +96,7 @@ pub(super) struct Outcome {
     pub(super) dependencies_built: usize,
 }
 
-impl Outcome {
+impl PhaseOutcome {
     pub(super) fn of(held: bool) -> Self {
         Self { held, ..Self::default() }
     }
@@ -195,18 +195,18 @@ impl Check {
     }
 
     /// Runs tests with the command and reads their results.
-    fn tested(&self, command: &mut Command, profile: &str) -> Result<Outcome> {
+    fn run_tests(&self, command: &mut Command, profile: &str) -> Result<PhaseOutcome> {
         // The runner keeps its reports in the clone, wherever the build is.
         let report = self.workspace.root.join("target/nextest").join(profile).join("junit.xml");
         // The report of an earlier run must not be taken for an answer.
         if report.exists() {
             fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;
         }
-        let outcome = counted(command)?;
+        let outcome = run_counted(command)?;
         let tests = if report.exists() { Some(report::read(&report)?) } else { None };
         let list = self.workspace.root.join(flaky::LIST);
         let list = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
-        Ok(judged(outcome, tests, &report, &list))
+        Ok(judge_report(outcome, tests, &report, &list))
     }
 }
 
@@ -234,38 +234,38 @@ fn clippy_driver() -> Result<PathBuf> {
     Ok(driver)
 }
 
-fn tools(check: &Check) -> Result<Outcome> {
-    setup::everything(&check.workspace.root, &check.workspace.target)?;
-    Ok(Outcome::of(true))
+fn tools(check: &Check) -> Result<PhaseOutcome> {
+    setup::install_all(&check.workspace.root, &check.workspace.target)?;
+    Ok(PhaseOutcome::of(true))
 }
 
-fn format(check: &Check) -> Result<Outcome> {
+fn format(check: &Check) -> Result<PhaseOutcome> {
     setup::components(&check.workspace.root)?;
     let held = run(&mut cargo(&check.workspace.root, &["fmt", "--all", "--check"]))?;
     if !held {
         println!("`cargo fmt --all` puts this right");
     }
-    Ok(Outcome::of(held))
+    Ok(PhaseOutcome::of(held))
 }
 
-fn tidy_rules(check: &Check) -> Result<Outcome> {
+fn tidy_rules(check: &Check) -> Result<PhaseOutcome> {
     let report = tidy::report(&check.workspace)?;
     print!("{report}");
-    Ok(Outcome { held: report.holds(), remark: report.remark(), ..Outcome::default() })
+    Ok(PhaseOutcome { held: report.holds(), remark: report.remark(), ..PhaseOutcome::default() })
 }
 
-fn build(check: &Check) -> Result<Outcome> {
+fn build(check: &Check) -> Result<PhaseOutcome> {
     // Without the runner, building the tests would take minutes for nothing.
     check.expect_runner()?;
     let mut command = check.linted(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"])?;
     println!("{}", shown(&command));
     let (held, lines) = tee(&mut command)?;
     let built = dependencies(&lines);
-    Ok(Outcome {
+    Ok(PhaseOutcome {
         held,
         dependencies_built: built,
         remark: format!("{built} dependencies built"),
-        ..Outcome::default()
+        ..PhaseOutcome::default()
     })
 }
 
@@ -275,12 +275,12 @@ fn dependencies(lines: &[String]) -> usize {
     compiled.filter(|package| !package.contains('(')).count()
 }
 
-fn tests(check: &Check) -> Result<Outcome> {
+fn tests(check: &Check) -> Result<PhaseOutcome> {
     check.expect_runner()?;
     let mut command = check.linted(&["nextest", "run", "--profile", check.profile, "--no-tests=pass"])?;
     // Most tests wait most of the time: for disks, for processes, for each other.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    command.arg("--test-threads").arg(cores.max(LEAST_AT_ONCE).to_string());
+    command.arg("--test-threads").arg(cores.max(MIN_TEST_THREADS).to_string());
     if let Some(partition) = check.shard.partition() {
         command.args(["--partition", &partition]);
     }
@@ -291,8 +291,8 @@ fn tests(check: &Check) -> Result<Outcome> {
     if check.profile == "deep" && std::env::var_os(LAW_CASES.0).is_none() {
         command.env(LAW_CASES.0, LAW_CASES.1);
     }
-    let mut command = prepared(command, &check.workspace)?;
-    check.tested(&mut command, check.profile)
+    let mut command = with_test_home(command, &check.workspace)?;
+    check.run_tests(&mut command, check.profile)
 }
 
 /// Returns the expression of nextest for the tests of these crates.
@@ -303,7 +303,7 @@ fn tests_of(crates: &BTreeSet<String>) -> String {
 
 /// Runs the simulation. The build of the tests plays few seeds. Many are worth a build of their own, in which the
 /// kernel is optimised.
-fn simulation(check: &Check) -> Result<Outcome> {
+fn simulation(check: &Check) -> Result<PhaseOutcome> {
     check.expect_runner()?;
     let run = ["nextest", "run", "--profile", "sim"];
     let mut command = if check.seeds == FEW_SEEDS {
@@ -317,58 +317,58 @@ fn simulation(check: &Check) -> Result<Outcome> {
         .env("CARGO_PROFILE_SIM_DEBUG", "0")
         .env("ALMONER_SIM_SEEDS", check.seeds.to_string())
         .env(FIRST_SEED, check.first_seed.to_string());
-    let mut outcome = check.tested(&mut command, "sim")?;
+    let mut outcome = check.run_tests(&mut command, "sim")?;
     outcome.remark = format!("{} seeds from {}; {}", check.seeds, check.first_seed, outcome.remark);
     Ok(outcome)
 }
 
-fn doc_tests(check: &Check) -> Result<Outcome> {
+fn doc_tests(check: &Check) -> Result<PhaseOutcome> {
     let command = check.linted(&["test", "--doc"])?;
-    counted(&mut prepared(command, &check.workspace)?)
+    run_counted(&mut with_test_home(command, &check.workspace)?)
 }
 
 /// Builds the benches, which lints them; nothing is measured.
-fn benches(check: &Check) -> Result<Outcome> {
+fn benches(check: &Check) -> Result<PhaseOutcome> {
     let benches = check.benches();
     if benches.is_empty() {
-        return Ok(Outcome::of(true));
+        return Ok(PhaseOutcome::of(true));
     }
     let mut command = check.linted(&["build"])?;
     command.args(benches.iter().flat_map(|bench| ["--bench", bench]));
-    announced(&mut command).map(Outcome::of)
+    run_shown(&mut command).map(PhaseOutcome::of)
 }
 
 /// Runs the demo with the binary that the tests drove. A build of its own would have other features, and so build
 /// everything below it a second time.
-fn demo(check: &Check) -> Result<Outcome> {
+fn demo(check: &Check) -> Result<PhaseOutcome> {
     let mut command = Command::new(check.workspace.target.join("debug/almoner"));
     command.args(SCRIPTED_DEMO).current_dir(&check.workspace.root);
-    announced(&mut prepared(command, &check.workspace)?).map(Outcome::of)
+    run_shown(&mut with_test_home(command, &check.workspace)?).map(PhaseOutcome::of)
 }
 
-fn fuzz_targets(check: &Check) -> Result<Outcome> {
+fn fuzz_targets(check: &Check) -> Result<PhaseOutcome> {
     let mut command = check.linted(&["test", "--no-fail-fast", "--test", "fuzz"])?;
     fuzz::timed(&mut command, fuzz::SECONDS);
     command.args(["--", "--test-threads=2"]);
-    counted(&mut command)
+    run_counted(&mut command)
 }
 
-fn language_suite(_: &Check) -> Result<Outcome> {
-    Ok(Outcome::of(matches!(test262::main(&[])?, End::Good)))
+fn language_suite(_: &Check) -> Result<PhaseOutcome> {
+    Ok(PhaseOutcome::of(matches!(test262::main(&[])?, CommandStatus::Success)))
 }
 
 /// Installs cargo-deny if it is missing: no other phase needs it. The advisories lie in a repository of their own. Where
 /// that cannot be fetched, the rest is checked, and the remark says so.
-fn licences(check: &Check) -> Result<Outcome> {
+fn licences(check: &Check) -> Result<PhaseOutcome> {
     let root = &check.workspace.root;
     setup::cargo_command(root, setup::DENY)?;
-    let judge = |what: &[&str]| announced(&mut cargo(root, &[&[setup::DENY, "check"], what].concat()));
+    let judge = |what: &[&str]| run_shown(&mut cargo(root, &[&[setup::DENY, "check"], what].concat()));
     let held = judge(&["licenses", "bans", "sources"])?;
     if !run(&mut cargo(root, &[setup::DENY, "fetch", "db"]))? {
         let remark = "advisories were not checked: their database cannot be fetched".to_owned();
-        return Ok(Outcome { held, remark, ..Outcome::default() });
+        return Ok(PhaseOutcome { held, remark, ..PhaseOutcome::default() });
     }
-    Ok(Outcome::of(judge(&["advisories"])? && held))
+    Ok(PhaseOutcome::of(judge(&["advisories"])? && held))
 }
 
 /// Gives cargo the features of all crates.
@@ -386,7 +386,8 @@ pub(crate) fn with_features(command: &mut Command, workspace: &Workspace, which:
 /// Returns `NAME/FEATURE` for each feature to turn on: cargo refuses a bare name that no member knows.
 fn feature_names(crates: &[&Crate], which: Features) -> Vec<String> {
     let wanted = |each: &Crate, feature: &String| {
-        let default = each.default_features.contains(feature) && !LEFT_OUT.contains(&feature.as_str());
+        let default =
+            each.default_features.contains(feature) && !OMITTED_FEATURES.contains(&feature.as_str());
         TEST_FEATURES.contains(&feature.as_str()) || which == Features::Small && default
     };
     let named = crates.iter().flat_map(|each| {
@@ -397,14 +398,14 @@ fn feature_names(crates: &[&Crate], which: Features) -> Vec<String> {
 }
 
 /// Gives the command the test tools, and a home of its own: no test may touch that of the person who runs it.
-pub(crate) fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
+pub(crate) fn with_test_home(mut command: Command, workspace: &Workspace) -> Result<Command> {
     let home = workspace.target.join("test-home");
     if home.exists() {
         fs::remove_dir_all(&home).with_context(|| format!("cannot empty {}", home.display()))?;
     }
     fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
     command.env("ALMONER_HOME", &home);
-    draw_the_same(&mut command);
+    fix_seeds(&mut command);
     let tools = setup::tools_folder(&workspace.target);
     if tools.is_dir() {
         let path: OsString = setup::tools_path(&workspace.target)?;
@@ -415,25 +416,29 @@ pub(crate) fn prepared(mut command: Command, workspace: &Workspace) -> Result<Co
 
 /// Fixes the seeds, so that the check gives the same results for the same code. `cargo test` and `cargo xtask fuzz`
 /// draw new cases each time.
-fn draw_the_same(command: &mut Command) {
-    for seed in SEEDS {
+fn fix_seeds(command: &mut Command) {
+    for seed in SEED_VARIABLES {
         if std::env::var_os(seed).is_none() {
             command.env(seed, "20261121");
         }
     }
 }
 
-fn announced(command: &mut Command) -> Result<bool> {
+fn run_shown(command: &mut Command) -> Result<bool> {
     println!("{}", shown(command));
     run(command)
 }
 
 /// Runs tests, shows all that they print, and counts.
-fn counted(command: &mut Command) -> Result<Outcome> {
+fn run_counted(command: &mut Command) -> Result<PhaseOutcome> {
     println!("{}", shown(command));
     let (held, lines) = tee(command)?;
     let counts = Counts::read(&lines);
-    Ok(Outcome { held: held && counts.failed == 0, remark: counts.to_string(), ..Outcome::default() })
+    Ok(PhaseOutcome {
+        held: held && counts.failed == 0,
+        remark: counts.to_string(),
+        ..PhaseOutcome::default()
+    })
 }
 
 #[cfg(test)]

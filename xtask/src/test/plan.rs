@@ -44,9 +44,11 @@ impl Plan {
     pub(super) fn phases(&self, check: &Check) -> Vec<Phase> {
         match self {
             Plan::Short => phases::SHORT.to_vec(),
-            Plan::Quick => {
-                phases::SHORT.iter().filter(|phase| !phases::NOT_QUICK.contains(&phase.0)).copied().collect()
-            }
+            Plan::Quick => phases::SHORT
+                .iter()
+                .filter(|phase| !phases::OMITTED_BY_QUICK.contains(&phase.0))
+                .copied()
+                .collect(),
             Plan::Changed { .. } => changed(&check.scope, !check.benches().is_empty()),
             Plan::Deep { shard } => deep(*shard),
             Plan::Mutants(_) => Vec::new(),

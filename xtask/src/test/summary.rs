@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::phases::{self, Outcome};
+use super::phases::{self, PhaseOutcome};
 use super::plan::Plan;
 use super::report::{TestRun, slowest};
 use super::usage::Usage;
@@ -12,16 +12,16 @@ use super::usage::Usage;
 const SLOWEST: usize = 20;
 
 /// Describes how one phase went.
-pub(super) struct Line {
+pub(super) struct PhaseLine {
     pub(super) name: &'static str,
     pub(super) usage: Usage,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PhaseOutcome,
 }
 
 /// Describes the whole run.
 #[derive(Default)]
 pub(super) struct Summary {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<PhaseLine>,
     pub(super) not_run: Vec<&'static str>,
     pub(super) usage: Usage,
 }
@@ -66,7 +66,7 @@ impl Summary {
     /// Returns the text, which ends in the verdict.
     pub(super) fn render(&self, plan: &Plan) -> String {
         let mut text = "=== summary\n".to_owned();
-        for Line { name, usage, outcome } in &self.lines {
+        for PhaseLine { name, usage, outcome } in &self.lines {
             let word = if outcome.held { "ok" } else { "FAILED" };
             let line = format!("{name:<18}{word:<8}{usage}   {}", outcome.remark);
             let _ = writeln!(text, "{}", line.trim_end());
@@ -75,7 +75,7 @@ impl Summary {
             let _ = writeln!(text, "{name:<18}not run");
         }
         if *plan == Plan::Quick {
-            let _ = writeln!(text, "left out by --quick: {}", phases::NOT_QUICK.join(", "));
+            let _ = writeln!(text, "left out by --quick: {}", phases::OMITTED_BY_QUICK.join(", "));
         }
         let _ = writeln!(text, "{:<26}{}", "in total", self.usage);
         let tests: Vec<TestRun> =
@@ -125,11 +125,11 @@ impl Summary {
 mod tests {
     use std::time::Duration;
 
-    use super::super::phases::Outcome;
+    use super::super::phases::PhaseOutcome;
     use super::super::plan::Plan;
     use super::super::report::TestRun;
     use super::super::usage::Usage;
-    use super::{COLD, Line, Summary, WARM};
+    use super::{COLD, PhaseLine, Summary, WARM};
 
     fn usage(wall: u64, cpu: u64) -> Usage {
         Usage { wall: Duration::from_secs(wall * 60), cpu: Duration::from_secs(cpu * 60) }
@@ -155,15 +155,15 @@ mod tests {
             time: Duration::from_secs(seconds),
             second_try: false,
         };
-        let outcome = Outcome {
+        let outcome = PhaseOutcome {
             tests: vec![test("store::it::a", 1), test("store::it::b", 9)],
             second_tries: vec!["store::it::a: not in docs/flaky.md".to_owned()],
             dependencies_built: 3,
-            ..Outcome::of(false)
+            ..PhaseOutcome::of(false)
         };
         let lines = vec![
-            Line { name: "format", usage: usage(0, 0), outcome: Outcome::of(true) },
-            Line { name: "tests", usage: usage(1, 2), outcome },
+            PhaseLine { name: "format", usage: usage(0, 0), outcome: PhaseOutcome::of(true) },
+            PhaseLine { name: "tests", usage: usage(1, 2), outcome },
         ];
         let summary = Summary { lines, not_run: vec!["demo"], usage: usage(30, 50) };
         let text = summary.render(&Plan::Short);

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use super::flaky;
-use super::phases::Outcome;
+use super::phases::PhaseOutcome;
 use super::report::TestRun;
 
 /// Adds each test of the report, which must be there and show no second try but those in the list.
-pub(super) fn judged(
-    mut outcome: Outcome,
+pub(super) fn judge_report(
+    mut outcome: PhaseOutcome,
     tests: Option<Vec<TestRun>>,
     report: &Path,
     list: &str,
-) -> Outcome {
+) -> PhaseOutcome {
     let has_report = tests.is_some();
     outcome.tests = tests.unwrap_or_default();
     let (lines, listed) = second_tries(&outcome.tests, list);
@@ -50,7 +50,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use super::{Outcome, TestRun, judged, second_tries};
+    use super::{PhaseOutcome, TestRun, judge_report, second_tries};
 
     #[test]
     fn second_try_must_be_listed() {
@@ -78,7 +78,7 @@ mod tests {
         let path = Path::new("target/nextest/check/junit.xml");
         let test = TestRun { name: "a::it::one".to_owned(), time: Duration::ZERO, second_try: false };
         let check = |held, tests: Option<Vec<TestRun>>, expected: bool, remark: &str| {
-            let outcome = judged(Outcome::of(held), tests, path, "");
+            let outcome = judge_report(PhaseOutcome::of(held), tests, path, "");
             assert_eq!((outcome.held, outcome.remark.as_str()), (expected, remark));
         };
         check(true, Some(vec![test.clone()]), true, "");

@@ -100,7 +100,9 @@ pub(super) fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
         };
         let own = |file: &&File| tree.owner(file).is_some_and(|each| each.name == owner.name);
         let module = place.rsplit_once("::").map(|(_, module)| module);
-        files.extend(tree.files.iter().filter(own).filter(|file| module.is_none_or(|m| stands_in(file, m))));
+        files.extend(
+            tree.files.iter().filter(own).filter(|file| module.is_none_or(|m| is_in_module(file, m))),
+        );
     }
     match files.iter().filter_map(|file| is_test(file, name)).max() {
         Some(true) => Ok(()),
@@ -110,7 +112,7 @@ pub(super) fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
 }
 
 /// Returns whether the file is the module, or one of the module's files.
-fn stands_in(file: &File, module: &str) -> bool {
+fn is_in_module(file: &File, module: &str) -> bool {
     let mut parts = file.path.rsplit('/');
     let stem = parts.next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
     let folder = parts.next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::Problem;
 use super::claims::find;
 use super::tree::Tree;
-use crate::test::flaky::{LIST, Row, is_date, rows};
+use crate::test::flaky::{FlakyRow, LIST, is_date, rows};
 
 /// The settings of nextest.
 const SETTINGS: &str = ".config/nextest.toml";
@@ -14,11 +14,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         let way_out = "write it, even if no test is flaky: the check reads it";
         return vec![Problem::fault(LIST, 0, "this list is not there", way_out)];
     };
-    rows(&list.text).iter().filter_map(|row| wrong(tree, row)).collect()
+    rows(&list.text).iter().filter_map(|row| row_problem(tree, row)).collect()
 }
 
-fn wrong(tree: &Tree, row: &Row) -> Option<Problem> {
-    let Row { line, test, cause, date } = row;
+fn row_problem(tree: &Tree, row: &FlakyRow) -> Option<Problem> {
+    let FlakyRow { line, test, cause, date } = row;
     if test.is_empty() || cause.is_empty() {
         let way_out = "name the test and the cause; a test without a known cause is not listed";
         return Some(Problem::fault(LIST, *line, "a row that leaves something out", way_out));

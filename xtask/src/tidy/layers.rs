@@ -4,7 +4,7 @@ use super::Problem;
 use super::tree::Tree;
 use crate::workspace::{Arrow, ArrowKind, Crate};
 
-/// The layers from the bottom up. Crates of one layer do not know each other, but for [`BESIDE`].
+/// The layers from the bottom up. Crates of one layer do not know each other, but for [`SIBLING_ARROWS`].
 const LAYERS: &[&[&str]] = &[
     &["passable", "framing"],
     &["resource"],
@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Arrows within a layer, each with the reason.
-const BESIDE: &[(&str, &str, &str)] = &[
+const SIBLING_ARROWS: &[(&str, &str, &str)] = &[
     ("worker", "caps", "a worker's slots are bound to capabilities"),
     ("skill", "caps", "a skill's tools are capabilities"),
     ("pipeline", "worker", "the pipeline reasons with a resident worker"),
@@ -39,7 +39,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
 ];
 
 /// Crates that may know these of ours and no others, however low.
-const ONLY: &[(&str, &[&str])] = &[
+const ALLOWED_ARROWS: &[(&str, &[&str])] = &[
     ("passable", &[]),
     ("framing", &[]),
     ("resource", &["passable"]),
@@ -100,14 +100,14 @@ fn judge(from: &Crate, arrow: &Arrow) -> Option<(String, String)> {
             (wrong, format!("move the test up into `{to}`"))
         });
     }
-    if below > above || (below == above && !BESIDE.iter().any(|&(a, b, _)| (a, b) == (name, to))) {
+    if below > above || (below == above && !SIBLING_ARROWS.iter().any(|&(a, b, _)| (a, b) == (name, to))) {
         let relation = if below > above { "above it" } else { "beside it" };
         let wrong =
             format!("`{name}` depends on `{to}`, which lies {relation}; an arrow may only point down");
         let way_out = "move the shared type down, or let the caller pass in what is needed as a trait of the lower crate";
         return Some((wrong, way_out.to_owned()));
     }
-    let (_, allowed) = ONLY.iter().find(|(each, _)| *each == name)?;
+    let (_, allowed) = ALLOWED_ARROWS.iter().find(|(each, _)| *each == name)?;
     (!allowed.contains(&to)).then(|| {
         let list =
             if allowed.is_empty() { "no other crate of ours".to_owned() } else { allowed.join(" and ") };

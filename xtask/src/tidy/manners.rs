@@ -8,7 +8,7 @@ use super::tree::Tree;
 const UNSAFE: &[&str] = &["vat", "sandbox"];
 
 /// Lines above which a file probably holds more than one concept.
-const LONG: usize = 700;
+const MAX_LINES: usize = 700;
 
 /// `unsafe` stays in two crates; all others forbid it.
 pub(super) fn unsafe_code(tree: &Tree) -> Vec<Problem> {
@@ -108,8 +108,8 @@ pub(super) fn untrusted(tree: &Tree) -> Vec<Problem> {
 pub(super) fn length(tree: &Tree) -> Vec<Problem> {
     let long = tree.files.iter().filter(|file| file.source.is_some()).filter_map(|file| {
         let lines = file.text.lines().count();
-        let wrong = format!("{lines} lines, more than {LONG}");
-        (lines > LONG).then(|| {
+        let wrong = format!("{lines} lines, more than {MAX_LINES}");
+        (lines > MAX_LINES).then(|| {
             Problem::note(&file.path, 0, wrong, "if there are two concepts in it, give each its file")
         })
     });

@@ -12,18 +12,19 @@ mod lints;
 mod manners;
 mod modules;
 mod mutants;
+mod names;
+mod output_rules;
 mod purity;
 mod reach;
 mod source;
-mod surfaces;
+mod text_rules;
 mod tree;
-mod words;
 
 use std::fmt;
 
 use anyhow::Result;
 
-use crate::End;
+use crate::CommandStatus;
 use crate::workspace::Workspace;
 pub(crate) use claims::cells;
 pub(crate) use tree::Tree;
@@ -35,7 +36,7 @@ pub(crate) struct Problem {
     path: String,
     /// From 1; 0 when it is about the whole file.
     line: usize,
-    weight: Weight,
+    severity: Severity,
     wrong: String,
     /// The way to put it right.
     way_out: String,
@@ -43,7 +44,7 @@ pub(crate) struct Problem {
 
 /// Whether a problem stops anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Weight {
+pub(crate) enum Severity {
     /// Must be put right.
     Fault,
     /// Worth a look, no more.
@@ -55,21 +56,21 @@ impl Problem {
         Self {
             path: path.to_owned(),
             line,
-            weight: Weight::Fault,
+            severity: Severity::Fault,
             wrong: wrong.into(),
             way_out: way_out.into(),
         }
     }
 
     fn note(path: &str, line: usize, wrong: impl Into<String>, way_out: impl Into<String>) -> Self {
-        Self { weight: Weight::Note, ..Self::fault(path, line, wrong, way_out) }
+        Self { severity: Severity::Note, ..Self::fault(path, line, wrong, way_out) }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, weight, wrong, way_out } = self;
-        let word = if *weight == Weight::Fault { "" } else { "note: " };
+        let Self { path, line, severity: weight, wrong, way_out } = self;
+        let word = if *weight == Severity::Fault { "" } else { "note: " };
         let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
         write!(f, "{place}: {word}{wrong}\n    do: {way_out}")
     }
@@ -88,11 +89,13 @@ const RULES: &[Rule] = &[
     ("descriptions", manners::descriptions),
     ("unwrap", manners::unwrap),
     ("untrusted text", manners::untrusted),
-    ("doors", surfaces::doors),
-    ("raw text", surfaces::raw),
+    ("doors", output_rules::check_streams),
+    ("raw text", output_rules::check_raw_text),
     ("length", manners::length),
-    ("words", words::forbidden),
-    ("text", words::text),
+    ("names", names::check),
+    ("comments", names::comments),
+    ("words", text_rules::forbidden),
+    ("text", text_rules::text),
     ("claims", claims::check),
     ("flaky", flaky::check),
     ("nextest", flaky::settings),
@@ -116,7 +119,7 @@ impl Report {
     }
 
     fn faults(&self) -> usize {
-        self.found.iter().filter(|(_, problem)| problem.weight == Weight::Fault).count()
+        self.found.iter().filter(|(_, problem)| problem.severity == Severity::Fault).count()
     }
 
     /// Returns the counts, for a line of a summary.
@@ -152,13 +155,13 @@ pub(crate) fn report(workspace: &Workspace) -> Result<Report> {
     Ok(Report { files: tree.files.len(), circle: circles::largest(&tree), found: found.collect() })
 }
 
-pub(crate) fn main(arguments: &[String]) -> Result<End> {
+pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     if let Some(extra) = arguments.first() {
-        return Ok(End::Usage(format!("`tidy` takes no `{extra}`")));
+        return Ok(CommandStatus::Usage(format!("`tidy` takes no `{extra}`")));
     }
     let report = report(&Workspace::read()?)?;
     print!("{report}");
-    Ok(if report.holds() { End::Good } else { End::Bad })
+    Ok(if report.holds() { CommandStatus::Success } else { CommandStatus::Failure })
 }
 
 #[cfg(test)]

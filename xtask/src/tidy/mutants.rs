@@ -7,18 +7,18 @@
 use super::Problem;
 use super::source::has_word;
 use super::tree::Tree;
-use crate::mutants::{LIST, PARTS, Row, rows};
+use crate::mutants::{LIST, MutantRow, PARTS, rows};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let Some(list) = tree.file(LIST) else {
         let way_out = "write it, even if no change survives: `cargo xtask mutants` reads it";
         return vec![Problem::fault(LIST, 0, "this list is not there", way_out)];
     };
-    rows(&list.text).iter().filter_map(|row| wrong(tree, row)).collect()
+    rows(&list.text).iter().filter_map(|row| row_problem(tree, row)).collect()
 }
 
-fn wrong(tree: &Tree, row: &Row) -> Option<Problem> {
-    let Row { line, file, function, mutation, code, why } = row;
+fn row_problem(tree: &Tree, row: &MutantRow) -> Option<Problem> {
+    let MutantRow { line, file, function, mutation, code, why } = row;
     let fault = |wrong: String, way_out: &str| Some(Problem::fault(LIST, *line, wrong, way_out));
     if [function, mutation, code, why].iter().any(|cell| cell.is_empty()) {
         return fault("a row that leaves something out".to_owned(), "say it, in every column");

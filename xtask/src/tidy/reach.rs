@@ -12,17 +12,17 @@ use super::tree::Tree;
 
 /// A part of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum WorldPart {
     Files,
     Network,
     Processes,
     Clocks,
 }
 
-use Part::{Clocks, Files, Network, Processes};
+use WorldPart::{Clocks, Files, Network, Processes};
 
 /// The words by which code is seen to touch a part of the world.
-const WORDS: &[(Part, &[&str])] = &[
+const WORDS: &[(WorldPart, &[&str])] = &[
     (Files, &["std::fs", "cap_std", "rustix::fs", "rusqlite", "tempfile"]),
     (
         Network,
@@ -48,18 +48,18 @@ const WORDS: &[(Part, &[&str])] = &[
 
 /// The files that may, each with the parts of the world and the reason. Ordered by path.
 #[rustfmt::skip]
-const MAY: &[(&str, &[Part], &str)] = &[
+const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/almoner/src/cli/globs.rs", &[Files], "finds the documents that a pattern stands for"),
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
     ("crates/almoner/src/cli/modules.rs", &[Files], "reads the programs of modules that a command names"),
     ("crates/almoner/src/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
     ("crates/almoner/src/lib.rs", &[Processes], "ends with the exit code that says how it went"),
     ("crates/almoner/src/main.rs", &[Processes], "ends with the exit code that says how it went"),
-    ("crates/almoner/src/ui/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
+    ("crates/almoner/src/ui/waiting_notice.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
     ("crates/almoner/src/verbs/answer.rs", &[Files], "reads a worker file that a person has changed"),
+    ("crates/almoner/src/verbs/cases/fixtures.rs", &[Files], "copies the directories that a case works on"),
     ("crates/almoner/src/verbs/cases/mod.rs", &[Files], "finds cases, and makes the home in which they are tried"),
-    ("crates/almoner/src/verbs/cases/staged.rs", &[Files], "copies the directories that a case works on"),
-    ("crates/almoner/src/verbs/cases/within.rs", &[Files], "finds where a path of a case really leads"),
+    ("crates/almoner/src/verbs/cases/sandbox.rs", &[Files], "finds where a path of a case really leads"),
     ("crates/almoner/src/verbs/daemon.rs", &[Files, Clocks], "says how the daemon is, and waits until it has ended"),
     ("crates/almoner/src/verbs/demo/bare_loop.rs", &[Files], "shows what a loop without a membrane does to a folder"),
     ("crates/almoner/src/verbs/demo/folder.rs", &[Files], "makes the demo's folder"),
@@ -76,6 +76,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/verbs/trust.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/verbs/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/verbs/worker_file.rs", &[Files], "writes worker files that are not there yet"),
+    ("crates/caps/src/atomic_write.rs", &[Files], "puts a file into its place in one stroke"),
     ("crates/caps/src/clock/mod.rs", &[Clocks], "tells the time"),
     ("crates/caps/src/dir/append.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/edit.rs", &[Files], "the directory capability"),
@@ -92,17 +93,16 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/caps/src/dir/write.rs", &[Files], "the directory capability"),
     ("crates/caps/src/git/host.rs", &[Files], "finds this program, and looks whether a repository is where it was"),
     ("crates/caps/src/http/edge.rs", &[Network, Clocks], "the web: one connection to an address that was looked at"),
-    ("crates/caps/src/http/outside.rs", &[Network, Clocks], "the web: looks names up"),
+    ("crates/caps/src/http/host_services.rs", &[Network, Clocks], "the web: looks names up"),
     ("crates/caps/src/lib.rs", &[Files], "opens what a grant leads to"),
     ("crates/caps/src/mcp/endow.rs", &[Files], "looks at the files that a server of tools is told to run"),
     ("crates/caps/src/mcp/web.rs", &[Network], "servers of tools: posts to an address that was looked at"),
     ("crates/caps/src/mount/change.rs", &[Files, Processes], "directories of Endo's clients"),
-    ("crates/caps/src/mount/handed/change.rs", &[Files], "directories that agents were handed"),
-    ("crates/caps/src/mount/handed/stood.rs", &[Files], "directories that agents were handed"),
+    ("crates/caps/src/mount/granted_directory/change.rs", &[Files], "directories that agents were handed"),
+    ("crates/caps/src/mount/granted_directory/prior_state.rs", &[Files], "directories that agents were handed"),
     ("crates/caps/src/mount/look.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/mount/mod.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/outbox/mod.rs", &[Files], "the mail spool"),
-    ("crates/caps/src/place.rs", &[Files], "puts a file into its place in one stroke"),
     ("crates/caps/src/program/endow.rs", &[Files], "looks at the programs that a person names"),
     ("crates/caps/src/program/scratch.rs", &[Files, Processes], "makes a directory for each call, removes it, and looks whose others are"),
     ("crates/caps/src/stage.rs", &[Files], "makes staged copies of directories"),
@@ -117,8 +117,8 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/config/src/policy_file.rs", &[Files], "reads policy files"),
     ("crates/config/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),
     ("crates/config/src/settings/project.rs", &[Files], "looks whether a path of a project leads out of it"),
-    ("crates/config/src/trust/kept.rs", &[Files, Processes], "keeps which files of projects are trusted"),
     ("crates/config/src/trust/mod.rs", &[Files], "reads the file of a project"),
+    ("crates/config/src/trust/trusted_files.rs", &[Files, Processes], "keeps which files of projects are trusted"),
     ("crates/daemon/src/api/connections.rs", &[Files, Network, Processes], "owns the control socket, and looks who calls"),
     ("crates/daemon/src/api/dispatch.rs", &[Processes, Clocks], "tokens of the gateway begin"),
     ("crates/daemon/src/api/examine.rs", &[Files], "looks whether there is room, and who can read the file of the web pages"),
@@ -133,19 +133,19 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/daemon/src/captp/websocket/mod.rs", &[Network], "listens on this machine's own address"),
     ("crates/daemon/src/captp/websocket/pump.rs", &[Network], "carries frames between a client and a session"),
     ("crates/daemon/src/captp/writer.rs", &[Network, Clocks], "sends to a client that may be slow"),
-    ("crates/daemon/src/code/lane.rs", &[Clocks], "lets go of a process that has had nothing to do for long"),
-    ("crates/daemon/src/code/process.rs", &[Clocks], "tells the watchdog of guest code how time passes"),
+    ("crates/daemon/src/code/agent_thread.rs", &[Clocks], "lets go of a process that has had nothing to do for long"),
+    ("crates/daemon/src/code/process_pool.rs", &[Clocks], "tells the watchdog of guest code how time passes"),
     ("crates/daemon/src/files/directories.rs", &[Files], "looks at the directories that a person names"),
     ("crates/daemon/src/files/guest_files/gates.rs", &[Files], "knows by which names a directory goes, wherever links lead"),
-    ("crates/daemon/src/hosts/code_reader.rs", &[Processes], "starts the process that reads proposed code, and waits for it no longer than it may take"),
-    ("crates/daemon/src/hosts/model_host.rs", &[Processes], "says how the process of a local model is started"),
-    ("crates/daemon/src/hosts/vat_host.rs", &[Processes, Clocks], "says how the process of guest code is started, and measures its turns"),
     ("crates/daemon/src/maintenance/blob_sweeper.rs", &[Clocks], "sweeps in small steps"),
     ("crates/daemon/src/maintenance/collector.rs", &[Clocks], "does its work when there is nothing better to do"),
     ("crates/daemon/src/maintenance/notifier.rs", &[Processes, Clocks], "starts the command that the user has set, and ends it"),
-    ("crates/daemon/src/objects/entrance.rs", &[Clocks], "counts who is turned away"),
-    ("crates/daemon/src/objects/table.rs", &[Clocks], "tells clients when things happened"),
+    ("crates/daemon/src/objects/gateway_login.rs", &[Clocks], "counts who is turned away"),
+    ("crates/daemon/src/objects/object_table.rs", &[Clocks], "tells clients when things happened"),
     ("crates/daemon/src/objects/tree_upload.rs", &[Clocks], "gives a client's tree only so long"),
+    ("crates/daemon/src/processes/code_reader.rs", &[Processes], "starts the process that reads proposed code, and waits for it no longer than it may take"),
+    ("crates/daemon/src/processes/model_host.rs", &[Processes], "says how the process of a local model is started"),
+    ("crates/daemon/src/processes/vat_host.rs", &[Processes, Clocks], "says how the process of guest code is started, and measures its turns"),
     ("crates/daemon/src/queries/changes.rs", &[Files], "looks at and makes the directories in which something is put back"),
     ("crates/daemon/src/queries/why/file.rs", &[Files], "finds the file that a person names"),
     ("crates/daemon/src/runs/bind/directories.rs", &[Files], "looks where the directories that a person names lead, and makes them"),
@@ -155,11 +155,11 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/daemon/src/runs/staging.rs", &[Files], "looks where the directories of slots really are"),
     ("crates/daemon/src/runs/uploads.rs", &[Files], "lists the files that browsers have brought"),
     ("crates/daemon/src/state/gateway_tokens.rs", &[Clocks], "tokens of the gateway end"),
+    ("crates/daemon/src/state/news.rs", &[Clocks], "lets followers wait only so long"),
     ("crates/daemon/src/state/private_file.rs", &[Files], "writes files that only the user can read"),
     ("crates/daemon/src/state/protected_paths.rs", &[Files], "knows the daemon's own directories, wherever links lead"),
     ("crates/daemon/src/state/scratch_dirs.rs", &[Files], "keeps the daemon's own directories"),
     ("crates/daemon/src/state/vault.rs", &[Files, Processes], "takes the vault's file up, and keeps its memory to itself"),
-    ("crates/daemon/src/state/watch.rs", &[Clocks], "lets followers wait only so long"),
     ("crates/gateway-web/src/connections.rs", &[Network], "takes connections of browsers, so many and no longer than it may"),
     ("crates/gateway-web/src/serve.rs", &[Network], "answers browsers on a port of this machine"),
     ("crates/git/src/add.rs", &[Files], "reads the files that are added"),
@@ -175,7 +175,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/model/src/served/date.rs", &[Clocks], "reckons how long a server asks to wait"),
     ("crates/model/src/served/http.rs", &[Network, Clocks], "talks to a model's server"),
     ("crates/model/src/served/mod.rs", &[Clocks], "says how long a model took"),
-    ("crates/model/src/weights/hub.rs", &[Files, Network], "fetches weights"),
+    ("crates/model/src/weights/hub_download.rs", &[Files, Network], "fetches weights"),
     ("crates/model/src/weights/packages.rs", &[Files, Processes], "fetches weights"),
     ("crates/model/src/weights/pull.rs", &[Files], "fetches weights"),
     ("crates/model/src/weights/verify.rs", &[Files], "checks weights"),
@@ -198,13 +198,13 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/store/src/failpoint.rs", &[Processes], "kills the process where a test says so; never in a release"),
     ("crates/store/src/fault.rs", &[Files], "names the database's faults"),
     ("crates/store/src/header.rs", &[Files, Processes], "asks who runs it, since one user owns a store"),
+    ("crates/store/src/inline_blob.rs", &[Files], "the store owns its files"),
     ("crates/store/src/marks.rs", &[Clocks], "collects in small steps"),
     ("crates/store/src/overlay.rs", &[Files], "the store owns its files"),
     ("crates/store/src/place.rs", &[Files, Processes], "one process owns a store"),
     ("crates/store/src/probe.rs", &[Files, Processes, Clocks], "measures what a sync of this disk takes"),
     ("crates/store/src/reader.rs", &[Files], "the store owns its files"),
     ("crates/store/src/schema.rs", &[Files], "the store owns its files"),
-    ("crates/store/src/small.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sql.rs", &[Files], "the store owns its files"),
     ("crates/store/src/store.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sweep.rs", &[Files], "the store owns its files"),
@@ -218,11 +218,11 @@ const MAY: &[(&str, &[Part], &str)] = &[
 const LIST: &str = "xtask/src/tidy/reach.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    compare(tree, MAY)
+    compare(tree, ALLOWED_FILES)
 }
 
-fn compare(tree: &Tree, may: &[(&str, &[Part], &str)]) -> Vec<Problem> {
-    let mut touched: BTreeMap<(&str, Part), usize> = BTreeMap::new();
+fn compare(tree: &Tree, may: &[(&str, &[WorldPart], &str)]) -> Vec<Problem> {
+    let mut touched: BTreeMap<(&str, WorldPart), usize> = BTreeMap::new();
     for (file, source, _) in tree.rust().filter(|(.., owner)| owner.folder.starts_with("crates/")) {
         let mut group = Group::default();
         for (number, line) in source.shipped() {
@@ -245,13 +245,18 @@ fn compare(tree: &Tree, may: &[(&str, &[Part], &str)]) -> Vec<Problem> {
         .filter(|((path, part), _)| !listed(path, *part))
         .map(|((path, part), line)| {
             let way_out = format!("let a file that may do it, or add this one to {LIST} with the reason");
-            Problem::fault(path, *line, format!("this file touches {}, and may not", part.words()), way_out)
+            Problem::fault(
+                path,
+                *line,
+                format!("this file touches {}, and may not", part.description()),
+                way_out,
+            )
         })
         .collect();
     for (path, parts, reason) in may {
         let needless = parts.iter().filter(|part| !touched.contains_key(&(*path, **part)));
         problems.extend(needless.map(|part| {
-            let wrong = format!("`{path}` may touch {}, and does not", part.words());
+            let wrong = format!("`{path}` may touch {}, and does not", part.description());
             Problem::fault(LIST, 0, wrong, "take it out of the list")
         }));
         if reason.trim().is_empty() {
@@ -265,8 +270,8 @@ fn compare(tree: &Tree, may: &[(&str, &[Part], &str)]) -> Vec<Problem> {
     problems
 }
 
-impl Part {
-    fn words(self) -> &'static str {
+impl WorldPart {
+    fn description(self) -> &'static str {
         match self {
             Files => "files",
             Network => "the network",
@@ -278,11 +283,11 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clocks, Files, Network, Part, Processes, compare};
+    use super::{Clocks, Files, Network, Processes, WorldPart, compare};
     use crate::tidy::planted::{at, tree};
 
     #[track_caller]
-    fn find(text: &str, may: &[(&str, &[Part], &str)], expected: &[&str]) {
+    fn find(text: &str, may: &[(&str, &[WorldPart], &str)], expected: &[&str]) {
         at(&compare(&tree(&[("crates/caps/src/a.rs", text)]), may), expected);
     }
 

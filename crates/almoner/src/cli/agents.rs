@@ -379,7 +379,7 @@ pub struct DismissArgs {
 
 /// The options for the promise that a question returns.
 #[derive(Clone, Debug, Args)]
-pub struct AskArgs {
+pub struct PromiseArgs {
     /// Keep the promise under this name; the same command again attaches to it
     #[arg(long, value_name = "NAME")]
     pub result: Option<String>,
@@ -400,7 +400,7 @@ pub struct RequestArgs {
     pub description: String,
     /// Its promise.
     #[command(flatten)]
-    pub ask: AskArgs,
+    pub ask: PromiseArgs,
 }
 
 /// `almoner resolve`.
@@ -458,7 +458,7 @@ pub struct FormArgs {
     pub repeatable: bool,
     /// Its promise.
     #[command(flatten)]
-    pub ask: AskArgs,
+    pub ask: PromiseArgs,
 }
 
 /// `almoner submit`.
@@ -488,7 +488,7 @@ pub struct DefineArgs {
     pub slot: Vec<String>,
     /// Its promise.
     #[command(flatten)]
-    pub ask: AskArgs,
+    pub ask: PromiseArgs,
 }
 
 /// `almoner edit`.
@@ -624,5 +624,5 @@ pub struct RequestEvaluationArgs {
     pub names: Vec<String>,
     /// Its promise.
     #[command(flatten)]
-    pub ask: AskArgs,
+    pub ask: PromiseArgs,
 }

@@ -10,10 +10,10 @@ use control::exit::{Exit, Failure};
 use control::protocol::Document;
 
 /// The most files that a pattern may stand for.
-const MOST: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 
 /// How deep `**` goes.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Returns whether a text that is no path may stand for several.
 pub(super) fn is_pattern(text: &str) -> bool {
@@ -28,14 +28,14 @@ pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
     let shown = visible_line(pattern);
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
-    let parts: Vec<Part> = parts.map(Part::read).collect::<Result<_, _>>().map_err(|what| {
+    let parts: Vec<PatternPart> = parts.map(PatternPart::read).collect::<Result<_, _>>().map_err(|what| {
         Failure::new(Exit::Usage, format!("{shown}: the pattern cannot be read: {what}"))
             .help("`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again; or name a directory")
     })?;
     let mut found = Vec::new();
     walk(&start, &parts, 0, &mut found);
-    if found.len() > MOST {
-        return Err(Failure::new(Exit::Usage, format!("{shown} stands for more than {MOST} files"))
+    if found.len() > MAX_FILES {
+        return Err(Failure::new(Exit::Usage, format!("{shown} stands for more than {MAX_FILES} files"))
             .help("name a part of them"));
     }
     found.sort();
@@ -54,7 +54,7 @@ pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
 }
 
 /// One name of a pattern.
-enum Part {
+enum PatternPart {
     Name(String),
     Any {
         set: GlobSet,
@@ -64,24 +64,24 @@ enum Part {
     Deep,
 }
 
-impl Part {
-    fn read(text: &str) -> Result<Part, String> {
+impl PatternPart {
+    fn read(text: &str) -> Result<PatternPart, String> {
         if text == "**" {
-            return Ok(Part::Deep);
+            return Ok(PatternPart::Deep);
         }
         if !is_pattern(text) {
-            return Ok(Part::Name(text.to_owned()));
+            return Ok(PatternPart::Name(text.to_owned()));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).build();
         // A set says when a pattern is too much for it; a single matcher would panic.
         let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
         let set = set.map_err(|error| error.kind().to_string())?;
-        Ok(Part::Any { set, hidden: text.starts_with('.') })
+        Ok(PatternPart::Any { set, hidden: text.starts_with('.') })
     }
 }
 
-fn walk(at: &Path, parts: &[Part], depth: usize, found: &mut Vec<PathBuf>) {
-    if found.len() > MOST || depth > DEEPEST {
+fn walk(at: &Path, parts: &[PatternPart], depth: usize, found: &mut Vec<PathBuf>) {
+    if found.len() > MAX_FILES || depth > MAX_DEPTH {
         return;
     }
     match parts {
@@ -90,15 +90,15 @@ fn walk(at: &Path, parts: &[Part], depth: usize, found: &mut Vec<PathBuf>) {
                 found.push(at.to_owned());
             }
         }
-        [Part::Name(name), rest @ ..] => walk(&at.join(name), rest, depth, found),
-        [Part::Any { set, hidden }, rest @ ..] => {
+        [PatternPart::Name(name), rest @ ..] => walk(&at.join(name), rest, depth, found),
+        [PatternPart::Any { set, hidden }, rest @ ..] => {
             for name in names(at) {
                 if (*hidden || !name.starts_with('.')) && set.is_match(&name) {
                     walk(&at.join(name), rest, depth, found);
                 }
             }
         }
-        [Part::Deep, rest @ ..] => {
+        [PatternPart::Deep, rest @ ..] => {
             walk(at, rest, depth, found);
             for name in names(at).into_iter().filter(|name| !name.starts_with('.')) {
                 let below = at.join(name);
@@ -139,7 +139,7 @@ mod tests {
                     Document::File { path } => {
                         path.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/').to_owned()
                     }
-                    Document::Text { .. } | Document::Kept { .. } => {
+                    Document::Text { .. } | Document::Uploaded { .. } => {
                         unreachable!("a pattern stands for files")
                     }
                 })

@@ -10,7 +10,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::Document;
 
 /// How much is read from standard input or from a `k=@file`, in bytes.
-const MOST: u64 = 10 << 20;
+const MAX_INPUT_BYTES: u64 = 10 << 20;
 
 /// Inputs, told apart.
 #[derive(Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Inputs {
 ///
 /// # Errors
 /// When an input has none of the forms, or cannot be read.
-pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
+pub fn read_inputs(inputs: &[String]) -> Result<Inputs, Failure> {
     let mut gathered = Inputs::default();
     for text in inputs {
         if text == "-" {
@@ -42,10 +42,10 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
         } else if !is_named(text) && super::globs::is_pattern(text) {
             gathered.documents.extend(super::globs::files(text)?);
         } else {
-            let (name, value) = named(text)?;
+            let (name, value) = read_named(text)?;
             let value = match value {
-                Named::Typed(value) => value,
-                Named::Read { path, text } => {
+                NamedInput::Typed(value) => value,
+                NamedInput::Read { path, text } => {
                     gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(text.as_bytes())));
                     Value::String(text)
                 }
@@ -61,7 +61,7 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
 
 /// The value of a named input, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given<'a> {
+pub enum NamedText<'a> {
     /// `k=v`
     Text(&'a str),
     /// `k:=json`
@@ -69,18 +69,18 @@ pub enum Given<'a> {
 }
 
 /// Takes `k=v` or `k:=json` apart.
-pub fn given(text: &str) -> Option<(&str, Given<'_>)> {
+pub fn split_named(text: &str) -> Option<(&str, NamedText<'_>)> {
     match (text.split_once(":="), text.split_once('=')) {
         (Some((name, value)), Some((other, _))) if name.len() < other.len() => {
-            Some((name, Given::Json(value)))
+            Some((name, NamedText::Json(value)))
         }
-        (_, Some((name, value))) => Some((name, Given::Text(value))),
+        (_, Some((name, value))) => Some((name, NamedText::Text(value))),
         _ => None,
     }
 }
 
 /// The value of a named input.
-enum Named {
+enum NamedInput {
     /// It stands on the command line.
     Typed(Value),
     /// It was read from a file: whose words they are is not known.
@@ -93,13 +93,13 @@ fn is_name(name: &str) -> bool {
 
 /// Returns whether it is written as a named input is.
 fn is_named(text: &str) -> bool {
-    given(text).is_some_and(|(name, _)| is_name(name))
+    split_named(text).is_some_and(|(name, _)| is_name(name))
 }
 
-fn named(text: &str) -> Result<(String, Named), Failure> {
-    let (name, value, json) = match given(text) {
-        Some((name, Given::Json(value))) => (name, value, true),
-        Some((name, Given::Text(value))) => (name, value, false),
+fn read_named(text: &str) -> Result<(String, NamedInput), Failure> {
+    let (name, value, json) = match split_named(text) {
+        Some((name, NamedText::Json(value))) => (name, value, true),
+        Some((name, NamedText::Text(value))) => (name, value, false),
         None => {
             return Err(Failure::new(Exit::NotFound, format!("there is no file `{text}`"))
                 .help("an input is a path, `k=v`, `k:=json`, `k=@file`, or `-` for standard input"));
@@ -110,14 +110,14 @@ fn named(text: &str) -> Result<(String, Named), Failure> {
         return Err(failure.help("a named input is `k=v`, `k:=json` or `k=@file`"));
     }
     let value = if json {
-        Named::Typed(serde_json::from_str(value).map_err(|e| {
+        NamedInput::Typed(serde_json::from_str(value).map_err(|e| {
             Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                 .help("after `:=` stands JSON; for plain text write `=`")
         })?)
     } else if let Some(path) = value.strip_prefix('@') {
-        Named::Read { path: path.to_owned(), text: read_text(path)? }
+        NamedInput::Read { path: path.to_owned(), text: read_text(path)? }
     } else {
-        Named::Typed(Value::String(value.to_owned()))
+        NamedInput::Typed(Value::String(value.to_owned()))
     };
     Ok((name.to_owned(), value))
 }
@@ -136,16 +136,16 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
         Failure::new(exit, format!("{path}: {e}")).help("check the path and its permissions")
     };
     let large = || {
-        Failure::new(Exit::Invalid, format!("{path} is larger than {} MiB", MOST >> 20))
+        Failure::new(Exit::Invalid, format!("{path} is larger than {} MiB", MAX_INPUT_BYTES >> 20))
             .help("give only the part that is needed")
     };
     let file = std::fs::File::open(path).map_err(fail)?;
-    if file.metadata().map_err(fail)?.len() > MOST {
+    if file.metadata().map_err(fail)?.len() > MAX_INPUT_BYTES {
         return Err(large());
     }
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > MOST {
+    file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_INPUT_BYTES {
         return Err(large());
     }
     String::from_utf8(bytes).map_err(|e| {
@@ -162,12 +162,15 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
 pub fn stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
-        .take(MOST + 1)
+        .take(MAX_INPUT_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| Failure::new(Exit::Failure, format!("standard input: {e}")))?;
-    if bytes.len() as u64 > MOST {
-        return Err(Failure::new(Exit::Invalid, format!("standard input is longer than {} MiB", MOST >> 20))
-            .help("write it to a file, and name that"));
+    if bytes.len() as u64 > MAX_INPUT_BYTES {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!("standard input is longer than {} MiB", MAX_INPUT_BYTES >> 20),
+        )
+        .help("write it to a file, and name that"));
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
@@ -208,7 +211,7 @@ mod tests {
 
     fn values(inputs: &[&str]) -> Result<Value, Exit> {
         let inputs: Vec<String> = inputs.iter().map(|s| (*s).to_owned()).collect();
-        gather(&inputs).map(|i| Value::Object(i.values)).map_err(|f| f.exit)
+        read_inputs(&inputs).map(|i| Value::Object(i.values)).map_err(|f| f.exit)
     }
 
     #[test]
@@ -229,7 +232,7 @@ mod tests {
         let file = dir.path().join("a=@b.txt");
         std::fs::write(&file, "theirs").unwrap();
         let path = file.to_str().unwrap();
-        let read = |input: &str| gather(&[input.to_owned()]).unwrap().read_from;
+        let read = |input: &str| read_inputs(&[input.to_owned()]).unwrap().read_from;
         let hash = kernel::BlobHash::of(b"theirs");
         assert_eq!(read(&format!("k=@{path}")), [(format!("@{path}"), hash)]);
         // Text that only looks like a file reference counts as typed.

@@ -1,27 +1,27 @@
 //! The types of the command line. The module `commands` carries the commands out.
 
 pub mod agents;
+mod budget_args;
+mod field_args;
 mod globs;
-mod hole;
 mod input;
+pub mod maintenance;
 pub mod mcp;
+mod message_text;
 pub mod modules;
-mod more;
 pub mod narrow;
 pub mod policy;
 pub mod secret;
-pub mod surfaces;
-mod text;
 
+pub use budget_args::BudgetArgs;
 pub use config::machine::{absolute, program_path};
-pub use hole::parse_hole;
-pub use input::{Given, Inputs, gather, given, read_text, stdin};
-pub use more::MoreArgs;
-pub use text::{Pieces, parse_text};
+pub use field_args::parse_field_spec;
+pub use input::{Inputs, NamedText, read_inputs, read_text, split_named, stdin};
+pub use message_text::{MessageText, parse_message_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use control::audited::Anchor;
+use control::audit_report::Anchor;
 use control::exit::Failure;
 use resource::Endowment;
 
@@ -70,7 +70,7 @@ pub enum Verb {
     Save(SaveArgs),
     /// Try the cases of workers again: with the replies of then, over copies, in a home that is thrown away
     #[command(hide = true)]
-    Test(surfaces::TestArgs),
+    Test(maintenance::TestArgs),
     /// Show the messages that wait for you, or one in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
@@ -78,7 +78,7 @@ pub enum Verb {
     /// Refuse what a card shows; the reason goes to the model
     Deny(DenyArgs),
     /// Say whether something happened that a crash cut off
-    Happened(HappenedArgs),
+    Happened(OutcomeArgs),
     /// Runs, newest first
     Runs(RunsArgs),
     /// The journal of a run (the latest, if none is named)
@@ -112,22 +112,22 @@ pub enum Verb {
     Schema(SchemaArgs),
     /// All that a run consists of, as one file of JSON lines
     #[command(hide = true)]
-    Export(surfaces::ExportArgs),
+    Export(maintenance::ExportArgs),
     /// Let go of what a run worked on, for good; its journal stays
     #[command(hide = true)]
-    Forget(surfaces::ForgetArgs),
+    Forget(maintenance::ForgetArgs),
     /// Free what nothing refers to any more
     #[command(hide = true)]
     Gc(JsonArg),
     /// Show the daemon's log
     #[command(hide = true)]
-    Logs(surfaces::LogsArgs),
+    Logs(maintenance::LogsArgs),
     /// Look for a model, and say what to type next
     #[command(hide = true)]
-    Setup(surfaces::SetupArgs),
+    Setup(maintenance::SetupArgs),
     /// Let an `almoner.toml` hand its workers what it says, as it is now
     #[command(hide = true)]
-    Trust(surfaces::TrustArgs),
+    Trust(maintenance::TrustArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
     /// Servers of tools (MCP): write them down, see what they have
@@ -138,13 +138,13 @@ pub enum Verb {
     /// See it work: a hijacked worker, then a live one
     Demo(DemoArgs),
     /// Examine this installation
-    Doctor(surfaces::DoctorArgs),
+    Doctor(maintenance::DoctorArgs),
     /// The browsers that were let in to the web pages; ends one, or all
     #[command(hide = true)]
-    Sessions(surfaces::SessionsArgs),
+    Sessions(maintenance::SessionsArgs),
     /// The web pages, in your browser
     #[command(hide = true)]
-    Open(surfaces::OpenArgs),
+    Open(maintenance::OpenArgs),
     /// How the daemon is
     Status(JsonArg),
     /// Show the log of events, or with `verify` check it for changes
@@ -360,7 +360,7 @@ pub struct ApproveArgs {
     pub edited: Option<std::path::PathBuf>,
     /// The additional budget for a run that has used up its own.
     #[command(flatten)]
-    pub more: MoreArgs,
+    pub more: BudgetArgs,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -384,7 +384,7 @@ pub struct DenyArgs {
 
 /// `almoner happened`.
 #[derive(Debug, Args)]
-pub struct HappenedArgs {
+pub struct OutcomeArgs {
     /// The message's number
     pub message: String,
     /// Whether it happened; if it did not, it is done now
@@ -450,7 +450,7 @@ pub struct RunsArgs {
 #[derive(Debug, Args)]
 pub struct StatsArgs {
     /// Only runs that were started since then: so many minutes, hours, days or weeks ago, like 30m, 12h, 7d, 2w
-    #[arg(long, value_name = "AGO", value_parser = ago)]
+    #[arg(long, value_name = "AGO", value_parser = parse_age)]
     pub since: Option<std::time::Duration>,
     /// As JSON.
     #[command(flatten)]
@@ -458,7 +458,7 @@ pub struct StatsArgs {
 }
 
 /// Returns a time that has passed, like `7d`.
-fn ago(text: &str) -> Result<std::time::Duration, String> {
+fn parse_age(text: &str) -> Result<std::time::Duration, String> {
     let wrong = || "write a number and m, h, d or w, like 7d".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

@@ -6,16 +6,16 @@ use std::io::Read;
 use std::path::Path;
 
 use passable::{to_base64, visible_line};
-use vat::archive::{MAP, MOST_ARCHIVE, MOST_ENTRIES, is_of_use};
+use vat::archive::{MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES, is_importable};
 
 use control::exit::{Exit, Failure};
 use control::protocol::GivenModules;
 
 /// How deep directories may lie in one another.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The folder of other packages: a directory is one package.
-const OTHERS: &str = "node_modules";
+const PACKAGES_DIR: &str = "node_modules";
 
 /// Reads the program at a path; `None` if nothing is there.
 ///
@@ -30,90 +30,97 @@ pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
         {
             return Ok(None);
         }
-        Err(e) => return Err(unread(place, &e)),
+        Err(e) => return Err(read_failure(place, &e)),
     };
     if found.is_dir() {
-        let mut gathered =
-            Gathered { files: BTreeMap::new(), left: MOST_ARCHIVE, mapped: place.join(MAP).is_file() };
-        gathered.directory(place, "", DEEPEST)?;
+        let mut gathered = ModuleFiles {
+            files: BTreeMap::new(),
+            remaining: MAX_ARCHIVE_BYTES,
+            is_archive: place.join(MAP).is_file(),
+        };
+        gathered.directory(place, "", MAX_DEPTH)?;
         return Ok(Some(GivenModules::Files { files: gathered.files }));
     }
     if !found.is_file() {
-        return Err(Failure::new(Exit::Usage, format!("{} is neither a file nor a directory", shown(place)))
-            .help("name a directory or a ZIP file"));
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("{} is neither a file nor a directory", display_path(place)),
+        )
+        .help("name a directory or a ZIP file"));
     }
-    let bytes = bytes(place, MOST_ARCHIVE)?;
+    let bytes = bytes(place, MAX_ARCHIVE_BYTES)?;
     // As every ZIP file begins, also one without a single file in it.
     if !bytes.starts_with(b"PK") {
-        return Err(Failure::new(Exit::Invalid, format!("{} is no ZIP archive", shown(place))).help(
+        return Err(Failure::new(Exit::Invalid, format!("{} is no ZIP archive", display_path(place))).help(
             "name an archive of modules, or a directory with an `index.js`; `almoner eval @FILE` runs one file of code",
         ));
     }
     Ok(Some(GivenModules::Archive { base64: to_base64(&bytes) }))
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
 
-fn unread(path: &Path, e: &std::io::Error) -> Failure {
-    Failure::new(Exit::Failure, format!("{}: {e}", shown(path))).help("check the path and its permissions")
+fn read_failure(path: &Path, e: &std::io::Error) -> Failure {
+    Failure::new(Exit::Failure, format!("{}: {e}", display_path(path)))
+        .help("check the path and its permissions")
 }
 
 fn too_large(path: &Path) -> Failure {
-    let what = format!("{}: a program can have {} MiB", shown(path), MOST_ARCHIVE >> 20);
+    let what = format!("{}: a program can have {} MiB", display_path(path), MAX_ARCHIVE_BYTES >> 20);
     Failure::new(Exit::Invalid, what).help("leave out what it does not import")
 }
 
 /// Returns the bytes of a file, if there are not more than so many.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
-    let file = fs::File::open(path).map_err(|e| unread(path, &e))?;
+    let file = fs::File::open(path).map_err(|e| read_failure(path, &e))?;
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| unread(path, &e))?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| read_failure(path, &e))?;
     if bytes.len() > most { Err(too_large(path)) } else { Ok(bytes) }
 }
 
 /// The files that were found in a directory so far.
-struct Gathered {
+struct ModuleFiles {
     files: BTreeMap<String, String>,
-    left: usize,
+    remaining: usize,
     /// Whether it is an unpacked archive, in which a file may have any name.
-    mapped: bool,
+    is_archive: bool,
 }
 
-impl Gathered {
+impl ModuleFiles {
     fn directory(&mut self, place: &Path, before: &str, depth: usize) -> Result<(), Failure> {
         if depth == 0 {
-            return Err(Failure::new(Exit::Invalid, format!("{} lies too deep", shown(place)))
-                .help(format!("a program can have {DEEPEST} directories in one another")));
+            return Err(Failure::new(Exit::Invalid, format!("{} lies too deep", display_path(place)))
+                .help(format!("a program can have {MAX_DEPTH} directories in one another")));
         }
-        for entry in fs::read_dir(place).map_err(|e| unread(place, &e))? {
-            let entry = entry.map_err(|e| unread(place, &e))?;
+        for entry in fs::read_dir(place).map_err(|e| read_failure(place, &e))? {
+            let entry = entry.map_err(|e| read_failure(place, &e))?;
             let path = entry.path();
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(Failure::new(
                     Exit::Invalid,
-                    format!("{} has a name that is no text", shown(&path)),
+                    format!("{} has a name that is no text", display_path(&path)),
                 )
                 .help("rename it"));
             };
-            if !self.mapped && (name.starts_with('.') || name == OTHERS) {
+            if !self.is_archive && (name.starts_with('.') || name == PACKAGES_DIR) {
                 continue;
             }
-            let kind = entry.file_type().map_err(|e| unread(&path, &e))?;
+            let kind = entry.file_type().map_err(|e| read_failure(&path, &e))?;
             if kind.is_dir() {
                 self.directory(&path, &format!("{before}{name}/"), depth - 1)?;
                 continue;
             }
-            let wanted = self.mapped || is_of_use(&name);
+            let wanted = self.is_archive || is_importable(&name);
             // A link may lead to anything, including files that the user never meant to hand over.
             if kind.is_symlink() && (wanted || path.is_dir()) {
-                return Err(Failure::new(Exit::Invalid, format!("{} is a link", shown(&path)))
+                return Err(Failure::new(Exit::Invalid, format!("{} is a link", display_path(&path)))
                     .help("put what it leads to in its place, or take it away"));
             }
             // A program runs without knowing where it was compiled from.
-            let is_map = !self.mapped && name.ends_with(".map");
-            if is_map && entry.metadata().is_ok_and(|found| found.len() > self.left as u64 / 4) {
+            let is_map = !self.is_archive && name.ends_with(".map");
+            if is_map && entry.metadata().is_ok_and(|found| found.len() > self.remaining as u64 / 4) {
                 continue;
             }
             if wanted && kind.is_file() {
@@ -124,12 +131,12 @@ impl Gathered {
     }
 
     fn file(&mut self, path: &Path, name: String) -> Result<(), Failure> {
-        if self.files.len() >= MOST_ENTRIES {
-            return Err(Failure::new(Exit::Invalid, format!("there are more than {MOST_ENTRIES} files"))
+        if self.files.len() >= MAX_ENTRIES {
+            return Err(Failure::new(Exit::Invalid, format!("there are more than {MAX_ENTRIES} files"))
                 .help("leave out what it does not import"));
         }
-        let bytes = bytes(path, self.left)?;
-        self.left -= bytes.len();
+        let bytes = bytes(path, self.remaining)?;
+        self.remaining -= bytes.len();
         self.files.insert(name, to_base64(&bytes));
         Ok(())
     }

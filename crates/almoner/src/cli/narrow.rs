@@ -46,7 +46,7 @@ pub struct NarrowArgs {
 
 impl NarrowArgs {
     /// Returns the restrictions that the options name.
-    pub fn by(&self) -> Narrowing {
+    pub fn narrowing(&self) -> Narrowing {
         let text = |said: &Option<String>| said.clone().unwrap_or_default();
         Narrowing {
             methods: Some(self.methods.iter().cloned().collect()).filter(|_| !self.methods.is_empty()),

@@ -23,20 +23,20 @@ pub fn how_to_answer(card: &Card) {
 
 /// A line that the user typed under a card.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub enum CardInput {
     /// An answer.
     Answer(Request),
     /// None now.
-    Later,
+    Postpone,
 }
 
 /// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `happened N yes|no`, `later`. Nothing shorter is an
 /// answer, so that a key pressed for something else is none.
-pub fn parse_line(line: &str) -> Option<Line> {
+pub fn parse_card_input(line: &str) -> Option<CardInput> {
     let mut words = line.split_whitespace();
     let verb = words.next()?;
     if verb == "later" {
-        return Some(Line::Later);
+        return Some(CardInput::Postpone);
     }
     let message: MessageNumber = words.next()?.parse().ok()?;
     let text = Untrusted::new(line.trim());
@@ -53,7 +53,7 @@ pub fn parse_line(line: &str) -> Option<Line> {
                 }
             }
             let entries = (!only.is_empty()).then_some(only);
-            Some(Line::Answer(Request::yes(text, message, entries, for_run)))
+            Some(CardInput::Answer(Request::yes(text, message, entries, for_run)))
         }
         "happened" => {
             let happened = match words.next()? {
@@ -61,12 +61,17 @@ pub fn parse_line(line: &str) -> Option<Line> {
                 "no" => false,
                 _ => return None,
             };
-            let request = Request::Happened { text, message, happened };
-            words.next().is_none().then_some(Line::Answer(request))
+            let request = Request::ConfirmOutcome { text, message, happened };
+            words.next().is_none().then_some(CardInput::Answer(request))
         }
         "deny" => {
             let reason = words.collect::<Vec<_>>().join(" ");
-            Some(Line::Answer(Request::Deny { text, message, entries: None, reason: Untrusted::new(reason) }))
+            Some(CardInput::Answer(Request::Deny {
+                text,
+                message,
+                entries: None,
+                reason: Untrusted::new(reason),
+            }))
         }
         _ => None,
     }
@@ -110,22 +115,25 @@ mod tests {
             "happened 7 yes no",
             "happened yes",
         ] {
-            assert_eq!(parse_line(line), None, "{line:?}");
+            assert_eq!(parse_card_input(line), None, "{line:?}");
         }
-        assert_eq!(parse_line(" later "), Some(Line::Later));
-        let Some(Line::Answer(Request::Approve { message, entries, for_run, .. })) =
-            parse_line("approve 7 1,3 --run")
+        assert_eq!(parse_card_input(" later "), Some(CardInput::Postpone));
+        let Some(CardInput::Answer(Request::Approve { message, entries, for_run, .. })) =
+            parse_card_input("approve 7 1,3 --run")
         else {
             panic!("an approval")
         };
         assert_eq!((message.0, entries, for_run), (7, Some(vec![0, 2]), true));
-        let Some(Line::Answer(Request::Deny { reason, .. })) = parse_line("deny 7 not to that address")
+        let Some(CardInput::Answer(Request::Deny { reason, .. })) =
+            parse_card_input("deny 7 not to that address")
         else {
             panic!("a denial")
         };
         assert_eq!(reason.raw(), "not to that address");
         for (line, said) in [("happened 7 yes", true), ("happened 7 no", false)] {
-            let Some(Line::Answer(Request::Happened { message, happened, .. })) = parse_line(line) else {
+            let Some(CardInput::Answer(Request::ConfirmOutcome { message, happened, .. })) =
+                parse_card_input(line)
+            else {
                 panic!("an answer")
             };
             assert_eq!((message.0, happened), (7, said));

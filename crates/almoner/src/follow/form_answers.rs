@@ -7,41 +7,41 @@ use kernel::{MessageNumber, Pattern, Value};
 use passable::{Mismatch, visible_line};
 
 use crate::cli;
-use crate::cli::Given;
+use crate::cli::NamedText;
 use crate::cli::agents::SubmitArgs;
 use crate::session;
-use crate::session::{Acting, done};
+use crate::session::{Session, print_reply};
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
-use control::exit::{Ended, Exit, Failure};
-use control::protocol::{AgentAct, Written};
-use control::show::letter;
-use control::view::Hole;
+use crate::ui::prompt::PromptInput;
+use control::exit::{Exit, ExitResult, Failure};
+use control::protocol::{AgentAct, FieldInput};
+use control::show::message_view;
+use control::view::FieldSpec;
 
 /// Runs `almoner submit`.
 ///
 /// # Errors
 /// When a value is missing and no person is here to be asked, or a value does not fit.
-pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
-    let number = session::number(&args.message)?;
-    let view = acting.letter(number)?;
+pub fn submit(acting: &Session<'_>, args: &SubmitArgs) -> ExitResult {
+    let number = session::parse_message_number(&args.message)?;
+    let view = acting.message(number)?;
     let Some(Body::Form { fields, .. }) = view.letter.body() else {
-        return Err(letter::is_not(&view, "a form", acting.agent));
+        return Err(message_view::wrong_kind_failure(&view, "a form", acting.agent));
     };
-    let mut values = given(&view.holes, fields, &args.values)?;
-    let needed: Vec<&Hole> = view
-        .holes
+    let mut values = parse_values(&view.fields, fields, &args.values)?;
+    let needed: Vec<&FieldSpec> = view
+        .fields
         .iter()
         .filter(|hole| !values.contains_key(&hole.name) && is_needed(hole, fields))
         .collect();
     if !needed.is_empty() && !output::can_ask() {
-        return Err(tell_needed(number, "submit", &needed, args.json.json)?);
+        return Err(print_missing_fields(number, "submit", &needed, args.json.json)?);
     }
     if output::can_ask() && (!needed.is_empty() || args.values.is_empty()) {
-        output::note(&letter::render(&view, output::columns()));
+        output::note(&message_view::render(&view, output::columns()));
         let names = acting.names();
-        for hole in &view.holes {
+        for hole in &view.fields {
             if values.contains_key(&hole.name) {
                 continue;
             }
@@ -52,34 +52,38 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
         }
         confirm(&format!("submit {number}"))?;
     }
-    let text = in_words(acting, number, &view.holes, &values);
-    done(&acting.act_saying("submit", text, AgentAct::Submit { number, values })?, args.json.json)
+    let text = transcript_line(acting, number, &view.fields, &values);
+    print_reply(&acting.act_with_text("submit", text, AgentAct::Submit { number, values })?, args.json.json)
 }
 
 /// Reads the values of the command line. The value of a capability is always a name, even if it begins with `@`.
-fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
+fn parse_values(
+    holes: &[FieldSpec],
+    fields: &[Field],
+    texts: &[String],
+) -> Result<BTreeMap<String, FieldInput>, Failure> {
     let mut values = BTreeMap::new();
     for text in texts {
-        let (name, given) = cli::given(text).ok_or_else(|| {
+        let (name, given) = cli::split_named(text).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{text}` is not FIELD=VALUE"))
                 .help("write `field=text`, `field:=json` or `field=@file`")
         })?;
         let hole = holes.iter().find(|hole| hole.name == name);
         let written = match given {
-            Given::Json(json) => {
+            NamedText::Json(json) => {
                 let json = serde_json::from_str(json).map_err(|e| {
                     Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                         .help("after `:=` stands JSON; for plain text write `=`")
                 })?;
-                of_json(hole, pattern_of(fields, name).as_ref(), name, json)?
+                read_json(hole, pattern_of(fields, name).as_ref(), name, json)?
             }
-            Given::Text(text) => match text.strip_prefix('@') {
+            NamedText::Text(text) => match text.strip_prefix('@') {
                 Some(file) if hole.is_none_or(|hole| !hole.capability) => {
-                    of_text(hole, pattern_of(fields, name).as_ref(), cli::read_text(file)?)
+                    read_text(hole, pattern_of(fields, name).as_ref(), cli::read_text(file)?)
                 }
-                _ => of_text(hole, pattern_of(fields, name).as_ref(), text.to_owned()),
+                _ => read_text(hole, pattern_of(fields, name).as_ref(), text.to_owned()),
             }
-            .map_err(|mismatch| does_not_fit(name, &mismatch))?,
+            .map_err(|mismatch| mismatch_failure(name, &mismatch))?,
         };
         if values.insert(name.to_owned(), written).is_some() {
             return Err(
@@ -91,37 +95,43 @@ fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<
 }
 
 /// Reads text as the pattern of its field says. The daemon reads secrets, pet names, and fields without a pattern.
-fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Result<Written, Mismatch> {
+fn read_text(
+    hole: Option<&FieldSpec>,
+    pattern: Option<&Pattern>,
+    text: String,
+) -> Result<FieldInput, Mismatch> {
     match (hole, pattern) {
         (Some(hole), Some(pattern)) if !hole.capability && !hole.secret => {
-            pattern.read_text(&text).map(|value| Written::Value { value })
+            pattern.read_text(&text).map(|value| FieldInput::Value { value })
         }
-        _ => Ok(Written::Text { text }),
+        _ => Ok(FieldInput::Text { text }),
     }
 }
 
 /// Reads JSON as a value that the pattern of its field takes; a secret stays text.
-fn of_json(
-    hole: Option<&Hole>,
+fn read_json(
+    hole: Option<&FieldSpec>,
     pattern: Option<&Pattern>,
     name: &str,
     json: serde_json::Value,
-) -> Result<Written, Failure> {
+) -> Result<FieldInput, Failure> {
     match json {
-        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => Ok(Written::Text { text }),
+        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => {
+            Ok(FieldInput::Text { text })
+        }
         json => {
             let value = Value::from_json(&json).map_err(|e| {
                 Failure::new(Exit::Invalid, format!("field {name:?}: {e}")).help("nothing was sent")
             })?;
             if let Some(pattern) = pattern {
-                pattern.check(&value).map_err(|mismatch| does_not_fit(name, &mismatch))?;
+                pattern.check(&value).map_err(|mismatch| mismatch_failure(name, &mismatch))?;
             }
-            Ok(Written::Value { value })
+            Ok(FieldInput::Value { value })
         }
     }
 }
 
-fn does_not_fit(name: &str, mismatch: &Mismatch) -> Failure {
+fn mismatch_failure(name: &str, mismatch: &Mismatch) -> Failure {
     Failure::new(Exit::Invalid, format!("field {name:?}: {}", mismatch.teach())).help("nothing was sent")
 }
 
@@ -130,22 +140,24 @@ fn pattern_of(fields: &[Field], name: &str) -> Option<Pattern> {
     Pattern::from_value(&field.pattern).ok()
 }
 
-fn is_needed(hole: &Hole, fields: &[Field]) -> bool {
+fn is_needed(hole: &FieldSpec, fields: &[Field]) -> bool {
     let optional = pattern_of(fields, &hole.name).is_some_and(|pattern| pattern.matches(&Value::Undefined));
     hole.default.is_none() && !optional
 }
 
 /// Prints the fields that still need a value, and returns the failure with which the command ends.
-pub fn tell_needed(
+pub fn print_missing_fields(
     number: MessageNumber,
     verb: &str,
-    needed: &[&Hole],
+    needed: &[&FieldSpec],
     json: bool,
 ) -> Result<Failure, Failure> {
     if json {
         output::json(&serde_json::json!({ "version": 1, "message": number.0, "needs": needed }))?;
     } else {
-        output::result(&needed.iter().map(|hole| letter::hole(hole, output::columns())).collect::<String>())?;
+        output::result(
+            &needed.iter().map(|hole| message_view::field_spec(hole, output::columns())).collect::<String>(),
+        )?;
     }
     let names: Vec<_> = needed.iter().map(|hole| visible_line(&hole.name).into_owned()).collect();
     let first: Vec<_> = names.iter().map(|name| format!("{name}=…")).collect();
@@ -155,13 +167,13 @@ pub fn tell_needed(
 
 /// Asks for one field until the typed value fits. Returns `None` if the user leaves the field out.
 fn ask(
-    acting: &Acting<'_>,
-    hole: &Hole,
+    acting: &Session<'_>,
+    hole: &FieldSpec,
     names: &[String],
     pattern: Option<&Pattern>,
     needed: bool,
-) -> Result<Option<Written>, Failure> {
-    output::note(&letter::hole(hole, output::columns()));
+) -> Result<Option<FieldInput>, Failure> {
+    output::note(&message_view::field_spec(hole, output::columns()));
     let words = if hole.capability { names } else { &hole.choices };
     let name = visible_line(&hole.name).into_owned();
     loop {
@@ -171,8 +183,8 @@ fn ask(
             prompt::line(&format!("{name}: "), words)?
         };
         let text = match typed {
-            Typed::End => return Err(nothing_sent()),
-            Typed::Line(text) => text,
+            PromptInput::End => return Err(nothing_sent()),
+            PromptInput::Line(text) => text,
         };
         if text.is_empty() {
             if needed {
@@ -185,7 +197,7 @@ fn ask(
             output::note(&prompt::matching(words, beginning));
             continue;
         }
-        match fits(acting, hole, pattern, text) {
+        match read_field(acting, hole, pattern, text) {
             Ok(written) => return Ok(Some(written)),
             Err(why) => output::note(&format!("  {}", visible_line(&why))),
         }
@@ -193,20 +205,20 @@ fn ask(
 }
 
 /// Reads the text of one field, or says why it does not fit.
-fn fits(
-    acting: &Acting<'_>,
-    hole: &Hole,
+fn read_field(
+    acting: &Session<'_>,
+    hole: &FieldSpec,
     pattern: Option<&Pattern>,
     text: String,
-) -> Result<Written, String> {
+) -> Result<FieldInput, String> {
     if hole.capability {
-        let path = session::path(&text).map_err(|failure| failure.message.raw().to_owned())?;
-        acting.thing(path).map_err(|failure| failure.message.raw().to_owned())?;
+        let path = session::parse_path(&text).map_err(|failure| failure.message.raw().to_owned())?;
+        acting.object(path).map_err(|failure| failure.message.raw().to_owned())?;
     }
     if let Some(pattern) = pattern.filter(|_| hole.secret) {
         pattern.check(&Value::string(text.clone())).map_err(|mismatch| mismatch.teach())?;
     }
-    of_text(Some(hole), pattern, text).map_err(|mismatch| mismatch.teach())
+    read_text(Some(hole), pattern, text).map_err(|mismatch| mismatch.teach())
 }
 
 /// Waits for a whole command: no single key sends anything.
@@ -216,8 +228,8 @@ fn fits(
 pub fn confirm(command: &str) -> Result<(), Failure> {
     loop {
         match prompt::line(&format!("Type `{command}`, or `later`: "), &[])? {
-            Typed::Line(line) if line == command => return Ok(()),
-            Typed::Line(line) if line != "later" => {}
+            PromptInput::Line(line) if line == command => return Ok(()),
+            PromptInput::Line(line) if line != "later" => {}
             _ => return Err(nothing_sent()),
         }
     }
@@ -229,11 +241,11 @@ pub fn nothing_sent() -> Failure {
 }
 
 /// Returns the command with everything that was written in the end, for the transcript; secrets are left out.
-fn in_words(
-    acting: &Acting<'_>,
+fn transcript_line(
+    acting: &Session<'_>,
     number: MessageNumber,
-    holes: &[Hole],
-    values: &BTreeMap<String, Written>,
+    holes: &[FieldSpec],
+    values: &BTreeMap<String, FieldInput>,
 ) -> String {
     let mut text = match acting.agent {
         Some(agent) => format!("almoner --as {agent} submit {number}"),
@@ -243,8 +255,8 @@ fn in_words(
         let open = holes.iter().any(|hole| hole.name == *name && !hole.secret);
         text += &match written {
             _ if !open => format!(" {name}=…"),
-            Written::Text { text } => format!(" {name}={}", quoted(text)),
-            Written::Value { value } => match value.as_str() {
+            FieldInput::Text { text } => format!(" {name}={}", quoted(text)),
+            FieldInput::Value { value } => match value.as_str() {
                 Some(text) => format!(" {name}={}", quoted(text)),
                 None => format!(" {name}:={}", value.to_json()),
             },
@@ -263,8 +275,8 @@ mod tests {
 
     use super::*;
 
-    fn hole(name: &str, capability: bool, secret: bool) -> Hole {
-        Hole {
+    fn hole(name: &str, capability: bool, secret: bool) -> FieldSpec {
+        FieldSpec {
             name: name.to_owned(),
             label: Untrusted::new("L"),
             wants: "text".to_owned(),
@@ -299,7 +311,7 @@ mod tests {
         ];
         let check = |texts: &[&str], expected: Result<&str, Exit>| {
             let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-            let got = given(&holes, &fields, &texts)
+            let got = parse_values(&holes, &fields, &texts)
                 .map(|v| serde_json::to_string(&v).unwrap())
                 .map_err(|f| f.exit);
             assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
@@ -328,12 +340,12 @@ mod tests {
     fn form_transcript_contains_no_secret() {
         let place = config::place::Place::under(std::path::Path::new("/nowhere"));
         let holes = [hole("a", false, false), hole("key", false, true)];
-        let text = |t: &str| Written::Text { text: t.to_owned() };
+        let text = |t: &str| FieldInput::Text { text: t.to_owned() };
         // A name that no field has could be the mistyped name of a secret.
         let values = BTreeMap::from(
             [("a", "x y"), ("key", "hunter2"), ("kye", "hunter2")].map(|(k, v)| (k.to_owned(), text(v))),
         );
-        let said = in_words(&Acting::new(&place, Some("fae")), MessageNumber(3), &holes, &values);
+        let said = transcript_line(&Session::new(&place, Some("fae")), MessageNumber(3), &holes, &values);
         assert_eq!(said, r#"almoner --as fae submit 3 a="x y" key=… kye=…"#);
     }
 }

@@ -1,8 +1,8 @@
 //! Following a run: its progress, its questions, and the answers of the person.
 
 pub mod answer_lines;
-pub mod attend;
+pub mod conversation;
+pub mod follow_run;
 pub mod form_answers;
-pub mod live;
+pub mod live_tree;
 pub mod question;
-pub mod talk;

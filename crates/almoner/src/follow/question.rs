@@ -8,17 +8,17 @@ use passable::{Untrusted, visible_line};
 use super::form_answers;
 use crate::cli::JsonArg;
 use crate::cli::agents::SubmitArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::exit::Failure;
-use control::protocol::{AgentAct, Answered};
-use control::show::letter;
-use control::view::LetterView;
+use control::protocol::{AgentAct, AnswerInput};
+use control::show::message_view;
+use control::view::MessageView;
 
 /// A form, a request or a definition that a run has sent.
 pub struct Question {
     number: MessageNumber,
-    view: LetterView,
+    view: MessageView,
 }
 
 impl Question {
@@ -26,8 +26,8 @@ impl Question {
     ///
     /// # Errors
     /// When there is no such message.
-    pub fn of(acting: &Acting<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
-        let view = acting.letter(number)?;
+    pub fn load(acting: &Session<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
+        let view = acting.message(number)?;
         let is_one = match view.letter.body() {
             Some(Body::Form { .. }) => true,
             Some(Body::Request { by, .. }) => by.is_some(),
@@ -38,8 +38,8 @@ impl Question {
     }
 
     /// Returns the advice about a message that a run waits for.
-    pub fn how_to_answer(acting: &Acting<'_>, number: Option<MessageNumber>) -> String {
-        match number.map(|number| (number, Question::of(acting, number))) {
+    pub fn how_to_answer(acting: &Session<'_>, number: Option<MessageNumber>) -> String {
+        match number.map(|number| (number, Question::load(acting, number))) {
             Some((number, Ok(None) | Err(_))) => {
                 format!("{} lets it be done", acting.command(&format!("approve {number}")))
             }
@@ -51,7 +51,7 @@ impl Question {
     ///
     /// # Errors
     /// When the daemon cannot be reached.
-    pub fn decline(&self, acting: &Acting<'_>) -> Result<(), Failure> {
+    pub fn decline(&self, acting: &Session<'_>) -> Result<(), Failure> {
         let reason = Untrusted::new("nobody is there to be asked");
         let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
         acting.connect()?.ask(acting.request("deny", format!("almoner deny {}", self.number), act))?;
@@ -60,8 +60,8 @@ impl Question {
     }
 
     /// Shows it to somebody who answers from elsewhere.
-    pub fn tell(&self, acting: &Acting<'_>) {
-        output::note(&letter::render(&self.view, output::columns()));
+    pub fn show_without_prompt(&self, acting: &Session<'_>) {
+        output::note(&message_view::render(&self.view, output::columns()));
         let verb = match self.view.letter.body() {
             Some(Body::Request { .. }) => "resolve",
             Some(Body::Definition { .. }) => "endow",
@@ -73,13 +73,13 @@ impl Question {
 
     /// Shows the question, and the answers that the user can type.
     pub fn ask(&self) {
-        output::note(&letter::render(&self.view, output::columns()));
-        self.how();
+        output::note(&message_view::render(&self.view, output::columns()));
+        self.show_instructions();
     }
 
-    fn how(&self) {
+    fn show_instructions(&self) {
         let number = self.number;
-        let only = self.view.holes.as_slice();
+        let only = self.view.fields.as_slice();
         output::prompt(&match (self.view.letter.body(), only) {
             (Some(Body::Request { by: Some(wish), .. }), _) => format!(
                 "Type `resolve {number} TEXT` to answer with a value, `deny {number} WHY`, or `later`; a directory or the \
@@ -98,7 +98,7 @@ impl Question {
     }
 
     /// Sends a typed answer. If the line is no answer, it prompts again.
-    pub fn answer(&self, acting: &Acting<'_>, line: &str) {
+    pub fn answer(&self, acting: &Session<'_>, line: &str) {
         let number = self.number.to_string();
         let rest = |verb: &str| {
             let rest = line.trim().strip_prefix(verb)?.trim_start().strip_prefix(number.as_str())?;
@@ -106,10 +106,10 @@ impl Question {
         };
         let is_form = matches!(self.view.letter.body(), Some(Body::Form { .. }));
         let is_request = matches!(self.view.letter.body(), Some(Body::Request { .. }));
-        let done = match (rest("submit "), rest("deny "), self.view.holes.as_slice()) {
+        let done = match (rest("submit "), rest("deny "), self.view.fields.as_slice()) {
             _ if is_request && rest("resolve ").is_some_and(|text| !text.is_empty()) => {
                 let json = rest("resolve ").unwrap_or_default().into();
-                let act = AgentAct::Resolve { number: self.number, answered: Answered::Value { json } };
+                let act = AgentAct::Resolve { number: self.number, answered: AnswerInput::Value { json } };
                 let request = acting.request("resolve", line.trim().to_owned(), act);
                 acting.connect().and_then(|mut client| client.ask(request)).map(drop)
             }
@@ -125,13 +125,13 @@ impl Question {
                 acting.connect().and_then(|mut client| client.ask(request)).map(drop)
             }
             _ => {
-                self.how();
+                self.show_instructions();
                 return;
             }
         };
         if let Err(failure) = done {
             output::failure(&failure);
-            self.how();
+            self.show_instructions();
         }
     }
 }

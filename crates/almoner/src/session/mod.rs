@@ -4,9 +4,9 @@ pub mod command_line;
 pub mod questions;
 pub mod replies;
 
-use kernel::command::{MailAct, Reply, Said};
+use kernel::command::{MailAct, Reply, UserCommand};
 use kernel::id::BadId;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::{FormulaId, MessageNumber, NamePath};
 use passable::{Untrusted, visible_line};
 
@@ -15,31 +15,31 @@ use crate::client::Client;
 use crate::ui::output;
 use config::place::Place;
 use control::ask::{Ask, unexpected};
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{AgentAct, Look, Request, Response};
-use control::show::thing;
-use control::view::{LetterView, PromiseState, Thing};
+use control::show::object_view;
+use control::view::{MessageView, ObjectView, PromiseState};
 
 /// As whom a command acts.
 #[derive(Clone, Copy)]
-pub struct Acting<'a> {
+pub struct Session<'a> {
     /// Where the daemon is.
     pub place: &'a Place,
     /// The agent, by a name path of the host's; `None` means the host.
     pub agent: Option<&'a str>,
 }
 
-impl Ask for Acting<'_> {
+impl Ask for Session<'_> {
     fn ask(&self, request: Request) -> Result<Response, Failure> {
         self.connect()?.ask(request)
     }
 }
 
-impl<'a> Acting<'a> {
+impl<'a> Session<'a> {
     /// Returns a session of the agent of this name, or of the host without a name.
-    pub fn new(place: &'a Place, agent: Option<&'a str>) -> Acting<'a> {
-        Acting { place, agent }
+    pub fn new(place: &'a Place, agent: Option<&'a str>) -> Session<'a> {
+        Session { place, agent }
     }
 
     /// Returns a connection to the daemon, on behalf of the agent.
@@ -55,7 +55,7 @@ impl<'a> Acting<'a> {
     /// # Errors
     /// When it is not done.
     pub fn act(&self, verb: &str, act: AgentAct) -> Result<Response, Failure> {
-        self.act_saying(verb, command_line(), act)
+        self.act_with_text(verb, command_line(), act)
     }
 
     /// Sends an act with this text for the transcript. Commands use it when their command line holds a value that
@@ -63,13 +63,13 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When the daemon refuses the act.
-    pub fn act_saying(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
+    pub fn act_with_text(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
         self.connect()?.ask(self.request(verb, text, act))
     }
 
     /// Returns the request to do something.
     pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
-        let said = Said { verb: verb.to_owned(), text: Untrusted::new(text) };
+        let said = UserCommand { verb: verb.to_owned(), text: Untrusted::new(text) };
         Request::Act { said: Some(said), act: Box::new(act) }
     }
 
@@ -85,7 +85,7 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When there is no such thing.
-    pub fn look(&self, look: Look) -> Result<Response, Failure> {
+    pub fn look_up(&self, look: Look) -> Result<Response, Failure> {
         self.connect()?.ask(Request::Look { look })
     }
 
@@ -93,14 +93,14 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When the daemon cannot be reached.
-    pub fn letters(&self, open: bool) -> Result<Vec<Letter>, Failure> {
-        let mut letters: Vec<Letter> = Vec::new();
+    pub fn mailbox(&self, open: bool) -> Result<Vec<MailboxEntry>, Failure> {
+        let mut letters: Vec<MailboxEntry> = Vec::new();
         loop {
             let page = PageBounds::after(letters.last().map(|last| last.number));
-            let filter = MessageFilter::Letters { open, order: Order::OldestFirst };
+            let filter = MessageFilter::Mailbox { open, order: Order::OldestFirst };
             match self.connect()?.ask(Request::Messages { filter, page })? {
-                Response::Letters(page) if page.is_empty() => return Ok(letters),
-                Response::Letters(page) => letters.extend(page),
+                Response::Mailbox(page) if page.is_empty() => return Ok(letters),
+                Response::Mailbox(page) => letters.extend(page),
                 other => return Err(unexpected(&other)),
             }
         }
@@ -110,9 +110,9 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When the name does not exist.
-    pub fn thing(&self, path: NamePath) -> Result<Thing, Failure> {
-        match self.look(Look::Thing { path })? {
-            Response::Thing(thing) => Ok(*thing),
+    pub fn object(&self, path: NamePath) -> Result<ObjectView, Failure> {
+        match self.look_up(Look::Object { path })? {
+            Response::Object(thing) => Ok(*thing),
             other => Err(unexpected(&other)),
         }
     }
@@ -121,9 +121,9 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When there is no such message.
-    pub fn letter(&self, number: MessageNumber) -> Result<LetterView, Failure> {
-        match self.look(Look::Letter { number })? {
-            Response::Letter(letter) => Ok(*letter),
+    pub fn message(&self, number: MessageNumber) -> Result<MessageView, Failure> {
+        match self.look_up(Look::Message { number })? {
+            Response::Message(letter) => Ok(*letter),
             other => Err(unexpected(&other)),
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Acting<'a> {
     /// # Errors
     /// When the agent does not hold it, or the daemon goes.
     pub fn wait(&self, promise: FormulaId) -> Result<PromiseState, Failure> {
-        match self.look(Look::Promise { promise, wait: true })? {
+        match self.look_up(Look::Promise { promise, wait: true })? {
             Response::Promise(state) => Ok(state),
             other => Err(unexpected(&other)),
         }
@@ -141,7 +141,7 @@ impl<'a> Acting<'a> {
 
     /// Names in the agent's own directory, for completion: of things that somebody may be given.
     pub fn names(&self) -> Vec<String> {
-        match self.look(Look::Names { path: None }) {
+        match self.look_up(Look::Names { path: None }) {
             Ok(Response::Names(rows)) => rows.into_iter().map(|row| row.name).collect(),
             _ => vec![],
         }
@@ -159,7 +159,7 @@ impl<'a> Acting<'a> {
     ///
     /// # Errors
     /// When an agent was named.
-    pub fn only_host(&self, verb: &str) -> Result<(), Failure> {
+    pub fn expect_host(&self, verb: &str) -> Result<(), Failure> {
         match self.agent {
             None => Ok(()),
             Some(_) => Err(Failure::new(Exit::Usage, format!("{verb} acts for you and for nobody else"))
@@ -172,7 +172,7 @@ impl<'a> Acting<'a> {
 ///
 /// # Errors
 /// When standard output is closed.
-pub fn done(response: &Response, json: bool) -> Ended {
+pub fn print_reply(response: &Response, json: bool) -> ExitResult {
     if json {
         output::json(response)?;
     } else {
@@ -189,12 +189,16 @@ pub fn done(response: &Response, json: bool) -> Ended {
 ///
 /// # Errors
 /// When the promise is broken.
-pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents::AskArgs) -> Ended {
-    let Response::Reply(Reply::Asked { promise, .. }) = response else {
-        return done(response, how.json.json);
+pub fn print_request(
+    acting: &Session<'_>,
+    response: &Response,
+    how: &crate::cli::agents::PromiseArgs,
+) -> ExitResult {
+    let Response::Reply(Reply::RequestSent { promise, .. }) = response else {
+        return print_reply(response, how.json.json);
     };
     if !how.wait {
-        let ended = done(response, how.json.json);
+        let ended = print_reply(response, how.json.json);
         if let (Some(name), false) = (&how.result, how.json.json) {
             let show = acting.command(&format!("show {}", visible_line(name)));
             output::note(&format!("{show} tells what came of it"));
@@ -204,21 +208,21 @@ pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents:
     if !how.json.json {
         output::note(&replies::describe(response));
     }
-    settled(&acting.wait(*promise)?, how.json.json)
+    print_promise(&acting.wait(*promise)?, how.json.json)
 }
 
 /// Prints the state of a promise.
 ///
 /// # Errors
 /// When the promise is broken, or still open.
-pub fn settled(state: &PromiseState, json: bool) -> Ended {
+pub fn print_promise(state: &PromiseState, json: bool) -> ExitResult {
     if json {
-        output::json(&thing::promise_json(state))?;
+        output::json(&object_view::promise_json(state))?;
     }
     match state {
         PromiseState::Fulfilled { value } => {
             if !json {
-                output::result(&thing::value(value, output::reader()))?;
+                output::result(&object_view::value(value, output::reader()))?;
             }
             Ok(Exit::Ok)
         }
@@ -234,7 +238,7 @@ pub fn settled(state: &PromiseState, json: bool) -> Ended {
 ///
 /// # Errors
 /// When it is none.
-pub fn number(text: &str) -> Result<MessageNumber, Failure> {
+pub fn parse_message_number(text: &str) -> Result<MessageNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))
 }
 
@@ -242,7 +246,7 @@ pub fn number(text: &str) -> Result<MessageNumber, Failure> {
 ///
 /// # Errors
 /// When it is none.
-pub fn path(text: &str) -> Result<NamePath, Failure> {
+pub fn parse_path(text: &str) -> Result<NamePath, Failure> {
     NamePath::parse(text).map_err(|e| {
         Failure::new(Exit::Usage, e.to_string())
             .help("a name has no `@` and no NUL; between names of a path stands `/`")
@@ -253,6 +257,6 @@ pub fn path(text: &str) -> Result<NamePath, Failure> {
 ///
 /// # Errors
 /// When it is none.
-pub fn maybe_path(text: Option<&str>) -> Result<Option<NamePath>, Failure> {
-    text.map(path).transpose()
+pub fn parse_optional_path(text: Option<&str>) -> Result<Option<NamePath>, Failure> {
+    text.map(parse_path).transpose()
 }

@@ -3,7 +3,7 @@
 use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
 
-use super::Acting;
+use super::Session;
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
@@ -14,7 +14,7 @@ use control::show::journal::child;
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
+pub fn run(acting: &Session<'_>, run: RunNumber) -> Result<Run, Failure> {
     match acting.connect()?.ask(Request::GetRun { run })? {
         Response::Run(run) => Ok(*run),
         other => Err(unexpected(&other)),
@@ -22,13 +22,13 @@ pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
 }
 
 /// The word for the newest run.
-pub const LAST: &str = "last";
+pub const LAST_RUN: &str = "last";
 
 /// Returns the newest run that no other run started.
 ///
 /// # Errors
 /// When there is none.
-pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
+pub fn latest(acting: &Session<'_>) -> Result<RunNumber, Failure> {
     match acting.connect()?.ask(Request::Runs { limit: 1, below: None, roots: true })? {
         Response::Runs(runs) => runs
             .first()
@@ -42,7 +42,7 @@ pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
+pub fn journal(acting: &Session<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
     journal_from(acting, run, 1)
 }
 
@@ -50,7 +50,7 @@ pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
+pub fn journal_from(acting: &Session<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
     let mut client = acting.connect()?;
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -67,7 +67,7 @@ pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<V
 ///
 /// # Errors
 /// When no run has this number.
-pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
+pub fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
     let mut all = Vec::new();
     let mut waiting = vec![root];
     while let Some(number) = waiting.pop() {
@@ -82,7 +82,7 @@ pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step
 ///
 /// # Errors
 /// When there is no approval of this number.
-pub fn card(acting: &Acting<'_>, message: MessageNumber) -> Result<Card, Failure> {
+pub fn card(acting: &Session<'_>, message: MessageNumber) -> Result<Card, Failure> {
     match acting.connect()?.ask(Request::Card { message })? {
         Response::Card(card) => Ok(*card),
         other => Err(unexpected(&other)),

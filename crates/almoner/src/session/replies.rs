@@ -7,8 +7,10 @@ use kernel::command::Reply;
 pub fn describe(response: &Response) -> String {
     match response {
         Response::Reply(Reply::Sent { number }) => format!("sent: message {number}"),
-        Response::Reply(Reply::Asked { number: Some(number), .. }) => format!("asked: message {number}"),
-        Response::Reply(Reply::Asked { number: None, .. }) => {
+        Response::Reply(Reply::RequestSent { number: Some(number), .. }) => {
+            format!("asked: message {number}")
+        }
+        Response::Reply(Reply::RequestSent { number: None, .. }) => {
             "that had been asked before; this is the same promise".to_owned()
         }
         Response::Reply(Reply::Granted { number }) => format!("granted: {number}"),
@@ -17,7 +19,7 @@ pub fn describe(response: &Response) -> String {
         }
         Response::Reply(Reply::Dismissed { count: 1 }) => "dismissed 1 message".to_owned(),
         Response::Reply(Reply::Dismissed { count }) => format!("dismissed {count} messages"),
-        Response::Reply(Reply::Parked { .. }) => {
+        Response::Reply(Reply::CodeQueued { .. }) => {
             "endowed: the code runs; with --result NAME you see what comes of it".to_owned()
         }
         Response::Reply(Reply::Answered { run, entries, needs_you }) => {

@@ -5,7 +5,7 @@ use passable::visible;
 use super::output;
 
 /// Returns a finding with the lines that it points at. Safe to show.
-pub fn picture(finding: &dyn miette::Diagnostic) -> String {
+pub fn render_finding(finding: &dyn miette::Diagnostic) -> String {
     // The picture has no colours. Foreign text in it is made visible afterwards, and so would colour codes be.
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(output::columns());

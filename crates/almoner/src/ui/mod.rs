@@ -4,4 +4,4 @@ pub mod diagnostics;
 pub mod interrupt;
 pub mod output;
 pub mod prompt;
-pub mod waiting;
+pub mod waiting_notice;

@@ -10,7 +10,7 @@ use passable::{visible, visible_line};
 use serde::Serialize;
 
 use control::exit::{Exit, Failure};
-use control::show::thing::Reader;
+use control::show::object_view::Reader;
 use control::show::{json, lines};
 
 /// Writes a line of the result to standard output.
@@ -20,7 +20,7 @@ use control::show::{json, lines};
 pub fn result(line: &str) -> Result<(), Failure> {
     let line = line.trim_end_matches('\n');
     let line = if io::stdout().is_terminal() { visible(line) } else { line.into() };
-    writeln!(io::stdout().lock(), "{line}").map_err(|e| closed(&e))
+    writeln!(io::stdout().lock(), "{line}").map_err(|e| write_failure(&e))
 }
 
 /// Writes a part of the result that goes on, without ending the line.
@@ -30,7 +30,7 @@ pub fn result(line: &str) -> Result<(), Failure> {
 pub fn part(text: &str) -> Result<(), Failure> {
     let text = if io::stdout().is_terminal() { visible(text) } else { text.into() };
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| closed(&e))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
 }
 
 /// Writes one JSON document to standard output.
@@ -53,17 +53,17 @@ pub fn listing(text: &str) -> Result<(), Failure> {
 
 /// Writes why a command failed.
 pub fn failure(failure: &Failure) {
-    note(&failure.render(told()));
+    note(&failure.render(stderr_width()));
 }
 
 /// Writes lines for the person who watches that hold words of others.
 pub fn report(text: &str) {
-    note(&lines::fit(text, told()));
+    note(&lines::fit(text, stderr_width()));
 }
 
 /// Writes a progress message as one line, clipped to the width of the terminal.
 pub fn progress(line: &str) {
-    note(&lines::clip(line, told()));
+    note(&lines::clip(line, stderr_width()));
 }
 
 /// Writes a line for the user to standard error, and ignores errors. Without a reader, only this line is lost.
@@ -88,14 +88,14 @@ pub fn can_draw() -> bool {
 
 /// Lines at the end of the screen that are drawn anew.
 #[derive(Debug, Default)]
-pub struct Drawn {
+pub struct ScreenLines {
     /// How many characters each line has that stands there.
     widths: Vec<usize>,
     /// The number of columns for which the lines on the screen were made, and their text.
     shown: (usize, String),
 }
 
-impl Drawn {
+impl ScreenLines {
     /// Draws lines in the place of those that stand there: as many as the screen has room for, and none broken. `lines`
     /// is told how many that are.
     pub fn draw(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
@@ -107,7 +107,7 @@ impl Drawn {
         if !self.widths.is_empty() && self.shown == (columns, text.clone()) {
             return;
         }
-        let before = self.back(columns);
+        let before = self.rewind(columns);
         self.widths = lines.iter().map(|line| line.chars().count()).collect();
         self.shown = (columns, text.clone());
         let _ = io::stderr().lock().write_all(format!("{before}{text}").as_bytes());
@@ -116,7 +116,7 @@ impl Drawn {
     /// Takes them away.
     pub fn erase(&mut self) {
         if let Some((columns, _)) = size() {
-            let before = self.back(columns);
+            let before = self.rewind(columns);
             let _ = io::stderr().lock().write_all(before.as_bytes());
         }
         self.widths.clear();
@@ -124,7 +124,7 @@ impl Drawn {
 
     /// Returns how a terminal of so many columns gets back to the first of them, and forgets all that follows. One
     /// that has become narrower has broken them.
-    fn back(&self, columns: usize) -> String {
+    fn rewind(&self, columns: usize) -> String {
         match self.widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
             0 => String::new(),
             rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
@@ -155,7 +155,7 @@ pub fn columns() -> usize {
 }
 
 /// Returns the width of the terminal for standard error, or `None` if standard error is no terminal.
-fn told() -> Option<usize> {
+fn stderr_width() -> Option<usize> {
     io::stderr().is_terminal().then(width).flatten()
 }
 
@@ -170,7 +170,7 @@ pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn closed(e: &io::Error) -> Failure {
+fn write_failure(e: &io::Error) -> Failure {
     if e.kind() == io::ErrorKind::BrokenPipe {
         // The reader has read enough, which is no error of this program.
         Failure::silent(Exit::Ok)

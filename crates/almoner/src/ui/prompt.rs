@@ -13,13 +13,13 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Behavior, CompletionType, Config, Context, Editor, Helper};
 
-use super::interrupt::Watch;
+use super::interrupt::InterruptWatch;
 use super::output;
 use control::exit::{Exit, Failure};
 
 /// The user's response to a prompt.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Typed {
+pub enum PromptInput {
     /// A line, without spaces around it.
     Line(String),
     /// The end of the input: they have no more to say.
@@ -30,24 +30,24 @@ pub enum Typed {
 ///
 /// # Errors
 /// When the person interrupts, or the terminal fails.
-pub fn line(prompt: &str, words: &[String]) -> Result<Typed, Failure> {
+pub fn line(prompt: &str, words: &[String]) -> Result<PromptInput, Failure> {
     if is_plain() {
         output::prompt(prompt);
         let mut line = String::new();
         let count = io::stdin().lock().read_line(&mut line).map_err(|e| failed(&e))?;
         // A terminal without completion passes a tab on. It is meant as a question for the list.
         let line = line.trim_matches([' ', '\n', '\r']).replace('\t', "?");
-        return Ok(if count == 0 { Typed::End } else { Typed::Line(line) });
+        return Ok(if count == 0 { PromptInput::End } else { PromptInput::Line(line) });
     }
     let config =
         Config::builder().behavior(Behavior::PreferTerm).completion_type(CompletionType::List).build();
-    let mut editor: Editor<Words<'_>, MemHistory> =
+    let mut editor: Editor<WordCompleter<'_>, MemHistory> =
         Editor::with_history(config, MemHistory::new()).map_err(|e| failed(&e))?;
-    editor.set_helper(Some(Words(words)));
+    editor.set_helper(Some(WordCompleter(words)));
     match editor.readline(prompt) {
-        Ok(line) => Ok(Typed::Line(line.trim().to_owned())),
-        Err(ReadlineError::Eof) => Ok(Typed::End),
-        Err(ReadlineError::Interrupted) => Err(interrupted()),
+        Ok(line) => Ok(PromptInput::Line(line.trim().to_owned())),
+        Err(ReadlineError::Eof) => Ok(PromptInput::End),
+        Err(ReadlineError::Interrupted) => Err(interrupt_failure()),
         Err(e) => Err(failed(&e)),
     }
 }
@@ -56,12 +56,12 @@ pub fn line(prompt: &str, words: &[String]) -> Result<Typed, Failure> {
 ///
 /// # Errors
 /// When the person interrupts, or the terminal fails.
-pub fn secret(prompt: &str) -> Result<Typed, Failure> {
+pub fn secret(prompt: &str) -> Result<PromptInput, Failure> {
     // Before the prompt: a Ctrl-C in between would be a signal, which the library does not see.
-    let quiet = Quiet::begin();
+    let quiet = NoEcho::begin();
     output::prompt(prompt);
     // The library raises the signal of Ctrl-C before it restores the terminal, so the signal must not end us there.
-    let watch = Watch::begin(|| {});
+    let watch = InterruptWatch::begin(|| {});
     // It opens the terminal anew, so that one is found where no process group has one of its own.
     let config = ConfigBuilder::new().input_file_path("/dev/stdin").output_discard().build();
     let typed = rpassword::read_password_with_config(config);
@@ -70,25 +70,25 @@ pub fn secret(prompt: &str) -> Result<Typed, Failure> {
     output::note("");
     match typed {
         // The library takes the end of a terminal that was closed for the end of the line.
-        Ok(_) if !io::stdin().is_terminal() => Ok(Typed::End),
+        Ok(_) if !io::stdin().is_terminal() => Ok(PromptInput::End),
         Ok(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
             Err(Failure::new(Exit::Invalid, "what was typed is not UTF-8 text").help("nothing was sent"))
         }
-        Ok(text) => Ok(Typed::Line(text)),
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Typed::End),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(interrupted()),
+        Ok(text) => Ok(PromptInput::Line(text)),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(PromptInput::End),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(interrupt_failure()),
         Err(e) => Err(failed(&e)),
     }
 }
 
 /// As long as this lives, the terminal of standard input shows nothing and hands each key on, Ctrl-C among them.
-struct Quiet {
+struct NoEcho {
     /// The settings of the terminal before; none where there is no terminal.
     before: Option<Termios>,
 }
 
-impl Quiet {
-    fn begin() -> Quiet {
+impl NoEcho {
+    fn begin() -> NoEcho {
         let before = termios::tcgetattr(io::stdin()).ok();
         if let Some(mut now) = before.clone() {
             now.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
@@ -97,11 +97,11 @@ impl Quiet {
             // The library makes these settings again, and reports its errors.
             let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &now);
         }
-        Quiet { before }
+        NoEcho { before }
     }
 }
 
-impl Drop for Quiet {
+impl Drop for NoEcho {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -120,7 +120,7 @@ fn is_plain() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
-fn interrupted() -> Failure {
+fn interrupt_failure() -> Failure {
     Failure::new(Exit::Interrupted, "interrupted; nothing was sent")
 }
 
@@ -129,9 +129,9 @@ fn failed(e: &dyn std::error::Error) -> Failure {
 }
 
 /// Words that Tab completes, as the whole line.
-struct Words<'a>(&'a [String]);
+struct WordCompleter<'a>(&'a [String]);
 
-impl Completer for Words<'_> {
+impl Completer for WordCompleter<'_> {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -142,9 +142,9 @@ impl Completer for Words<'_> {
     }
 }
 
-impl Hinter for Words<'_> {
+impl Hinter for WordCompleter<'_> {
     type Hint = String;
 }
-impl Highlighter for Words<'_> {}
-impl Validator for Words<'_> {}
-impl Helper for Words<'_> {}
+impl Highlighter for WordCompleter<'_> {}
+impl Validator for WordCompleter<'_> {}
+impl Helper for WordCompleter<'_> {}

@@ -10,17 +10,17 @@ use crate::cli;
 use crate::cli::agents::{AcceptArgs, AgentVerb, MakeArgs, ShareArgs};
 use crate::follow::form_answers;
 use crate::session;
-use crate::session::{Acting, done};
+use crate::session::{Session, print_reply};
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, Response};
 
 /// Runs the command of a verb.
 ///
 /// # Errors
 /// When the command fails; see its own function.
-pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
+pub fn run(acting: &Session<'_>, verb: &AgentVerb) -> ExitResult {
     match verb {
         AgentVerb::List(args) => names::list(acting, args),
         AgentVerb::Show(args) => names::show(acting, args),
@@ -56,18 +56,18 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Endow(args) => super::endow::endow(acting, args),
         AgentVerb::RequestEvaluation(args) => define::request_evaluation(acting, args),
         AgentVerb::Eval(args) => eval::eval(acting, args),
-        AgentVerb::Make(args) => super::make::make(acting, args),
+        AgentVerb::Make(args) => super::make_modules::make(acting, args),
     }
 }
 
-fn make(acting: &Acting<'_>, args: &MakeArgs, kind: AgentKind) -> Ended {
+fn make(acting: &Session<'_>, args: &MakeArgs, kind: AgentKind) -> ExitResult {
     let verb = match kind {
         AgentKind::Guest => "mkguest",
         AgentKind::Host => "mkhost",
     };
-    let name = session::path(&args.name)?;
+    let name = session::parse_path(&args.name)?;
     let agent_name = match &args.agent {
-        Some(agent) => session::path(agent)?,
+        Some(agent) => session::parse_path(agent)?,
         None => profile_for(&name)?,
     };
     let introduced = args
@@ -98,8 +98,8 @@ fn profile_for(name: &NamePath) -> Result<NamePath, Failure> {
         .map_err(|e| Failure::new(Exit::Usage, e.to_string()).help("say the agent's name: NAME AGENT"))
 }
 
-fn share(acting: &Acting<'_>, args: &ShareArgs) -> Ended {
-    let response = acting.act("share", AgentAct::Share { path: session::path(&args.name)? })?;
+fn share(acting: &Session<'_>, args: &ShareArgs) -> ExitResult {
+    let response = acting.act("share", AgentAct::Share { path: session::parse_path(&args.name)? })?;
     match &response {
         Response::Token(_) if args.json.json => output::json(&response)?,
         Response::Token(token) => {
@@ -113,12 +113,12 @@ fn share(acting: &Acting<'_>, args: &ShareArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn accept(acting: &Acting<'_>, args: &AcceptArgs) -> Ended {
-    let path = session::path(&args.name)?;
+fn accept(acting: &Session<'_>, args: &AcceptArgs) -> ExitResult {
+    let path = session::parse_path(&args.name)?;
     let token = if args.token == "-" { cli::stdin()?.trim().to_owned() } else { args.token.clone() };
     // The transcript keeps that a token was used, and not the token.
     let said = format!("almoner accept … {path}");
-    done(&acting.act_saying("accept", said, AgentAct::Accept { token, path })?, args.json.json)
+    print_reply(&acting.act_with_text("accept", said, AgentAct::Accept { token, path })?, args.json.json)
 }
 
 #[cfg(test)]

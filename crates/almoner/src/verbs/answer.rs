@@ -11,32 +11,32 @@ use passable::{Untrusted, with_article};
 
 use super::inbox;
 use crate::cli;
-use crate::cli::{ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
+use crate::cli::{ApproveArgs, DenyArgs, OutcomeArgs, YesOrNo};
 use crate::follow::answer_lines::entries;
 use crate::session;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::replies;
 use crate::ui::output;
-use control::exit::{Ended, Exit, Failure};
-use control::powers::Added;
+use control::exit::{Exit, ExitResult, Failure};
+use control::powers::ApprovalExtras;
 use control::protocol::{AgentAct, Request};
-use control::show::letter;
-use control::view::LetterView;
+use control::show::message_view;
+use control::view::MessageView;
 
 /// Runs `almoner approve`. It approves the proposals of an approval, or the evaluation that a message requests.
 ///
 /// # Errors
 /// When no message of this number can be approved.
-pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
-    let number = which(acting, args.message.as_deref(), "approve")?;
-    let view = acting.letter(number)?;
+pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
+    let number = resolve_message(acting, args.message.as_deref(), "approve")?;
+    let view = acting.message(number)?;
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
             args.names.iter().for_each(|name| text.push_str(&format!(" {name}")));
             args.endow.iter().for_each(|endowment| text.push_str(&format!(" -e {endowment}")));
             args.allow.iter().for_each(|method| text.push_str(&format!(" --allow {method}")));
-            for (flag, said) in args.more.said() {
+            for (flag, said) in args.more.typed_amounts() {
                 text.push_str(&format!(" --{flag} {said}"));
             }
             if let Some(file) = &args.edited {
@@ -47,13 +47,13 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
                 message: number,
                 entries: entries(&args.only)?,
                 for_run: args.run,
-                added: Box::new(Added {
+                added: Box::new(ApprovalExtras {
                     endow: args
                         .endow
                         .iter()
                         .map(|text| cli::parse_endowment(text))
                         .collect::<Result<_, _>>()?,
-                    names: args.names.iter().map(|text| named(text)).collect::<Result<_, _>>()?,
+                    names: args.names.iter().map(|text| parse_slot_name(text)).collect::<Result<_, _>>()?,
                     seen: BTreeMap::new(),
                     allow: args.allow.clone(),
                     edited: args.edited.as_deref().map(read).transpose()?,
@@ -62,7 +62,7 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
             }
         }
         Some(Body::EvalRequest { .. }) => {
-            one_thing(number, &args.only, args.run)?;
+            reject_card_options(number, &args.only, args.run)?;
             let more = args.more.raise()?.is_some();
             if more
                 || !args.names.is_empty()
@@ -88,9 +88,9 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
 ///
 /// # Errors
 /// When no message of this number can be denied.
-pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
-    let number = which(acting, args.message.as_deref(), "deny")?;
-    let view = acting.letter(number)?;
+pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
+    let number = resolve_message(acting, args.message.as_deref(), "deny")?;
+    let view = acting.message(number)?;
     let text = format!("almoner deny {number} -r {:?}", args.reason);
     let reason = Untrusted::new(args.reason.clone());
     let request = match view.letter.body() {
@@ -99,7 +99,7 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
             Request::Deny { text: Untrusted::new(text), message: number, entries, reason }
         }
         Some(body) if body.asks().is_some() => {
-            one_thing(number, &args.only, false)?;
+            reject_card_options(number, &args.only, false)?;
             let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number, reason }) };
             acting.request("deny", text, act)
         }
@@ -112,21 +112,21 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
 ///
 /// # Errors
 /// When there is no message of this number that asks whether something happened.
-pub fn happened(acting: &Acting<'_>, args: &HappenedArgs) -> Ended {
-    let number = session::number(&args.message)?;
+pub fn confirm_outcome(acting: &Session<'_>, args: &OutcomeArgs) -> ExitResult {
+    let number = session::parse_message_number(&args.message)?;
     let happened = args.happened == YesOrNo::Yes;
     let said = if happened { "yes" } else { "no" };
     let text = Untrusted::new(format!("almoner happened {number} {said}"));
-    send(acting, Request::Happened { text, message: number, happened }, args.json.json)
+    send(acting, Request::ConfirmOutcome { text, message: number, happened }, args.json.json)
 }
 
 /// Parses `SLOT=NAME` into a slot and the name that fills it.
-fn named(text: &str) -> Result<(String, NamePath), Failure> {
+fn parse_slot_name(text: &str) -> Result<(String, NamePath), Failure> {
     let (slot, path) = text.split_once('=').ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{}` binds no slot", passable::visible_line(text)))
             .help("write SLOT=NAME with a name of yours; `-e SLOT=PATH` takes what has none")
     })?;
-    Ok((slot.to_owned(), session::path(path)?))
+    Ok((slot.to_owned(), session::parse_path(path)?))
 }
 
 /// Returns the text of a worker that a person has changed.
@@ -140,17 +140,19 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Returns the failure for a message that asks for nothing, or needs more than a yes or no.
-fn not_an_approval(view: &LetterView, acting: &Acting<'_>) -> Failure {
+fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Failure {
     let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
     let failure = Failure::new(
         Exit::NotFound,
         format!("message {number} is not an approval: it is {}", with_article(kind)),
     );
-    failure.help(letter::next(view, acting.agent).unwrap_or_else(|| "see `almoner inbox`".to_owned()))
+    failure.help(
+        message_view::next_commands(view, acting.agent).unwrap_or_else(|| "see `almoner inbox`".to_owned()),
+    )
 }
 
 /// Refuses choices that only a card of several entries has.
-fn one_thing(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(), Failure> {
+fn reject_card_options(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(), Failure> {
     if only.is_empty() && !for_run {
         return Ok(());
     }
@@ -158,7 +160,7 @@ fn one_thing(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(),
         .help("leave `--only` and `--run` out"))
 }
 
-fn send(acting: &Acting<'_>, request: Request, json: bool) -> Ended {
+fn send(acting: &Session<'_>, request: Request, json: bool) -> ExitResult {
     let response = acting.connect()?.ask(request)?;
     if json {
         output::json(&response)?;
@@ -169,11 +171,11 @@ fn send(acting: &Acting<'_>, request: Request, json: bool) -> Ended {
 }
 
 /// Returns the message that is meant: the one named, or the only one that waits.
-fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
+fn resolve_message(acting: &Session<'_>, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
     if let Some(text) = named {
-        return session::number(text);
+        return session::parse_message_number(text);
     }
-    let numbers: Vec<MessageNumber> = acting.letters(true)?.iter().map(|l| l.number).collect();
+    let numbers: Vec<MessageNumber> = acting.mailbox(true)?.iter().map(|l| l.number).collect();
     let Some(first) = numbers.first() else {
         return Err(Failure::new(Exit::NotFound, "nothing waits for you")
             .help(format!("{} shows what was answered", acting.command("inbox --all"))));
@@ -188,7 +190,7 @@ fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<Message
             )));
     }
     for number in &numbers {
-        output::note(&inbox::shown(acting, *number)?.text);
+        output::note(&inbox::render_message(acting, *number)?.text);
     }
     output::prompt(&format!("Type the number of the message to {verb}: "));
     let mut line = String::new();

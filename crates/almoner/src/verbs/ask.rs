@@ -9,21 +9,21 @@ use serde_json::{Map, Value};
 use super::{models, run};
 use crate::cli;
 use crate::cli::AskArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::command_line;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Document, ModelChoice, RunRequest, StartSpec, WorkerSource};
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.
-const BODY: &str =
+const WORKER_SOURCE: &str =
     "Answer the question. Be brief and exact; say so if you cannot know.\n\nQuestion: {{ input.question }}\n";
 
 /// Runs `almoner ask`.
 ///
 /// # Errors
 /// When the command is wrong, or the run fails.
-pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
-    let mut documents = cli::gather(&args.documents)?;
+pub fn ask(acting: &Session<'_>, args: &AskArgs) -> ExitResult {
+    let mut documents = cli::read_inputs(&args.documents)?;
     if !documents.values.is_empty() {
         return Err(Failure::new(Exit::Usage, "`ask` takes documents, and no named inputs")
             .help("write a worker file for anything more, and `almoner run` it"));
@@ -49,7 +49,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
         text: Untrusted::new(command_line::command_line()),
         worker: WorkerSource {
             name: "ask".to_owned(),
-            source: format!("{front}---\n{BODY}"),
+            source: format!("{front}---\n{WORKER_SOURCE}"),
             ..WorkerSource::default()
         },
         spec: StartSpec {

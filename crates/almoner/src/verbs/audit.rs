@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use kernel::event::Event;
 
 use crate::cli::{AuditArgs, AuditVerb};
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::audited::{Audited, Broken};
-use control::exit::{Ended, Exit, Failure};
+use control::audit_report::{AuditFault, AuditReport};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::show::event;
 
@@ -17,7 +17,7 @@ use control::show::event;
 ///
 /// # Errors
 /// When something is not as it was recorded.
-pub fn audit(acting: &Acting<'_>, args: &AuditArgs) -> Ended {
+pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
     let request = match &args.verb {
         Some(AuditVerb::Verify { contains, .. }) => {
             Request::Audit { last: None, before: None, contains: *contains, unverified: false }
@@ -40,10 +40,10 @@ pub fn audit(acting: &Acting<'_>, args: &AuditArgs) -> Ended {
     }
     if let Some(broken) = found.broken {
         let message = match broken {
-            Broken::Chain { seq } => {
+            AuditFault::Chain { seq } => {
                 format!("event {seq} does not follow the one before: the log was changed")
             }
-            Broken::Record { seq } => format!("what event {seq} tells of is not what was recorded"),
+            AuditFault::Record { seq } => format!("what event {seq} tells of is not what was recorded"),
         };
         return Err(Failure::new(Exit::Failure, message).help(
             "somebody or something has changed the store: keep a copy of it, and go back to a backup",
@@ -54,12 +54,12 @@ pub fn audit(acting: &Acting<'_>, args: &AuditArgs) -> Ended {
             .help("it was changed since, or the line is from another host or store"));
     }
     if let (Some(AuditVerb::Verify { .. }), false) = (&args.verb, as_json) {
-        output::result(&verified(&found))?;
+        output::result(&render_verification(&found))?;
     }
     Ok(Exit::Ok)
 }
 
-fn verified(found: &Audited) -> String {
+fn render_verification(found: &AuditReport) -> String {
     let mut text = format!("{} events, each follows the one before\n", found.events);
     let _ = write!(text, "{} of them tell of what is there as it was recorded", found.covered);
     if found.gone > 0 {
@@ -79,5 +79,5 @@ fn verified(found: &Audited) -> String {
 }
 
 fn line(of: &Event) -> String {
-    format!("{:>7}  {}  {}\n", of.seq, kernel::time::iso(of.at_ms), event::words(&of.change))
+    format!("{:>7}  {}  {}\n", of.seq, kernel::time::iso(of.at_ms), event::describe(&of.change))
 }

@@ -5,14 +5,14 @@ use crate::cli::BackupArgs;
 use crate::client::Client;
 use crate::ui::output;
 use config::place::Place;
-use control::exit::{Ended, Exit};
+use control::exit::{Exit, ExitResult};
 use control::protocol::Request;
 
 /// `almoner backup`.
 ///
 /// # Errors
 /// When something is there already, or the copy cannot be made. Nothing is left of it then.
-pub fn backup(place: &Place, args: &BackupArgs) -> Ended {
+pub fn backup(place: &Place, args: &BackupArgs) -> ExitResult {
     // The daemon has another directory than the person.
     let path = cli::absolute(&args.to)?;
     Client::connect(place)?.ask(Request::Backup { path: path.clone() })?;

@@ -7,22 +7,22 @@ use kernel::command::Reply;
 use kernel::run::{Entry, Run, Shape};
 use passable::{Untrusted, visible_line};
 
-use super::stage::number;
-use super::together;
-use super::together::Together;
+use super::run_config;
+use super::run_config::RunConfig;
+use super::staged_changes::number;
 use super::{models, run};
 use crate::cli;
 use crate::cli::ChatArgs;
-use crate::follow::attend;
-use crate::follow::attend::Followed;
-use crate::follow::talk::Talk;
-use crate::session::Acting;
+use crate::follow::conversation::Conversation;
+use crate::follow::follow_run;
+use crate::follow::follow_run::FollowOutcome;
+use crate::session::Session;
 use crate::session::command_line;
 use crate::session::questions;
 use crate::ui::output;
 use config::worker_file;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{
     AgentAct, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
 };
@@ -31,16 +31,16 @@ use control::protocol::{
 ///
 /// # Errors
 /// When the command is wrong, or the run fails.
-pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
+pub fn chat(acting: &Session<'_>, args: &ChatArgs) -> ExitResult {
     let (number, after, told) = match &args.go_on {
-        Some(which) => go_on(acting, args, which)?,
+        Some(which) => resume_chat(acting, args, which)?,
         None => begin(acting, args)?,
     };
     if std::io::stdin().is_terminal() {
         output::note("An empty line says nothing; Ctrl-D leaves, `/end` ends the conversation.");
     }
-    match attend::converse(acting, number, after, args.on_ask.into(), Talk::new(told))? {
-        Followed::Rests => {
+    match follow_run::converse(acting, number, after, args.on_ask.into(), Conversation::new(told))? {
+        FollowOutcome::Paused => {
             output::note(&format!(
                 "{number} is left open: {} goes on, {} ends it",
                 acting.command(&format!("chat --continue {number}")),
@@ -48,22 +48,22 @@ pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
             ));
             Ok(Exit::Ok)
         }
-        Followed::Ends => end(acting, number),
-        Followed::NeedsYou(pending) => Err(attend::needs_you(acting, number, &pending)),
-        Followed::Over(run) => attend::tell(acting, &run, &args.follow()),
+        FollowOutcome::Ended => end(acting, number),
+        FollowOutcome::NeedsYou(pending) => Err(follow_run::needs_you(acting, number, &pending)),
+        FollowOutcome::Finished(run) => follow_run::print_outcome(acting, &run, &args.follow()),
     }
 }
 
 /// Begins one.
-fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
+fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
     let (worker, wants, given) = match &args.worker {
         None => {
             let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-            let given = Together {
+            let given = RunConfig {
                 endow,
                 allow: args.allow.clone(),
                 model: args.model.clone(),
-                ..Together::default()
+                ..RunConfig::default()
             };
             let (name, source) = ("chat".to_owned(), TALKER.to_owned());
             (WorkerSource { name, source, ..WorkerSource::default() }, None, given)
@@ -72,14 +72,14 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
             let bundle = worker_file::load(path)?;
             let definition = run::check(&bundle)?;
             let model = args.model.as_deref();
-            let given = together::of(acting, path, &definition, model, &args.endow, &args.allow)?;
+            let given = run_config::load(acting, path, &definition, model, &args.endow, &args.allow)?;
             (worker_file::source_of(bundle, worker_file::beside(path)), definition.model, given)
         }
     };
-    let inputs = cli::gather(&args.inputs)?;
+    let inputs = cli::read_inputs(&args.inputs)?;
     let model = models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?;
     let request = RunRequest {
-        text: Untrusted::new(command_line::command_line() + &given.with),
+        text: Untrusted::new(command_line::command_line() + &given.transcript_suffix),
         worker,
         spec: StartSpec {
             values: inputs.values,
@@ -103,8 +103,8 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
 }
 
 /// Goes on with one: the named one, or the latest that is open.
-fn go_on(
-    acting: &Acting<'_>,
+fn resume_chat(
+    acting: &Session<'_>,
     args: &ChatArgs,
     which: &str,
 ) -> Result<(RunNumber, Option<u64>, u64), Failure> {
@@ -134,7 +134,7 @@ fn go_on(
 }
 
 /// Returns the latest conversation that is open.
-fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
+fn latest(acting: &Session<'_>) -> Result<Run, Failure> {
     let mut client = acting.connect()?;
     let mut below = None;
     loop {
@@ -155,7 +155,7 @@ fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
 }
 
 /// Ends one for good.
-fn end(acting: &Acting<'_>, number: RunNumber) -> Ended {
+fn end(acting: &Session<'_>, number: RunNumber) -> ExitResult {
     let what = kernel::command::Cancel::Run { run: number };
     let reason = Untrusted::new("the conversation is over");
     let act = AgentAct::Cancel { what, reason };

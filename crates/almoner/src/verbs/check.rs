@@ -15,13 +15,14 @@ use crate::cli::{CheckArgs, PatternVerb};
 use crate::ui::diagnostics;
 use crate::ui::output;
 use config::worker_file;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// The help for a pattern or a value, where no better advice is known.
-const PATTERNS: &str = "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
-const VALUES: &str = "a value is written like `3`, `\"text\"`, `[1, 2n]` or `{a: true}`";
+const PATTERN_HELP: &str =
+    "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
+const VALUE_HELP: &str = "a value is written like `3`, `\"text\"`, `[1, 2n]` or `{a: true}`";
 /// The number of bytes of a long line shown on each side of an error.
-const AROUND: usize = 60;
+const MAX_CONTEXT_BYTES: usize = 60;
 
 /// A pattern or a value that cannot be read, with the place where it stops making sense.
 #[derive(Debug)]
@@ -47,11 +48,11 @@ impl Unreadable {
 
 /// Returns the text, or of a long one the part around a span, and where the span is then.
 fn excerpt(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
-    let end = span.end.min(span.start.saturating_add(AROUND));
-    let from = text.floor_char_boundary(span.start.saturating_sub(AROUND));
-    let to = text.ceil_char_boundary(end.saturating_add(AROUND).min(text.len()));
+    let end = span.end.min(span.start.saturating_add(MAX_CONTEXT_BYTES));
+    let from = text.floor_char_boundary(span.start.saturating_sub(MAX_CONTEXT_BYTES));
+    let to = text.ceil_char_boundary(end.saturating_add(MAX_CONTEXT_BYTES).min(text.len()));
     match text.get(from..to) {
-        Some(part) if text.len() > 4 * AROUND => {
+        Some(part) if text.len() > 4 * MAX_CONTEXT_BYTES => {
             let before = if from > 0 { "…" } else { "" };
             let after = if to < text.len() { "…" } else { "" };
             let shift = |at: usize| at - from + before.len();
@@ -88,7 +89,7 @@ impl miette::Diagnostic for Unreadable {
 ///
 /// # Errors
 /// When the file cannot be used. The errors have been printed by then, each with its place.
-pub fn check(args: &CheckArgs) -> Ended {
+pub fn check(args: &CheckArgs) -> ExitResult {
     let bundle = worker_file::load(&args.worker)?;
     let definition = run::check(&bundle)?;
     if args.expand {
@@ -110,7 +111,7 @@ pub fn check(args: &CheckArgs) -> Ended {
 ///
 /// # Errors
 /// When the value does not match, or one of the two cannot be read.
-pub fn pattern(verb: &PatternVerb) -> Ended {
+pub fn pattern(verb: &PatternVerb) -> ExitResult {
     let PatternVerb::Check { pattern, value, ndjson } = verb;
     if *ndjson {
         for line in std::io::stdin().lock().lines() {
@@ -126,10 +127,10 @@ pub fn pattern(verb: &PatternVerb) -> Ended {
     let (pattern, value) = (pattern.as_deref().unwrap_or_default(), value.as_deref().unwrap_or_default());
     let found = pattern_check(pattern, value).map_err(|error| {
         let (name, text, error, like) = match error {
-            PatternCheckError::Pattern(error) => ("pattern", pattern, error, PATTERNS),
-            PatternCheckError::Value(error) => ("value", value, error, VALUES),
+            PatternCheckError::Pattern(error) => ("pattern", pattern, error, PATTERN_HELP),
+            PatternCheckError::Value(error) => ("value", value, error, VALUE_HELP),
         };
-        output::report(&diagnostics::picture(&Unreadable::new(name, text, error, like)));
+        output::report(&diagnostics::render_finding(&Unreadable::new(name, text, error, like)));
         Failure::silent(Exit::Invalid)
     })?;
     let asked = format!("{}\n  that is: {}", visible_line(&found.pattern), visible_line(&found.asks));

@@ -4,35 +4,35 @@ use std::time::{Duration, Instant};
 
 use crate::cli::{DaemonArgs, JsonArg};
 use crate::client::Client;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use config::place::Place;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
-use daemon::Manner;
+use daemon::DaemonOptions;
 
 /// How long a daemon that a command started stays without work, in seconds.
-const IDLE: u64 = 600;
+const IDLE_TIMEOUT_SECONDS: u64 = 600;
 
 /// `almoner daemon`.
 ///
 /// # Errors
 /// When the store cannot be opened or the socket not be made.
-pub fn daemon(place: &Place, args: &DaemonArgs) -> Ended {
+pub fn daemon(place: &Place, args: &DaemonArgs) -> ExitResult {
     let idle = match (args.idle, args.on_demand) {
         (Some(0), _) | (None, false) => None,
         (Some(seconds), _) => Some(seconds),
-        (None, true) => Some(IDLE),
+        (None, true) => Some(IDLE_TIMEOUT_SECONDS),
     };
-    daemon::run(place, Manner { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
+    daemon::run(place, DaemonOptions { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
 }
 
 /// `almoner status`.
 ///
 /// # Errors
 /// When the daemon cannot be started.
-pub fn status(acting: &Acting<'_>, args: JsonArg) -> Ended {
+pub fn status(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     let status = match acting.connect()?.ask(Request::Status)? {
         Response::Status(status) => status,
         other => return Err(unexpected(&other)),
@@ -67,7 +67,7 @@ pub fn status(acting: &Acting<'_>, args: JsonArg) -> Ended {
 ///
 /// # Errors
 /// When the daemon does not end.
-pub fn stop(place: &Place) -> Ended {
+pub fn stop(place: &Place) -> ExitResult {
     if halt(place)? {
         output::note("stopped; runs go on when the daemon starts again");
     } else {

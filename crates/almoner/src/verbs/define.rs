@@ -11,40 +11,40 @@ use super::run;
 use crate::cli;
 use crate::cli::agents::{DefineArgs, EditArgs, RequestEvaluationArgs};
 use crate::session;
-use crate::session::{Acting, asked, done};
+use crate::session::{Session, print_reply, print_request};
 use config::worker_file;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::AgentAct;
 
 /// `almoner define`.
 ///
 /// # Errors
 /// When the program cannot be used, or, if its result is waited for, when it is refused.
-pub fn define(acting: &Acting<'_>, args: &DefineArgs) -> Ended {
+pub fn define(acting: &Session<'_>, args: &DefineArgs) -> ExitResult {
     let program = read(&args.file, &args.slot)?;
     let act = AgentAct::Define {
-        to: session::path(&args.to)?,
+        to: session::parse_path(&args.to)?,
         name: program.name,
         source: program.source,
         includes: program.includes,
         slots: program.slots,
-        result_name: session::maybe_path(args.ask.result.as_deref())?,
+        result_name: session::parse_optional_path(args.ask.result.as_deref())?,
         edit: None,
         done: None,
     };
-    asked(acting, &acting.act("define", act)?, &args.ask)
+    print_request(acting, &acting.act("define", act)?, &args.ask)
 }
 
 /// `almoner edit`.
 ///
 /// # Errors
 /// When the program cannot be used, or the message is no definition.
-pub fn edit(acting: &Acting<'_>, args: &EditArgs) -> Ended {
-    let number = session::number(&args.message)?;
+pub fn edit(acting: &Session<'_>, args: &EditArgs) -> ExitResult {
+    let number = session::parse_message_number(&args.message)?;
     let program = read(&args.file, &args.slot)?;
     let act = AgentAct::Define {
         // The changed copy goes to the agent that has the original.
-        to: session::path("@self")?,
+        to: session::parse_path("@self")?,
         name: program.name,
         source: program.source,
         includes: program.includes,
@@ -53,7 +53,7 @@ pub fn edit(acting: &Acting<'_>, args: &EditArgs) -> Ended {
         edit: Some(number),
         done: None,
     };
-    done(&acting.act("edit", act)?, args.json.json)
+    print_reply(&acting.act("edit", act)?, args.json.json)
 }
 
 /// A program as it goes to the daemon.
@@ -68,7 +68,7 @@ struct Program {
 fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
     let mut holes = BTreeMap::new();
     for text in slots {
-        let hole = cli::parse_hole(text)?;
+        let hole = cli::parse_field_spec(text)?;
         if holes.insert(hole.name.clone(), (hole.label, hole.text)).is_some() {
             return Err(Failure::new(Exit::Usage, format!("the slot `{}` is there twice", hole.name))
                 .help("name each once"));
@@ -106,23 +106,23 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
 ///
 /// # Errors
 /// When it cannot be asked, or, if it is waited for, when it is refused.
-pub fn request_evaluation(acting: &Acting<'_>, args: &RequestEvaluationArgs) -> Ended {
-    let source = code(&args.source)?;
-    let (names, paths) = stands_for(&args.names)?;
+pub fn request_evaluation(acting: &Session<'_>, args: &RequestEvaluationArgs) -> ExitResult {
+    let source = read_code(&args.source)?;
+    let (names, paths) = parse_names(&args.names)?;
     let act = MailAct::RequestEvaluation {
         source: Untrusted::new(source),
         names,
         paths,
-        result_name: session::maybe_path(args.ask.result.as_deref())?,
+        result_name: session::parse_optional_path(args.ask.result.as_deref())?,
     };
-    asked(acting, &acting.mail("request-evaluation", act)?, &args.ask)
+    print_request(acting, &acting.mail("request-evaluation", act)?, &args.ask)
 }
 
 /// Returns the code of an argument, which is the code itself, `@FILE`, or `-`.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn code(given: &str) -> Result<String, Failure> {
+pub fn read_code(given: &str) -> Result<String, Failure> {
     match given {
         "-" => cli::stdin(),
         text => match text.strip_prefix('@') {
@@ -136,12 +136,12 @@ pub fn code(given: &str) -> Result<String, Failure> {
 ///
 /// # Errors
 /// When a name is not valid.
-pub fn stands_for(given: &[String]) -> Result<(Vec<String>, Vec<NamePath>), Failure> {
+pub fn parse_names(given: &[String]) -> Result<(Vec<String>, Vec<NamePath>), Failure> {
     let (mut names, mut paths) = (Vec::new(), Vec::new());
     for text in given {
         let (name, path) = text.split_once('=').unwrap_or((text, text));
         names.push(name.to_owned());
-        paths.push(session::path(path)?);
+        paths.push(session::parse_path(path)?);
     }
     Ok((names, paths))
 }

@@ -4,25 +4,27 @@ use clap::ValueEnum as _;
 use passable::visible_line;
 use serde_json::json;
 
-use crate::cli::surfaces::{DoctorArgs, Part};
+use crate::cli::maintenance::{DoctorArgs, InstallationPart};
 use crate::client::Client;
 use crate::ui::output;
 use config::place::Place;
 use config::vendor_keys;
 use control::ask::unexpected;
-use control::examined::Examined;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
+use control::health_check::HealthCheck;
 use control::protocol::{Request, Response};
 
 /// `almoner doctor`: all of it, or the parts that were named.
 ///
 /// # Errors
 /// Only when the report cannot be printed. A fault of the installation is a line of the report.
-pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
-    let wanted: Vec<Part> =
-        Part::ALL.into_iter().filter(|part| args.parts.is_empty() || args.parts.contains(part)).collect();
+pub fn doctor(place: &Place, args: &DoctorArgs) -> ExitResult {
+    let wanted: Vec<InstallationPart> = InstallationPart::ALL
+        .into_iter()
+        .filter(|part| args.parts.is_empty() || args.parts.contains(part))
+        .collect();
     let mut client = Client::connect(place);
-    let mut checks: Vec<Examined> = Vec::new();
+    let mut checks: Vec<HealthCheck> = Vec::new();
     for part in wanted {
         checks.extend(examine(place, &mut client, part)?);
     }
@@ -51,12 +53,12 @@ pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
 fn examine(
     place: &Place,
     client: &mut Result<Client, Failure>,
-    part: Part,
-) -> Result<Vec<Examined>, Failure> {
+    part: InstallationPart,
+) -> Result<Vec<HealthCheck>, Failure> {
     let name = name(part);
     let client = match client {
         Ok(client) => client,
-        Err(failure) if part == Part::Daemon => return Ok(vec![failed(failure)]),
+        Err(failure) if part == InstallationPart::Daemon => return Ok(vec![failed(failure)]),
         Err(_) => return daemon::examine_without_daemon(place, &vendor_keys::from_env(), &name),
     };
     let mut found = match client.ask(Request::Examine { part: name }) {
@@ -64,7 +66,7 @@ fn examine(
         Ok(other) => return Err(unexpected(&other)),
         Err(failure) => return Ok(vec![failed(&failure)]),
     };
-    if part == Part::Daemon && client.build != control::BUILD {
+    if part == InstallationPart::Daemon && client.build != control::BUILD {
         for one in found.iter_mut().filter(|one| one.id == "daemon") {
             one.ok = false;
             one.remedy = "`almoner stop`: the next command starts the new one".to_owned();
@@ -74,12 +76,12 @@ fn examine(
 }
 
 /// Returns the name of a part in requests.
-fn name(part: Part) -> String {
+fn name(part: InstallationPart) -> String {
     part.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-fn failed(failure: &Failure) -> Examined {
-    Examined {
+fn failed(failure: &Failure) -> HealthCheck {
+    HealthCheck {
         id: "daemon".to_owned(),
         ok: false,
         evidence: failure.message.visible_line().into_owned(),
@@ -93,8 +95,8 @@ mod tests {
 
     #[test]
     fn parts_of_the_command_line_are_those_of_the_pages() {
-        let own: Vec<String> = Part::ALL.into_iter().map(name).collect();
-        let theirs: Vec<&str> = control::examined::PARTS.iter().map(|(name, _)| *name).collect();
+        let own: Vec<String> = InstallationPart::ALL.into_iter().map(name).collect();
+        let theirs: Vec<&str> = control::health_check::PARTS.iter().map(|(name, _)| *name).collect();
         assert_eq!(own.len(), theirs.len());
         assert!(own.iter().all(|name| theirs.contains(&name.as_str())), "{own:?} {theirs:?}");
     }

@@ -10,25 +10,25 @@ use worker::definition::{self, Bundle, Definition};
 
 use super::models;
 use crate::cli;
-use crate::cli::Given;
+use crate::cli::NamedText;
 use crate::cli::agents::EndowArgs;
-use crate::follow::attend;
-use crate::follow::form_answers::{confirm, nothing_sent, tell_needed};
+use crate::follow::follow_run;
+use crate::follow::form_answers::{confirm, nothing_sent, print_missing_fields};
 use crate::session;
 use crate::session::command_line;
-use crate::session::{Acting, done};
+use crate::session::{Session, print_reply};
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
-use control::exit::{Ended, Exit, Failure};
+use crate::ui::prompt::PromptInput;
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, ModelChoice, Response, StartSpec};
-use control::show::letter;
-use control::view::{Hole, LetterView};
-use resource::{Begins, Endowment, Row, describe_spec};
+use control::show::message_view;
+use control::view::{FieldSpec, MessageView};
+use resource::{Endowment, Row, TextStart, describe_spec};
 
 /// The bindings of slots, and the remaining arguments.
 #[derive(Debug, Default, PartialEq)]
-struct Bound {
+struct SlotBindings {
     /// By names of the person's.
     names: BTreeMap<String, NamePath>,
     /// By paths of this machine.
@@ -37,7 +37,7 @@ struct Bound {
     rest: Vec<String>,
 }
 
-impl Bound {
+impl SlotBindings {
     fn has(&self, slot: &str) -> bool {
         self.names.contains_key(slot) || self.paths.iter().any(|path| path.slot == slot)
     }
@@ -58,23 +58,23 @@ impl Bound {
 ///
 /// # Errors
 /// When a slot is open and no person is here to be asked, a binding does not fit, or the run fails.
-pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
-    let number = session::number(&args.message)?;
-    let view = acting.letter(number)?;
+pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
+    let number = session::parse_message_number(&args.message)?;
+    let view = acting.message(number)?;
     let Some(Body::Definition { .. }) = view.letter.body() else {
-        return Err(letter::is_not(&view, "a definition", acting.agent));
+        return Err(message_view::wrong_kind_failure(&view, "a definition", acting.agent));
     };
-    let mut bound = bind(&view.holes, &args.inputs)?;
+    let mut bound = bind(&view.fields, &args.inputs)?;
     for text in &args.endow {
         bound.paths.push(cli::parse_endowment(text)?);
     }
-    let open: Vec<&Hole> = view.holes.iter().filter(|hole| !bound.has(&hole.name)).collect();
+    let open: Vec<&FieldSpec> = view.fields.iter().filter(|hole| !bound.has(&hole.name)).collect();
     if !open.is_empty() && !output::can_ask() {
-        return Err(tell_needed(number, "endow", &open, args.follow.json)?);
+        return Err(print_missing_fields(number, "endow", &open, args.follow.json)?);
     }
-    let inputs = cli::gather(&bound.rest)?;
+    let inputs = cli::read_inputs(&bound.rest)?;
     if output::can_ask() {
-        output::note(&letter::render(&view, output::columns()));
+        output::note(&message_view::render(&view, output::columns()));
         let names = acting.names();
         for hole in open {
             ask(acting, hole, &names, &mut bound)?;
@@ -93,7 +93,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         output::note(&format!("Endowing message {number} binds:\n{}", bound.render(definition.as_ref())));
         confirm(&format!("endow {number}"))?;
     }
-    let text = in_words(args, &bound);
+    let text = transcript_line(args, &bound);
     let spec = StartSpec {
         values: inputs.values,
         read_from: inputs.read_from,
@@ -108,7 +108,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         names: bound.names,
         spec: Box::new(spec),
         goes_to: args.to.into(),
-        result_name: session::maybe_path(args.result.as_deref())?,
+        result_name: session::parse_optional_path(args.result.as_deref())?,
         seen: None,
     };
     let mut client = acting.connect()?;
@@ -118,18 +118,20 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)
         }
-        Response::Reply(Reply::Started { run }) => attend::attend(acting, run, Some(after), &args.follow),
-        other => done(&other, args.follow.json),
+        Response::Reply(Reply::Started { run }) => {
+            follow_run::follow_run(acting, run, Some(after), &args.follow)
+        }
+        other => print_reply(&other, args.follow.json),
     }
 }
 
 /// Separates `slot=NAME` from inputs. An argument under the name of a slot binds that slot.
-fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
-    let mut bound = Bound::default();
+fn bind(holes: &[FieldSpec], inputs: &[String]) -> Result<SlotBindings, Failure> {
+    let mut bound = SlotBindings::default();
     for text in inputs {
-        match cli::given(text) {
-            Some((slot, Given::Text(name))) if holes.iter().any(|hole| hole.name == slot) => {
-                if bound.names.insert(slot.to_owned(), session::path(name)?).is_some() {
+        match cli::split_named(text) {
+            Some((slot, NamedText::Text(name))) if holes.iter().any(|hole| hole.name == slot) => {
+                if bound.names.insert(slot.to_owned(), session::parse_path(name)?).is_some() {
                     return Err(Failure::new(Exit::Usage, format!("the slot `{slot}` is bound twice"))
                         .help("bind it once"));
                 }
@@ -141,25 +143,30 @@ fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
 }
 
 /// Asks the user to fill a slot: with a name, or with a text that may stand behind `-e SLOT=`.
-fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
-    output::note(&letter::hole(hole, output::columns()));
+fn ask(
+    acting: &Session<'_>,
+    hole: &FieldSpec,
+    names: &[String],
+    bound: &mut SlotBindings,
+) -> Result<(), Failure> {
+    output::note(&message_view::field_spec(hole, output::columns()));
     let name = visible_line(&hole.name).into_owned();
     loop {
         let text = match prompt::line(&format!("{name} (a name, or as behind -e; ? lists names): "), names)? {
-            Typed::End => return Err(nothing_sent()),
-            Typed::Line(text) => text,
+            PromptInput::End => return Err(nothing_sent()),
+            PromptInput::Line(text) => text,
         };
         if let Some(beginning) = text.strip_suffix('?') {
             output::note(&prompt::matching(names, beginning));
             continue;
         }
         // A text is a name if there is one, and otherwise unless it begins as a kind does.
-        let begins = || text.starts_with(['.', '/']) || Row::begun(&text).0.begins != Begins::Path;
+        let begins = || text.starts_with(['.', '/']) || Row::for_text(&text).0.start != TextStart::Path;
         let done = if !names.contains(&text) && begins() {
             cli::parse_endowment(&format!("{}={text}", hole.name)).map(|path| bound.paths.push(path))
         } else {
-            session::path(&text).and_then(|path| {
-                acting.thing(path.clone())?;
+            session::parse_path(&text).and_then(|path| {
+                acting.object(path.clone())?;
                 bound.names.insert(hole.name.clone(), path);
                 Ok(())
             })
@@ -172,7 +179,7 @@ fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) ->
 }
 
 /// Returns the definition of a worker that was proposed; none for code, or if its file does not parse.
-fn definition(view: &LetterView) -> Option<Definition> {
+fn definition(view: &MessageView) -> Option<Definition> {
     let source = view.source.as_ref().filter(|_| view.is_worker)?;
     let bundle = Bundle {
         name: "definition".to_owned(),
@@ -184,19 +191,19 @@ fn definition(view: &LetterView) -> Option<Definition> {
 }
 
 /// Returns the command with everything that was bound in the end, for the transcript.
-fn in_words(args: &EndowArgs, bound: &Bound) -> String {
+fn transcript_line(args: &EndowArgs, bound: &SlotBindings) -> String {
     let mut text = command_line::command_line();
     let said = |slot: &str| {
         let prefix = format!("{slot}=");
         args.inputs.iter().chain(&args.endow).any(|given| given.starts_with(&prefix))
     };
     // The bindings typed at the prompts are part of the command too.
-    text += &bound_words(bound, &said);
+    text += &render_bindings(bound, &said);
     text
 }
 
 /// Returns the bindings as the user types them, without those that `said` knows already.
-fn bound_words(bound: &Bound, said: &dyn Fn(&str) -> bool) -> String {
+fn render_bindings(bound: &SlotBindings, said: &dyn Fn(&str) -> bool) -> String {
     let mut text = String::new();
     for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {
         text += &format!(" {slot}={name}");
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn input_named_like_a_slot_binds_the_slot() {
-        let hole = Hole {
+        let hole = FieldSpec {
             name: "out".to_owned(),
             label: Untrusted::new(""),
             wants: "a directory".to_owned(),
@@ -239,7 +246,7 @@ mod tests {
 
     #[test]
     fn bindings_are_rendered_one_per_line() {
-        let mut bound = Bound::default();
+        let mut bound = SlotBindings::default();
         bound.names.insert("a".to_owned(), NamePath::parse("x").unwrap());
         bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
         assert_eq!(
@@ -261,7 +268,7 @@ mod tests {
             ("x=git:/r?private&methods=log", "repository /r; private; only the methods log"),
         ] {
             let paths = vec![cli::parse_endowment(text).unwrap()];
-            let bound = Bound { paths, ..Bound::default() };
+            let bound = SlotBindings { paths, ..SlotBindings::default() };
             assert_eq!(bound.render(None), format!("  x ← {told}\n"), "{text}");
         }
     }
@@ -279,8 +286,8 @@ mod tests {
             "x=self",
         ] {
             let given = cli::parse_endowment(text).unwrap();
-            let bound = Bound { paths: vec![given.clone()], ..Bound::default() };
-            let told = bound_words(&bound, &|_| false);
+            let bound = SlotBindings { paths: vec![given.clone()], ..SlotBindings::default() };
+            let told = render_bindings(&bound, &|_| false);
             let typed = told.strip_prefix(" -e ").unwrap();
             assert_eq!(cli::parse_endowment(typed).unwrap(), given, "{typed}");
         }

@@ -4,14 +4,14 @@ use kernel::FormulaId;
 use kernel::command::{MailAct, Reply};
 use passable::Untrusted;
 
-use super::define::{code, stands_for};
+use super::define::{parse_names, read_code};
 use super::trace;
 use crate::cli::agents::EvalArgs;
 use crate::session;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit};
+use control::exit::{Exit, ExitResult};
 use control::protocol::Response;
 use control::show::code::console;
 
@@ -19,28 +19,34 @@ use control::show::code::console;
 ///
 /// # Errors
 /// When a name stands for nothing; when the code throws, or passes a limit.
-pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
-    let source = code(&args.source)?;
-    let (names, paths) = stands_for(&args.names)?;
+pub fn eval(acting: &Session<'_>, args: &EvalArgs) -> ExitResult {
+    let source = read_code(&args.source)?;
+    let (names, paths) = parse_names(&args.names)?;
     let act = MailAct::Evaluate {
         vat: None,
         source: Untrusted::new(source),
         names,
         paths,
-        result_name: session::maybe_path(args.result.as_deref())?,
+        result_name: session::parse_optional_path(args.result.as_deref())?,
     };
     let response = acting.mail("eval", act)?;
-    let Response::Reply(Reply::Parked { promise, .. }) = response else {
+    let Response::Reply(Reply::CodeQueued { promise, .. }) = response else {
         return Err(unexpected(&response));
     };
-    came(acting, &response, promise, args.detach, args.json.json)
+    print_result(acting, &response, promise, args.detach, args.json.json)
 }
 
 /// Prints the result of code and its console output. With `detach`, prints the promise instead, without waiting.
 ///
 /// # Errors
 /// When the code fails.
-pub fn came(acting: &Acting<'_>, response: &Response, promise: FormulaId, detach: bool, json: bool) -> Ended {
+pub fn print_result(
+    acting: &Session<'_>,
+    response: &Response,
+    promise: FormulaId,
+    detach: bool,
+    json: bool,
+) -> ExitResult {
     if detach {
         if json {
             output::json(response)?;
@@ -54,5 +60,5 @@ pub fn came(acting: &Acting<'_>, response: &Response, promise: FormulaId, detach
     if let Ok(page) = trace::code_journal(acting, &promise.to_string()) {
         console(&page).iter().for_each(|line| output::note(line));
     }
-    session::settled(&state, json)
+    session::print_promise(&state, json)
 }

@@ -10,13 +10,13 @@ use kernel::{BlobHash, RunNumber};
 use passable::visible_line;
 use serde_json::{Value, json};
 
-use crate::cli::surfaces::ExportArgs;
+use crate::cli::maintenance::ExportArgs;
 use crate::client::Client;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Copy, Request, Response};
 use control::show::journal::child;
 
@@ -24,15 +24,15 @@ use control::show::journal::child;
 ///
 /// # Errors
 /// When there is no such run, or the file cannot be written.
-pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
+pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
     let run: RunNumber = match args.run.as_str() {
-        questions::LAST => questions::latest(acting)?,
+        questions::LAST_RUN => questions::latest(acting)?,
         text => text.parse().map_err(|_| {
             Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(text)))
                 .help("write it like r17, or `last`; `almoner runs` shows which runs there are")
         })?,
     };
-    let mut out = Out::open(args.output.as_deref())?;
+    let mut out = ExportOutput::open(args.output.as_deref())?;
     let mut client = acting.connect()?;
     let mut blobs = Blobs::default();
     let family = family(&mut client, run)?;
@@ -42,10 +42,10 @@ pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
     }))?;
     let mut parts = 0;
     for (run, steps) in &family {
-        blobs.of_run(run, !args.no_documents);
+        blobs.add_run(run, !args.no_documents);
         out.line(&json!({ "kind": "run", "run": run }))?;
         for step in steps {
-            blobs.of_step(step, !args.no_documents);
+            blobs.add_step(step, !args.no_documents);
             out.line(&json!({ "kind": "step", "run": run.number.to_string(), "step": step }))?;
         }
         parts += 1 + steps.len();
@@ -95,14 +95,14 @@ fn family(client: &mut Client, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>,
             Response::Exported(rows) => Ok(rows),
             other => Err(unexpected(&other)),
         };
-        let run: Run = page(0)?.pop().map(typed).transpose()?.ok_or_else(strange)?;
+        let run: Run = page(0)?.pop().map(parse_row).transpose()?.ok_or_else(unexpected_row)?;
         let mut steps: Vec<Step> = Vec::new();
         loop {
             let more = page(steps.last().map_or(1, |step| step.number + 1))?;
             if more.is_empty() {
                 break;
             }
-            steps.extend(more.into_iter().map(typed).collect::<Result<Vec<Step>, _>>()?);
+            steps.extend(more.into_iter().map(parse_row).collect::<Result<Vec<Step>, _>>()?);
         }
         let mut children: Vec<RunNumber> = steps.iter().filter_map(|step| child(&step.entry)).collect();
         children.reverse();
@@ -112,11 +112,11 @@ fn family(client: &mut Client, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>,
     Ok(all)
 }
 
-fn typed<T: serde::de::DeserializeOwned>(row: Value) -> Result<T, Failure> {
-    serde_json::from_value(row).map_err(|_| strange())
+fn parse_row<T: serde::de::DeserializeOwned>(row: Value) -> Result<T, Failure> {
+    serde_json::from_value(row).map_err(|_| unexpected_row())
 }
 
-fn strange() -> Failure {
+fn unexpected_row() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon's answer cannot be read").help("`almoner stop`, then try again")
 }
 
@@ -132,7 +132,7 @@ impl Blobs {
         }
     }
 
-    fn of_run(&mut self, run: &Run, documents: bool) {
+    fn add_run(&mut self, run: &Run, documents: bool) {
         self.add(run.definition, format!("definition {}", run.name));
         for (name, hash) in &run.includes {
             self.add(*hash, format!("include {name}"));
@@ -143,7 +143,7 @@ impl Blobs {
         }
     }
 
-    fn of_step(&mut self, step: &Step, documents: bool) {
+    fn add_step(&mut self, step: &Step, documents: bool) {
         match &step.entry {
             // They hold the documents too.
             Entry::Prompted { request, .. } if documents => self.add(*request, "request".to_owned()),
@@ -162,18 +162,18 @@ impl Blobs {
 }
 
 /// The target of an export: a new file that no other user may read, or standard output.
-enum Out {
+enum ExportOutput {
     Screen,
     File { file: std::io::BufWriter<std::fs::File>, to: String },
 }
 
-impl Out {
-    fn open(to: Option<&Path>) -> Result<Out, Failure> {
-        let Some(to) = to.filter(|to| *to != Path::new("-")) else { return Ok(Out::Screen) };
+impl ExportOutput {
+    fn open(to: Option<&Path>) -> Result<ExportOutput, Failure> {
+        let Some(to) = to.filter(|to| *to != Path::new("-")) else { return Ok(ExportOutput::Screen) };
         let shown = output::path(to);
         let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
         match opened {
-            Ok(file) => Ok(Out::File { file: std::io::BufWriter::new(file), to: shown }),
+            Ok(file) => Ok(ExportOutput::File { file: std::io::BufWriter::new(file), to: shown }),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(Failure::new(Exit::Conflict, format!("{shown} is there already"))
                     .help("choose another name; nothing is written over"))
@@ -185,8 +185,8 @@ impl Out {
 
     fn line(&mut self, line: &Value) -> Result<(), Failure> {
         match self {
-            Out::Screen => output::json(line),
-            Out::File { file, to } => {
+            ExportOutput::Screen => output::json(line),
+            ExportOutput::File { file, to } => {
                 writeln!(file, "{line}").map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}")))
             }
         }
@@ -194,8 +194,8 @@ impl Out {
 
     fn finish(self) -> Result<(), Failure> {
         match self {
-            Out::Screen => Ok(()),
-            Out::File { mut file, to } => file
+            ExportOutput::Screen => Ok(()),
+            ExportOutput::File { mut file, to } => file
                 .flush()
                 .and_then(|()| file.get_ref().sync_all())
                 .map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}"))),

@@ -4,31 +4,31 @@ use kernel::RunNumber;
 use passable::{Untrusted, visible_line};
 
 use crate::cli::JsonArg;
-use crate::cli::surfaces::ForgetArgs;
-use crate::session::Acting;
+use crate::cli::maintenance::ForgetArgs;
+use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
+use crate::ui::prompt::PromptInput;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Freed, Request, Response};
+use control::exit::{Exit, ExitResult, Failure};
+use control::protocol::{FreedSpace, Request, Response};
 
 /// How long bytes that were put lately are left alone, in words.
-const LATELY: &str = "what was written in the last quarter of an hour goes later, by itself";
+const RECENT_BYTES_NOTE: &str = "what was written in the last quarter of an hour goes later, by itself";
 
 /// Runs `almoner forget`.
 ///
 /// # Errors
 /// When the run does not exist or is not over, or no person is here to confirm.
-pub fn forget(acting: &Acting<'_>, args: &ForgetArgs) -> Ended {
+pub fn forget(acting: &Session<'_>, args: &ForgetArgs) -> ExitResult {
     let run: RunNumber = args.run.parse().map_err(|_| {
         Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(&args.run)))
             .help("write it like r17; `almoner runs` shows which runs there are")
     })?;
     let found = questions::run(acting, run)?;
-    if !args.yes && !asked(&found)? {
+    if !args.yes && !confirm(&found)? {
         output::note("nothing was forgotten");
         return Ok(Exit::Denied);
     }
@@ -47,12 +47,15 @@ pub fn forget(acting: &Acting<'_>, args: &ForgetArgs) -> Ended {
         2 => " and the run that it started".to_owned(),
         more => format!(" and the {} runs that it started", more - 1),
     };
-    output::note(&format!("what {run}{others} worked on is forgotten; {}; {LATELY}", freed.words()));
+    output::note(&format!(
+        "what {run}{others} worked on is forgotten; {}; {RECENT_BYTES_NOTE}",
+        freed.describe()
+    ));
     Ok(Exit::Ok)
 }
 
 /// Shows the data that would be deleted, and asks the user to confirm.
-fn asked(run: &kernel::run::Run) -> Result<bool, Failure> {
+fn confirm(run: &kernel::run::Run) -> Result<bool, Failure> {
     if !output::can_ask() {
         return Err(Failure::new(
             Exit::NeedsYou,
@@ -68,12 +71,12 @@ fn asked(run: &kernel::run::Run) -> Result<bool, Failure> {
         visible_line(&run.name)
     ));
     match prompt::line("forget it? [y/N] ", &[])? {
-        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
-        Typed::End => Ok(false),
+        PromptInput::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        PromptInput::End => Ok(false),
     }
 }
 
-fn sweep(acting: &Acting<'_>) -> Result<Freed, Failure> {
+fn sweep(acting: &Session<'_>) -> Result<FreedSpace, Failure> {
     match acting.connect()?.ask(Request::Gc)? {
         Response::Freed(freed) => Ok(freed),
         other => Err(unexpected(&other)),
@@ -84,12 +87,12 @@ fn sweep(acting: &Acting<'_>) -> Result<Freed, Failure> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn gc(acting: &Acting<'_>, args: JsonArg) -> Ended {
+pub fn gc(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     let freed = sweep(acting)?;
     if args.json {
         output::json(&serde_json::json!({ "version": 1, "freed": freed }))?;
         return Ok(Exit::Ok);
     }
-    output::note(&format!("{}; {LATELY}", freed.words()));
+    output::note(&format!("{}; {RECENT_BYTES_NOTE}", freed.describe()));
     Ok(Exit::Ok)
 }

@@ -10,22 +10,22 @@ use worker::definition::{self, Bundle, FormField, Report};
 use crate::cli;
 use crate::cli::agents::FormArgs;
 use crate::session;
-use crate::session::{Acting, asked};
+use crate::session::{Session, print_request};
 use crate::ui::diagnostics;
 use crate::ui::output;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// `almoner form`.
 ///
 /// # Errors
 /// When it cannot be asked, or, if it is waited for, when it is refused.
-pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
+pub fn form(acting: &Session<'_>, args: &FormArgs) -> ExitResult {
     let mut fields = match &args.file {
         Some(file) => fields_of(&file.to_string_lossy())?,
         None => vec![],
     };
     for text in &args.fields {
-        let spec = cli::parse_hole(text)?;
+        let spec = cli::parse_field_spec(text)?;
         fields.push(Field {
             label: Untrusted::new(spec.label),
             pattern: spec.pattern.to_value(),
@@ -41,13 +41,13 @@ pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
             .help("name each once"));
     }
     let act = MailAct::Form(Form {
-        to: session::path(&args.to)?,
+        to: session::parse_path(&args.to)?,
         description: Untrusted::new(args.description.clone()),
         fields,
         repeatable: args.repeatable,
-        result_name: session::maybe_path(args.ask.result.as_deref())?,
+        result_name: session::parse_optional_path(args.ask.result.as_deref())?,
     });
-    asked(acting, &acting.mail("form", act)?, &args.ask)
+    print_request(acting, &acting.mail("form", act)?, &args.ask)
 }
 
 /// Reads the fields of a file, and prints each problem with its place.
@@ -57,7 +57,7 @@ fn fields_of(file: &str) -> Result<Vec<Field>, Failure> {
     if !problems.is_empty() {
         let (name, includes) = (String::new(), BTreeMap::new());
         let bundle = Bundle { name, file: file.to_owned(), source, includes };
-        output::report(&diagnostics::picture(&Report::new(&bundle, problems)));
+        output::report(&diagnostics::render_finding(&Report::new(&bundle, problems)));
         return Err(Failure::silent(Exit::Invalid));
     }
     let field = |field: FormField| Field {

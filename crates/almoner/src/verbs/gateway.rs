@@ -1,17 +1,17 @@
 //! `almoner gateway`.
 
 use crate::cli::JsonArg;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit};
+use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 
 /// `almoner gateway`: a token with which a client of the gateway becomes the agent.
 ///
 /// # Errors
 /// When the daemon has no gateway, or there is no such agent.
-pub fn gateway(acting: &Acting<'_>, args: JsonArg) -> Ended {
+pub fn gateway(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     let pass = match acting.connect()?.ask(Request::Pass)? {
         Response::Pass(pass) => pass,
         other => return Err(unexpected(&other)),

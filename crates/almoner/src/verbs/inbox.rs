@@ -5,31 +5,31 @@ use std::time::Duration;
 
 use kernel::MessageNumber;
 use kernel::message::Body;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use passable::visible_line;
 use serde_json::Value as Json;
 
 use crate::cli::InboxArgs;
 use crate::session;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Request, Response};
-use control::show::{came, letter};
+use control::show::{message_view, outcome};
 
 /// The interval at which a follower polls, because the mail of an agent causes no events for others.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// `almoner inbox`.
 ///
 /// # Errors
 /// When there is no such message.
-pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
+pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
     if let Some(text) = &args.message {
-        let shown = shown(acting, session::number(text)?)?;
+        let shown = render_message(acting, session::parse_message_number(text)?)?;
         if args.json.json {
             output::json(&shown.json)?;
         } else {
@@ -40,7 +40,7 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
         }
         return Ok(Exit::Ok);
     }
-    let letters = acting.letters(!args.all)?;
+    let letters = acting.mailbox(!args.all)?;
     if args.follow {
         return follow(acting, args, letters);
     }
@@ -58,11 +58,11 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
 }
 
 /// Shows the present messages, then each new one as it comes, until the reader or the daemon goes.
-fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
+fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>) -> ExitResult {
     let mut client = acting.connect()?;
-    let filter = MessageFilter::Letters { open: !args.all, order: Order::OldestFirst };
+    let filter = MessageFilter::Mailbox { open: !args.all, order: Order::OldestFirst };
     let mut ask = |page| match client.ask(Request::Messages { filter: filter.clone(), page })? {
-        Response::Letters(letters) => Ok(letters),
+        Response::Mailbox(letters) => Ok(letters),
         other => Err(unexpected(&other)),
     };
     // The number of the last message shown. The filter may leave out other messages.
@@ -76,13 +76,13 @@ fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> En
             }
             last = last.max(Some(letter.number));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
         letters = ask(PageBounds::after(last))?;
     }
 }
 
 /// A message as a person reads it.
-pub struct Shown {
+pub struct RenderedMessage {
     /// As text.
     pub text: String,
     /// As JSON.
@@ -95,30 +95,32 @@ pub struct Shown {
 ///
 /// # Errors
 /// When there is no such message.
-pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
-    let view = acting.letter(number)?;
+pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<RenderedMessage, Failure> {
+    let view = acting.message(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
-    if let Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) = view.letter.body() {
+    if let Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. }) =
+        view.letter.body()
+    {
         let card = questions::card(acting, number)?;
         let (one, other) = match card.in_doubt {
             true => (format!("happened {number} yes"), format!("happened {number} no")),
             false => (format!("approve {number}"), format!("deny {number} -r WHY")),
         };
         let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
-        return Ok(Shown {
+        return Ok(RenderedMessage {
             text: card.render(output::columns()),
             json: json(serde_json::to_value(&card))?,
             next,
         });
     }
-    Ok(Shown {
-        text: letter::render(&view, output::columns()),
-        next: letter::next(&view, acting.agent),
+    Ok(RenderedMessage {
+        text: message_view::render(&view, output::columns()),
+        next: message_view::next_commands(&view, acting.agent),
         json: json(serde_json::to_value(&view))?,
     })
 }
 
-fn line(letter: &Letter) -> String {
+fn line(letter: &MailboxEntry) -> String {
     let mut out = String::new();
     let mark = if letter.mail.needs_you { "●" } else { " " };
     let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number.0, visible_line(&letter.mail.envelope.kind));
@@ -129,9 +131,9 @@ fn line(letter: &Letter) -> String {
         }
         Some(other) => {
             // A refused command must not look like a done one.
-            let came = letter.mail.came.as_ref().map(came::told);
+            let came = letter.mail.outcome.as_ref().map(outcome::render_outcome);
             let came = came.map_or_else(String::new, |came| format!(" ({})", visible_line(came.text())));
-            let _ = writeln!(out, "{}{came}", letter::summary(other));
+            let _ = writeln!(out, "{}{came}", message_view::summary(other));
         }
         None => {
             let _ = writeln!(out, "(dismissed)");

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use passable::visible_line;
 
-use crate::cli::surfaces::LogsArgs;
+use crate::cli::maintenance::LogsArgs;
 use crate::ui::output;
 use config::place::Place;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// How often it is looked whether there is more.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// `almoner logs`. With `-f` it goes on until it is interrupted.
 ///
 /// # Errors
 /// When there is nothing to show, or it cannot be read.
-pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
+pub fn logs(place: &Place, args: &LogsArgs) -> ExitResult {
     let path = place.log();
     let mut log = Log::open(&path)?;
     if log.is_none() && !args.follow {
@@ -54,7 +54,7 @@ pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
         if let Some(log) = &mut log {
             log.show()?;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -64,7 +64,7 @@ struct Log {
     inode: (u64, u64),
     at: u64,
     /// A line that has not come to its end.
-    begun: Vec<u8>,
+    partial_line: Vec<u8>,
 }
 
 impl Log {
@@ -77,7 +77,7 @@ impl Log {
         };
         let meta = file.metadata().map_err(fail)?;
         let reader = BufReader::new(file);
-        Ok(Some(Log { reader, inode: (meta.dev(), meta.ino()), at: 0, begun: Vec::new() }))
+        Ok(Some(Log { reader, inode: (meta.dev(), meta.ino()), at: 0, partial_line: Vec::new() }))
     }
 
     /// Returns whether another file lies there now, or this one was emptied.
@@ -91,12 +91,12 @@ impl Log {
         let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("the log: {e}"));
         // A reader that has reached the end stays there, so the seek makes it read the lines written since.
         self.reader.seek(SeekFrom::Start(self.at)).map_err(fail)?;
-        let count = self.reader.read_until(b'\n', &mut self.begun).map_err(fail)?;
+        let count = self.reader.read_until(b'\n', &mut self.partial_line).map_err(fail)?;
         self.at = self.at.saturating_add(count as u64);
-        if self.begun.last() != Some(&b'\n') {
+        if self.partial_line.last() != Some(&b'\n') {
             return Ok(None);
         }
-        let line = std::mem::take(&mut self.begun);
+        let line = std::mem::take(&mut self.partial_line);
         Ok(Some(visible_line(String::from_utf8_lossy(&line).trim_end()).into_owned()))
     }
 

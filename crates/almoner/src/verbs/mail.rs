@@ -7,92 +7,99 @@ use passable::Untrusted;
 use crate::cli;
 use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
 use crate::session;
-use crate::session::{Acting, asked, done};
-use control::exit::{Ended, Exit, Failure};
-use control::protocol::{AgentAct, Answered, Response};
+use crate::session::{Session, print_reply, print_request};
+use control::exit::{Exit, ExitResult, Failure};
+use control::protocol::{AgentAct, AnswerInput, Response};
 
 /// `almoner send`.
 ///
 /// # Errors
 /// When it cannot be sent.
-pub fn send(acting: &Acting<'_>, args: &SendArgs) -> Ended {
-    let cli::Pieces { strings, names, paths } = cli::parse_text(&args.text.join(" "))?;
-    let to = session::path(&args.to)?;
+pub fn send(acting: &Session<'_>, args: &SendArgs) -> ExitResult {
+    let cli::MessageText { strings, names, paths } = cli::parse_message_text(&args.text.join(" "))?;
+    let to = session::parse_path(&args.to)?;
     let act = MailAct::Send(Send { to, strings, names, paths, reply_to: None });
-    done(&acting.mail("send", act)?, args.json.json)
+    print_reply(&acting.mail("send", act)?, args.json.json)
 }
 
 /// `almoner reply`.
 ///
 /// # Errors
 /// When it cannot be sent.
-pub fn reply(acting: &Acting<'_>, args: &ReplyArgs) -> Ended {
-    let cli::Pieces { strings, names, paths } = cli::parse_text(&args.text.join(" "))?;
-    let act = MailAct::Reply { number: session::number(&args.message)?, strings, names, paths };
-    done(&acting.mail("reply", act)?, args.json.json)
+pub fn reply(acting: &Session<'_>, args: &ReplyArgs) -> ExitResult {
+    let cli::MessageText { strings, names, paths } = cli::parse_message_text(&args.text.join(" "))?;
+    let act = MailAct::Reply { number: session::parse_message_number(&args.message)?, strings, names, paths };
+    print_reply(&acting.mail("reply", act)?, args.json.json)
 }
 
 /// `almoner adopt`.
 ///
 /// # Errors
 /// When nothing of this name came with the message.
-pub fn adopt(acting: &Acting<'_>, args: &AdoptArgs) -> Ended {
-    let path = session::path(args.name.as_deref().unwrap_or(&args.edge))?;
-    let act = MailAct::Adopt { number: session::number(&args.message)?, edge: args.edge.clone(), path };
-    done(&acting.mail("adopt", act)?, args.json.json)
+pub fn adopt(acting: &Session<'_>, args: &AdoptArgs) -> ExitResult {
+    let path = session::parse_path(args.name.as_deref().unwrap_or(&args.edge))?;
+    let act = MailAct::Adopt {
+        number: session::parse_message_number(&args.message)?,
+        edge: args.edge.clone(),
+        path,
+    };
+    print_reply(&acting.mail("adopt", act)?, args.json.json)
 }
 
 /// `almoner dismiss`.
 ///
 /// # Errors
 /// When there is no such message.
-pub fn dismiss(acting: &Acting<'_>, args: &DismissArgs) -> Ended {
+pub fn dismiss(acting: &Session<'_>, args: &DismissArgs) -> ExitResult {
     if args.all {
-        return done(&acting.mail("dismiss", MailAct::DismissAll)?, args.json.json);
+        return print_reply(&acting.mail("dismiss", MailAct::DismissAll)?, args.json.json);
     }
-    let numbers: Vec<_> = args.messages.iter().map(|n| session::number(n)).collect::<Result<_, _>>()?;
+    let numbers: Vec<_> =
+        args.messages.iter().map(|n| session::parse_message_number(n)).collect::<Result<_, _>>()?;
     let count = numbers.len() as u64;
     for number in numbers {
         acting.mail("dismiss", MailAct::Dismiss { number })?;
     }
-    done(&Response::Reply(Reply::Dismissed { count }), args.json.json)
+    print_reply(&Response::Reply(Reply::Dismissed { count }), args.json.json)
 }
 
 /// `almoner request`.
 ///
 /// # Errors
 /// When it cannot be asked, or, if it is waited for, when it is refused.
-pub fn request(acting: &Acting<'_>, args: &RequestArgs) -> Ended {
+pub fn request(acting: &Session<'_>, args: &RequestArgs) -> ExitResult {
     let act = MailAct::Request {
-        to: session::path(&args.to)?,
+        to: session::parse_path(&args.to)?,
         description: Untrusted::new(args.description.clone()),
-        result_name: session::maybe_path(args.ask.result.as_deref())?,
+        result_name: session::parse_optional_path(args.ask.result.as_deref())?,
     };
-    asked(acting, &acting.mail("request", act)?, &args.ask)
+    print_request(acting, &acting.mail("request", act)?, &args.ask)
 }
 
 /// `almoner resolve`.
 ///
 /// # Errors
 /// When there is no such request or no such name.
-pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
-    let number = session::number(&args.message)?;
-    let answered = answered(number, args)?;
-    done(&acting.act("resolve", AgentAct::Resolve { number, answered })?, args.json.json)
+pub fn resolve(acting: &Session<'_>, args: &ResolveArgs) -> ExitResult {
+    let number = session::parse_message_number(&args.message)?;
+    let answered = parse_request_answer(number, args)?;
+    print_reply(&acting.act("resolve", AgentAct::Resolve { number, answered })?, args.json.json)
 }
 
-fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failure> {
+fn parse_request_answer(number: MessageNumber, args: &ResolveArgs) -> Result<AnswerInput, Failure> {
     let (is, allow) = (args.is.clone(), args.allow.clone());
     Ok(match (&args.name, &args.text, &args.endow) {
-        (Some(name), None, None) => Answered::Name { path: session::path(name)?, is, allow, seen: None },
+        (Some(name), None, None) => {
+            AnswerInput::Name { path: session::parse_path(name)?, is, allow, seen: None }
+        }
         (None, Some(_), None) if is.is_some() || !allow.is_empty() => {
             return Err(
                 Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out")
             );
         }
-        (None, Some(text), None) => Answered::Value { json: text.clone().into() },
+        (None, Some(text), None) => AnswerInput::Value { json: text.clone().into() },
         (None, None, Some(endow)) => {
-            Answered::Endow { endowment: cli::parse_endowment(endow)?.into(), is, allow }
+            AnswerInput::Endow { endowment: cli::parse_endowment(endow)?.into(), is, allow }
         }
         _ => {
             return Err(Failure::new(Exit::Usage, format!("message {number} is answered with one thing"))
@@ -105,8 +112,8 @@ fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failu
 ///
 /// # Errors
 /// When there is no such message, or it asks for nothing.
-pub fn reject(acting: &Acting<'_>, args: &RejectArgs) -> Ended {
+pub fn reject(acting: &Session<'_>, args: &RejectArgs) -> ExitResult {
     let reason = Untrusted::new(args.reason.clone());
-    let act = MailAct::Reject { number: session::number(&args.message)?, reason };
-    done(&acting.mail("reject", act)?, args.json.json)
+    let act = MailAct::Reject { number: session::parse_message_number(&args.message)?, reason };
+    print_reply(&acting.mail("reject", act)?, args.json.json)
 }

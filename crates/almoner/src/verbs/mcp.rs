@@ -6,12 +6,12 @@ use passable::{visible, visible_line};
 
 use super::mcp_import;
 use crate::cli::mcp::{AddArgs, McpArgs, McpVerb};
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use config::mcp_file::{self, Server, Servers};
 use config::secret_variables::is_secret;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::tools::ToolTable;
 use resource::mcp::is_server_name;
@@ -21,7 +21,7 @@ use resource::secret::PREFIX as SECRET;
 ///
 /// # Errors
 /// When something is not there, or not written as it should be.
-pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
+pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
     let config = &acting.place.config;
     match &args.verb {
         McpVerb::Add(args) => add(config, args),
@@ -38,8 +38,8 @@ pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
             if let Ok(server) = mcp_file::find(config, name) {
                 output::progress(&format!(
                     "asking {name} what it has, for at most {} s: {}",
-                    control::tools::PATIENCE.as_secs(),
-                    visible_line(&server.words())
+                    control::tools::READY_TIMEOUT.as_secs(),
+                    visible_line(&server.describe())
                 ));
             }
             let table = match acting.connect()?.ask(Request::ServerTools { server: name.clone() })? {
@@ -48,7 +48,7 @@ pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
             };
             match json.json {
                 true => output::json(&table)?,
-                false => output::listing(&told(&table))?,
+                false => output::listing(&render_tools(&table))?,
             }
             Ok(Exit::Ok)
         }
@@ -65,11 +65,12 @@ pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
 }
 
 fn list(all: &Servers) -> String {
-    let line = |(name, server): (&String, &Server)| format!("{name:<16} {}\n", visible_line(&server.words()));
+    let line =
+        |(name, server): (&String, &Server)| format!("{name:<16} {}\n", visible_line(&server.describe()));
     all.servers.iter().map(line).collect()
 }
 
-fn told(table: &ToolTable) -> String {
+fn render_tools(table: &ToolTable) -> String {
     let mut text = String::new();
     for tool in &table.tools {
         let hint = if tool.says_it_reads { ", says of itself that it only reads" } else { "" };
@@ -87,7 +88,7 @@ fn told(table: &ToolTable) -> String {
     text + &format!("hand over with `-e SLOT=mcp:{}[TOOL,…]`\n", table.server)
 }
 
-fn add(config: &Path, args: &AddArgs) -> Ended {
+fn add(config: &Path, args: &AddArgs) -> ExitResult {
     let usage = |what: String, help: &str| Failure::new(Exit::Usage, what).help(help.to_owned());
     if !is_server_name(&args.name) {
         let what = format!("`{}` is no name for a server", visible_line(&args.name));
@@ -119,7 +120,7 @@ fn add(config: &Path, args: &AddArgs) -> Ended {
         resource::web::Place::parse(url)
             .map_err(|e| usage(format!("{}: {e}", visible_line(url)), "write https://HOST[:PORT]/PATH"))?;
     }
-    output::result(&format!("{}: {}", args.name, visible_line(&server.words())))?;
+    output::result(&format!("{}: {}", args.name, visible_line(&server.describe())))?;
     all.servers.insert(args.name.clone(), server);
     mcp_file::write(config, &all)?;
     output::note(&format!(
@@ -204,9 +205,9 @@ pub fn modules(program: &Path) -> Vec<String> {
     vec![]
 }
 
-fn import(config: &Path, files: &[PathBuf], dry_run: bool) -> Ended {
+fn import(config: &Path, files: &[PathBuf], dry_run: bool) -> ExitResult {
     let mut all = mcp_file::read(config)?;
-    let found = mcp_import::gather(files)?;
+    let found = mcp_import::find_servers(files)?;
     let mut report = String::new();
     let mut taken = 0;
     for one in found {
@@ -218,7 +219,7 @@ fn import(config: &Path, files: &[PathBuf], dry_run: bool) -> Ended {
                 report += &format!("✗ {name} ({from}): there is one of this name already\n");
             }
             Ok(server) => {
-                report += &format!("✓ {name} ({from}): {}\n", visible_line(&server.words()));
+                report += &format!("✓ {name} ({from}): {}\n", visible_line(&server.describe()));
                 all.servers.insert(one.name, server);
                 taken += 1;
             }

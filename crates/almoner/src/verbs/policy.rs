@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use operator::{Call, Policies, Problem, Whose};
+use operator::{Call, Policies, PolicyOwner, Problem};
 use passable::visible_line;
 use policy::Stance;
 
 use crate::cli::policy::{PolicyArgs, PolicyVerb};
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use config::policy_file::{self, NAME};
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{PolicyFile, PolicyRow, Request, Response};
 use daemon::policy_row as row;
 
@@ -19,7 +19,7 @@ use daemon::policy_row as row;
 ///
 /// # Errors
 /// When the file is not there or not valid.
-pub fn policy(acting: &Acting<'_>, args: &PolicyArgs) -> Ended {
+pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
     let own = || acting.place.config.join(NAME);
     match &args.verb {
         None => show(acting, false),
@@ -29,14 +29,14 @@ pub fn policy(acting: &Acting<'_>, args: &PolicyArgs) -> Ended {
         }
         Some(PolicyVerb::Show { json, .. }) => show(acting, json.json),
         Some(PolicyVerb::Check { file, project }) => {
-            let whose = if *project { Whose::Project } else { Whose::Operator };
+            let whose = if *project { PolicyOwner::Project } else { PolicyOwner::Operator };
             check(&file.clone().unwrap_or_else(own), whose)
         }
         Some(PolicyVerb::Test { call, file }) => test(&file.clone().unwrap_or_else(own), call),
     }
 }
 
-fn show(acting: &Acting<'_>, json: bool) -> Ended {
+fn show(acting: &Session<'_>, json: bool) -> ExitResult {
     let report = match acting.connect()?.ask(Request::Policy)? {
         Response::Policy(report) => *report,
         other => return Err(unexpected(&other)),
@@ -44,12 +44,12 @@ fn show(acting: &Acting<'_>, json: bool) -> Ended {
     if json {
         output::json(&report)?;
     } else {
-        output::listing(&told(&report))?;
+        output::listing(&render_report(&report))?;
     }
     Ok(if report.problems.is_empty() { Exit::Ok } else { Exit::Invalid })
 }
 
-fn told(report: &PolicyFile) -> String {
+fn render_report(report: &PolicyFile) -> String {
     let path = visible_line(&report.path);
     let mut text = match (&report.digest, report.ready) {
         (Some(digest), _) => {
@@ -86,7 +86,7 @@ fn list(policies: &[PolicyRow], examples: usize) -> String {
     text + &format!("{} as they must be\n", policy_file::counted(policies.len(), examples))
 }
 
-fn load(file: &Path, whose: Whose) -> Result<Policies, Failure> {
+fn load(file: &Path, whose: PolicyOwner) -> Result<Policies, Failure> {
     match policy_file::load(file, whose) {
         Ok(Some((policies, _))) => Ok(policies),
         Ok(None) => {
@@ -96,21 +96,21 @@ fn load(file: &Path, whose: Whose) -> Result<Policies, Failure> {
         }
         Err(problems) => {
             for problem in &problems {
-                output::report(&format!("{}\n", shown(problem)));
+                output::report(&format!("{}\n", render_problem(problem)));
             }
             Err(Failure::silent(Exit::Invalid))
         }
     }
 }
 
-fn shown(problem: &Problem) -> String {
+fn render_problem(problem: &Problem) -> String {
     match &problem.help {
         Some(help) => format!("almoner: {problem}\n  {help}"),
         None => format!("almoner: {problem}"),
     }
 }
 
-fn check(file: &Path, whose: Whose) -> Ended {
+fn check(file: &Path, whose: PolicyOwner) -> ExitResult {
     let policies = load(file, whose)?;
     for warning in policies.warnings() {
         output::report(&format!("note: {warning}\n"));
@@ -120,7 +120,7 @@ fn check(file: &Path, whose: Whose) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn test(file: &Path, words: &[String]) -> Ended {
+fn test(file: &Path, words: &[String]) -> ExitResult {
     let vocabulary = policy_file::vocabulary()?;
     // The shell has removed the quotes, so a value that had quotes needs them again.
     let quoted = words.iter().map(|word| match word.split_once('=') {
@@ -133,7 +133,7 @@ fn test(file: &Path, words: &[String]) -> Ended {
     let call = Call::parse(&vocabulary, &quoted.collect::<Vec<_>>().join(" ")).map_err(|what| {
         Failure::new(Exit::Usage, what).help("`almoner policy show --schema` lists the words")
     })?;
-    let said = load(file, Whose::Operator)?.try_out(&vocabulary, &call);
+    let said = load(file, PolicyOwner::Operator)?.try_out(&vocabulary, &call);
     let by: Vec<&str> = said.by.iter().map(String::as_str).collect();
     let mut text = match said.stance {
         Stance::Permits => format!("permitted by {}\n", by.join(", ")),

@@ -6,20 +6,20 @@ use kernel::run::State;
 use passable::Untrusted;
 
 use crate::cli::ResumeArgs;
-use crate::follow::attend;
-use crate::session::Acting;
+use crate::follow::follow_run;
+use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 
 /// Runs `almoner resume`.
 ///
 /// # Errors
 /// When the run does not exist, fails, or needs a person who is not here.
-pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
+pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
     let run: Option<RunNumber> = match &args.run {
         Some(text) => Some(
             text.parse()
@@ -30,7 +30,7 @@ pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     // Which one is followed is decided before it goes on: afterwards none is stopped any more.
     let followed = match run {
         Some(run) => run,
-        None => stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
+        None => latest_stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
     };
     let text = Untrusted::new(command_line());
     acting.connect()?.ask(Request::Resume { text, run })?;
@@ -42,13 +42,13 @@ pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     let found = questions::run(acting, run)?;
     if found.is_finished() {
         output::note(&format!("{run} is over"));
-        return attend::tell(acting, &found, &args.follow);
+        return follow_run::print_outcome(acting, &found, &args.follow);
     }
-    attend::attend(acting, run, None, &args.follow)
+    follow_run::follow_run(acting, run, None, &args.follow)
 }
 
 /// Returns the newest root run that has stalled or is at work, or that has started such a run.
-fn stopped(acting: &Acting<'_>) -> Result<Option<RunNumber>, Failure> {
+fn latest_stopped(acting: &Session<'_>) -> Result<Option<RunNumber>, Failure> {
     let mut client = acting.connect()?;
     let mut below = None;
     // Children are younger than their parents: a child that moves stands for the run above it.

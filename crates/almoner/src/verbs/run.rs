@@ -5,18 +5,18 @@ use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
-use super::{models, together};
+use super::{models, run_config};
 use crate::cli;
 use crate::cli::{FollowArgs, RunArgs};
-use crate::follow::attend;
-use crate::session::Acting;
+use crate::follow::follow_run;
+use crate::session::Session;
 use crate::session::command_line::command_line;
-use crate::ui::diagnostics::picture;
+use crate::ui::diagnostics::render_finding;
 use crate::ui::output;
 use config::model_choice;
 use config::worker_file;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
 use resource::ResourceSpec;
 
@@ -24,19 +24,19 @@ use resource::ResourceSpec;
 ///
 /// # Errors
 /// When the command is wrong, or the run fails.
-pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
+pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
     let bundle = worker_file::load(&args.worker)?;
     let definition = check(&bundle)?;
     let retry =
         args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
     // A retry uses the recorded documents and inputs, because the files may have changed.
-    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::gather(&args.inputs)? };
+    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::read_inputs(&args.inputs)? };
     if let (Some(old), false) = (retry, args.inputs.is_empty()) {
         output::note(&format!("the documents and inputs of {old} are used, as they were then"));
     }
     let given =
-        together::of(acting, &args.worker, &definition, args.model.as_deref(), &args.endow, &args.allow)?;
-    let mut text = command_line() + &given.with;
+        run_config::load(acting, &args.worker, &definition, args.model.as_deref(), &args.endow, &args.allow)?;
+    let mut text = command_line() + &given.transcript_suffix;
     if let Some(old) = retry {
         text += &format!(" (what failed in {old})");
     }
@@ -69,7 +69,7 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
 }
 
 /// Returns the last run of a worker over many documents.
-fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
+fn last_batch(acting: &Session<'_>, name: &str) -> Result<RunNumber, Failure> {
     let mut below = None;
     loop {
         let page = match acting.connect()?.ask(Request::Runs { limit: 100, below, roots: true })? {
@@ -89,7 +89,7 @@ fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
 }
 
 /// Prints the plan of a run. `from` holds the parts that come from the project's file.
-fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> Ended {
+fn plan(acting: &Session<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> ExitResult {
     match acting.connect()?.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
             let plan = Plan { from, ..plan };
@@ -112,7 +112,7 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
     if !diagnostics.is_empty() {
-        output::report(&picture(&Report::new(bundle, diagnostics)));
+        output::report(&render_finding(&Report::new(bundle, diagnostics)));
     }
     definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
 }
@@ -121,7 +121,7 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
 ///
 /// # Errors
 /// When the request is wrong, or the run fails.
-pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
+pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> ExitResult {
     let mut client = acting.connect()?;
     let after = client.last_event()?;
     let is_staged =
@@ -132,7 +132,7 @@ pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> E
             Ok(Exit::Ok)
         }
         Response::Reply(kernel::command::Reply::Started { run }) => {
-            let ended = attend::attend(acting, run, Some(after), follow)?;
+            let ended = follow_run::follow_run(acting, run, Some(after), follow)?;
             if is_staged {
                 output::note(&format!(
                     "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"

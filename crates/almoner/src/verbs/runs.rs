@@ -4,10 +4,10 @@ use kernel::run::Run;
 use passable::visible_line;
 
 use crate::cli::RunsArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::show::journal::state;
 use control::show::money;
@@ -16,8 +16,8 @@ use control::show::money;
 ///
 /// # Errors
 /// When the daemon cannot be reached.
-pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
-    let runs = some(acting, args.limit, !args.all)?;
+pub fn runs(acting: &Session<'_>, args: &RunsArgs) -> ExitResult {
+    let runs = newest_runs(acting, args.limit, !args.all)?;
     if args.json.json {
         output::json(&runs)?;
     } else if runs.is_empty() {
@@ -29,7 +29,7 @@ pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
                 let tokens = run.used.input_tokens.saturating_add(run.used.output_tokens);
                 let figures = match tokens {
                     0 => String::new(),
-                    tokens => format!(" ({tokens} tokens{})", money::behind(run.used.usd_micros)),
+                    tokens => format!(" ({tokens} tokens{})", money::cost_suffix(run.used.usd_micros)),
                 };
                 let (number, name) = (run.number.to_string(), visible_line(&run.name));
                 format!("{number:<6} {name:<16} {}{figures}\n", state(run))
@@ -41,7 +41,7 @@ pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
 }
 
 /// Returns the newest runs, at most `limit`; only those that no other run started if `roots`.
-fn some(acting: &Acting<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
+fn newest_runs(acting: &Session<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
     let mut client = acting.connect()?;
     let mut runs: Vec<Run> = Vec::new();
     while runs.len() < limit {

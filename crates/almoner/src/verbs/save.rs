@@ -1,22 +1,22 @@
 //! `almoner save`: a run becomes a worker file, with its inputs and the replies of its model as a test.
 
-use super::stage::number;
+use super::staged_changes::number;
 use crate::cli::SaveArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::questions;
-use crate::session::questions::LAST;
+use crate::session::questions::LAST_RUN;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 
 /// `almoner save`.
 ///
 /// # Errors
 /// When the run is not over, was not one execution, or something is in the way of its files. Nothing is replaced.
-pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
-    let (which, name) = which(&args.words)?;
-    let run = if which == LAST { questions::latest(acting)? } else { number(which)? };
+pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
+    let (which, name) = parse_words(&args.words)?;
+    let run = if which == LAST_RUN { questions::latest(acting)? } else { number(which)? };
     let here = std::env::current_dir().map_err(|e| {
         Failure::new(Exit::Failure, format!("cannot find the current directory: {e}"))
             .help("change to another one")
@@ -38,21 +38,21 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     output::result(&saved.command)?;
     output::note(&format!(
         "With `-m scripted:{}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
-        word(&from_here(&saved.replies)),
+        shell_word(&from_here(&saved.replies)),
         from_here(&saved.result),
-        word(&from_here(&saved.worker)),
+        shell_word(&from_here(&saved.worker)),
     ));
     Ok(Exit::Ok)
 }
 
 /// `last as NAME`, `r17 as NAME`, or NAME alone.
-fn which(words: &[String]) -> Result<(&str, &str), Failure> {
+fn parse_words(words: &[String]) -> Result<(&str, &str), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (which, name) = match words.as_slice() {
         [which, "as", name] => (*which, *name),
         [which, name] if *name != "as" => (*which, *name),
         // A run alone has no name yet.
-        [name] if *name != LAST && name.parse::<kernel::RunNumber>().is_err() => (LAST, *name),
+        [name] if *name != LAST_RUN && name.parse::<kernel::RunNumber>().is_err() => (LAST_RUN, *name),
         _ => ("", ""),
     };
     if which.is_empty() || !is_name(name) {
@@ -68,7 +68,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Returns a word as a shell takes it.
-fn word(text: &str) -> String {
+fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
@@ -84,7 +84,7 @@ mod tests {
     fn save_arguments_are_parsed_into_run_and_name() {
         let of = |text: &str| {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-            which(&words).map(|(run, name)| format!("{run} {name}")).ok()
+            parse_words(&words).map(|(run, name)| format!("{run} {name}")).ok()
         };
         assert_eq!(of("last as sum").as_deref(), Some("last sum"));
         assert_eq!(of("r3 sum").as_deref(), Some("r3 sum"));

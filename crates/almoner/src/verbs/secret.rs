@@ -10,24 +10,24 @@ use crate::cli::secret::{Key, RotateArgs, SecretArgs, SecretVerb, SetArgs};
 use crate::client::Client;
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
+use crate::ui::prompt::PromptInput;
 use config::place::Place;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
-use control::secret::{KeyChoice, Only, SecretAct, VaultView};
+use control::secret::{KeyChoice, SecretAct, SecretScope, VaultView};
 
 /// Runs `almoner secret`.
 ///
 /// # Errors
 /// When the vault stays closed, or the daemon refuses the command.
-pub fn secret(place: &Place, args: &SecretArgs) -> Ended {
+pub fn secret(place: &Place, args: &SecretArgs) -> ExitResult {
     let mut client = Client::connect(place)?;
     match &args.verb {
         SecretVerb::List(json) => list(&mut client, *json),
         SecretVerb::Set(args) => set(&mut client, args),
         SecretVerb::Remove { name } => {
-            opened(&mut client)?;
+            open_if_locked(&mut client)?;
             ask(&mut client, SecretAct::Remove { name: name.clone() })?;
             output::note(&format!(
                 "{name} is forgotten; whoever has its value still has it: withdraw it where it came from"
@@ -42,7 +42,7 @@ pub fn secret(place: &Place, args: &SecretArgs) -> Ended {
 ///
 /// # Errors
 /// When there is nothing to unlock, or the passphrase is another one.
-pub fn unlock(place: &Place) -> Ended {
+pub fn unlock(place: &Place) -> ExitResult {
     let mut client = Client::connect(place)?;
     let view = ask(&mut client, SecretAct::List)?;
     if view.locked {
@@ -63,7 +63,7 @@ fn ask(client: &mut Client, act: SecretAct) -> Result<VaultView, Failure> {
 
 /// Asks for the passphrase and unlocks.
 fn open(client: &mut Client) -> Result<VaultView, Failure> {
-    let passphrase = typed("passphrase of the vault (not shown): ").map_err(|failure| {
+    let passphrase = read_secret("passphrase of the vault (not shown): ").map_err(|failure| {
         let failure = Failure { message: passable::Untrusted::new("the vault is locked"), ..failure };
         failure.help("`almoner unlock` at a terminal asks for the passphrase")
     })?;
@@ -71,20 +71,20 @@ fn open(client: &mut Client) -> Result<VaultView, Failure> {
 }
 
 /// Returns the vault as it is, unlocked if it has to be.
-fn opened(client: &mut Client) -> Result<VaultView, Failure> {
+fn open_if_locked(client: &mut Client) -> Result<VaultView, Failure> {
     let view = ask(client, SecretAct::List)?;
     if view.locked { open(client) } else { Ok(view) }
 }
 
-fn set(client: &mut Client, args: &SetArgs) -> Ended {
+fn set(client: &mut Client, args: &SetArgs) -> ExitResult {
     vault::check_name(&args.name).map_err(|e| Failure::new(Exit::Usage, e.to_string()).help(e.help()))?;
     let origins = args.origins.iter().map(|text| origin(text)).collect::<Result<Vec<Origin>, _>>()?;
-    let mut view = opened(client)?;
+    let mut view = open_if_locked(client)?;
     if view.protection.is_none() {
         let key = choose(args.key, view.keyring)?;
         view = ask(client, SecretAct::Create { key })?;
         if let Some(protection) = view.protection {
-            output::note(&format!("the vault is made; {}", protection.words()));
+            output::note(&format!("the vault is made; {}", protection.description()));
         }
     } else if args.key.is_some() {
         return Err(Failure::new(Exit::Usage, "the vault is there already")
@@ -93,7 +93,7 @@ fn set(client: &mut Client, args: &SetArgs) -> Ended {
     let there = view.secrets.iter().any(|row| row.name == args.name);
     let value = value(&args.name)?;
     let origins = (!origins.is_empty()).then_some(origins);
-    let act = SecretAct::Set { name: args.name.clone(), value: Some(value), origins, only: Only::Any };
+    let act = SecretAct::Set { name: args.name.clone(), value: Some(value), origins, only: SecretScope::Any };
     let view = ask(client, act)?;
     if let Some(row) = view.secrets.iter().find(|row| row.name == args.name) {
         let places: Vec<String> = row.origins.iter().map(ToString::to_string).collect();
@@ -110,8 +110,8 @@ fn set(client: &mut Client, args: &SetArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn rotate(client: &mut Client, args: &RotateArgs) -> Ended {
-    let view = opened(client)?;
+fn rotate(client: &mut Client, args: &RotateArgs) -> ExitResult {
+    let view = open_if_locked(client)?;
     if let Some(name) = &args.name {
         if !view.secrets.iter().any(|row| row.name == *name) {
             return Err(Failure::new(Exit::NotFound, format!("there is no secret `{name}`"))
@@ -121,7 +121,7 @@ fn rotate(client: &mut Client, args: &RotateArgs) -> Ended {
             name: name.clone(),
             value: Some(value(name)?),
             origins: None,
-            only: Only::There,
+            only: SecretScope::Existing,
         };
         ask(client, act)?;
         output::note(&format!(
@@ -135,12 +135,12 @@ fn rotate(client: &mut Client, args: &RotateArgs) -> Ended {
     };
     let key = key.map(|key| choose(Some(key), view.keyring)).transpose()?;
     let view = ask(client, SecretAct::RotateKey { key })?;
-    let words = view.protection.map(Protection::words).unwrap_or_default();
+    let words = view.protection.map(Protection::description).unwrap_or_default();
     output::note(&format!("everything is under a new key; {words}"));
     Ok(Exit::Ok)
 }
 
-fn list(client: &mut Client, args: JsonArg) -> Ended {
+fn list(client: &mut Client, args: JsonArg) -> ExitResult {
     let view = ask(client, SecretAct::List)?;
     if args.json {
         output::json(&view)?;
@@ -189,7 +189,7 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
                 Some(_) => "new passphrase (not shown): ",
                 None => "passphrase (not shown; empty: none, and a key file that only you can read): ",
             };
-            let passphrase = typed(question)?;
+            let passphrase = read_secret(question)?;
             if passphrase.is_empty() && said.is_none() {
                 return Ok(KeyChoice::File);
             }
@@ -197,7 +197,7 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
                 return Err(Failure::new(Exit::Invalid, "an empty passphrase protects nothing")
                     .help("`--key file` keeps the key in a file"));
             }
-            if typed("once more: ")? != passphrase {
+            if read_secret("once more: ")? != passphrase {
                 return Err(
                     Failure::new(Exit::Invalid, "the two are not the same").help("nothing was changed")
                 );
@@ -211,10 +211,10 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
 /// stands on the command line, where every process of this machine can read it.
 fn value(name: &str) -> Result<Secret, Failure> {
     if output::can_ask() {
-        return typed(&format!("{name} (not shown): "));
+        return read_secret(&format!("{name} (not shown): "));
     }
-    let most = vault::LONGEST_VALUE as u64 + 2;
-    let mut text = zeroize::Zeroizing::new(String::with_capacity(vault::LONGEST_VALUE + 2));
+    let most = vault::MAX_VALUE_LEN as u64 + 2;
+    let mut text = zeroize::Zeroizing::new(String::with_capacity(vault::MAX_VALUE_LEN + 2));
     std::io::stdin()
         .take(most)
         .read_to_string(&mut text)
@@ -223,14 +223,14 @@ fn value(name: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(value))
 }
 
-fn typed(question: &str) -> Result<Secret, Failure> {
+fn read_secret(question: &str) -> Result<Secret, Failure> {
     if !output::can_ask() {
         return Err(
             Failure::new(Exit::NeedsYou, "there is no terminal to ask at").help("nothing was changed")
         );
     }
     match prompt::secret(question)? {
-        Typed::Line(text) => Ok(Secret::new(text)),
-        Typed::End => Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed")),
+        PromptInput::Line(text) => Ok(Secret::new(text)),
+        PromptInput::End => Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed")),
     }
 }

@@ -1,10 +1,10 @@
 //! `almoner sessions`.
 
-use crate::cli::surfaces::SessionsArgs;
-use crate::session::Acting;
+use crate::cli::maintenance::SessionsArgs;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit};
+use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 use control::sessions::{self, SessionAct};
 
@@ -12,7 +12,7 @@ use control::sessions::{self, SessionAct};
 ///
 /// # Errors
 /// When there is none of this number, or the daemon cannot be reached.
-pub fn sessions(acting: &Acting<'_>, args: &SessionsArgs) -> Ended {
+pub fn sessions(acting: &Session<'_>, args: &SessionsArgs) -> ExitResult {
     let act = match args.revoke {
         Some(number) => SessionAct::Revoke { number },
         None if args.all => SessionAct::RevokeAll,

@@ -3,25 +3,25 @@
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use model::{Found, Vendor};
+use model::{DetectedModel, Vendor};
 use passable::visible_line;
 use serde_json::json;
 
-use crate::cli::surfaces::SetupArgs;
+use crate::cli::maintenance::SetupArgs;
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
+use crate::ui::prompt::PromptInput;
 use config::model_choice::{KnownModels, describe};
 use config::place::{self, Place};
 use config::settings;
 use config::vendor_keys;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// `almoner setup`.
 ///
 /// # Errors
 /// When settings are to be written and cannot be.
-pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
+pub fn setup(place: &Place, args: &SetupArgs) -> ExitResult {
     let found = KnownModels::new(place, &vendor_keys::from_env()).survey();
     let path = settings::path(place);
     let next = match found.first() {
@@ -39,7 +39,7 @@ pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
     let chosen = found.first().map(|found| found.reference().to_string());
     match (&chosen, path.exists()) {
         (Some(_), true) => output::note(&format!("{} is there, and is left as it is", output::path(&path))),
-        (Some(model), false) if args.yes || asked(place, model)? => {
+        (Some(model), false) if args.yes || confirm(place, model)? => {
             write(place, model)?;
             output::note(&format!(
                 "{} is there; docs/settings.md says what else it may hold",
@@ -52,24 +52,24 @@ pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
     Ok(if found.is_empty() { Exit::NeedsYou } else { Exit::Ok })
 }
 
-fn listing(found: &[Found]) -> String {
+fn listing(found: &[DetectedModel]) -> String {
     let mut text = String::new();
     for found in found {
         text += &format!("✓ {}\n", describe(found));
     }
     let has = |vendor: &Vendor| {
-        found
-            .iter()
-            .any(|found| matches!(found, Found::Key { variable, .. } if vendor.keys().contains(variable)))
+        found.iter().any(
+            |found| matches!(found, DetectedModel::Key { variable, .. } if vendor.keys().contains(variable)),
+        )
     };
     let own = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
     for vendor in own.filter(|vendor| !has(vendor)) {
         text += &format!("  no key in {}\n", vendor.keys().join(" or "));
     }
-    if !found.iter().any(|found| matches!(found, Found::Ollama { .. })) {
+    if !found.iter().any(|found| matches!(found, DetectedModel::Ollama { .. })) {
         text += "  no Ollama and no llama.cpp server on this machine\n";
     }
-    if !found.iter().any(|found| matches!(found, Found::Local { .. })) {
+    if !found.iter().any(|found| matches!(found, DetectedModel::Local { .. })) {
         text +=
             &format!("  no weights here; `almoner models pull` fetches {}\n", model::weights::default().name);
     }
@@ -81,15 +81,15 @@ fn listing(found: &[Found]) -> String {
     }
 }
 
-fn asked(place: &Place, model: &str) -> Result<bool, Failure> {
+fn confirm(place: &Place, model: &str) -> Result<bool, Failure> {
     if !output::can_ask() {
         return Ok(false);
     }
     let path = settings::path(place);
     output::note(&format!("{} would say: default = \"{}\"", output::path(&path), visible_line(model)));
     match prompt::line("write it? [y/N] ", &[])? {
-        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
-        Typed::End => Ok(false),
+        PromptInput::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        PromptInput::End => Ok(false),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `almoner stats`.
 
 use crate::cli::StatsArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit};
+use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 use control::show::stats;
 
@@ -12,7 +12,7 @@ use control::show::stats;
 ///
 /// # Errors
 /// When the daemon cannot be reached.
-pub fn stats(acting: &Acting<'_>, args: &StatsArgs) -> Ended {
+pub fn stats(acting: &Session<'_>, args: &StatsArgs) -> ExitResult {
     let since_ms = args.since.map(|ago| {
         let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
         config::clock::now_ms().saturating_sub(ago)

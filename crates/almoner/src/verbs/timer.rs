@@ -6,17 +6,17 @@ use worker::definition::parse_duration_ms;
 
 use crate::cli::agents::TimerArgs;
 use crate::session;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, Request, Response};
 
 /// `almoner timer`.
 ///
 /// # Errors
 /// When the timer cannot be made, or there is none of that name.
-pub fn timer(acting: &Acting<'_>, args: &TimerArgs) -> Ended {
-    let path = session::path(&args.name)?;
+pub fn timer(acting: &Session<'_>, args: &TimerArgs) -> ExitResult {
+    let path = session::parse_path(&args.name)?;
     if let Some(every) = &args.every {
         let interval_ms = parse_duration_ms(every).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{}` is no length of time", visible_line(every)))

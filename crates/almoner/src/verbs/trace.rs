@@ -3,12 +3,12 @@
 use kernel::RunNumber;
 
 use crate::cli::TraceArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
 use config::clock;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Look, Response};
 use control::show::{code, journal, timeline};
 use control::view::CodePage;
@@ -17,9 +17,9 @@ use control::view::CodePage;
 ///
 /// # Errors
 /// When there is no such run.
-pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
+pub fn trace(acting: &Session<'_>, args: &TraceArgs) -> ExitResult {
     let run = match &args.run {
-        Some(text) if text == questions::LAST => questions::latest(acting)?,
+        Some(text) if text == questions::LAST_RUN => questions::latest(acting)?,
         Some(text) => match text.parse() {
             Ok(run) => run,
             // A text that is no run number is a name.
@@ -41,7 +41,7 @@ pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
 }
 
 /// Prints a run with all runs that it started.
-fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
+fn family(acting: &Session<'_>, run: RunNumber, args: &TraceArgs) -> ExitResult {
     let family = questions::family(acting, run)?;
     if args.raw {
         for (run, steps) in &family {
@@ -59,7 +59,7 @@ fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn trace_code(acting: &Acting<'_>, thing: &str, json: bool) -> Ended {
+fn trace_code(acting: &Session<'_>, thing: &str, json: bool) -> ExitResult {
     let page = code_journal(acting, thing)?;
     if json {
         output::json(&serde_json::json!({ "version": 1, "code": page }))?;
@@ -73,11 +73,11 @@ fn trace_code(acting: &Acting<'_>, thing: &str, json: bool) -> Ended {
 ///
 /// # Errors
 /// When no code did, or none that the agent endowed.
-pub fn code_journal(acting: &Acting<'_>, thing: &str) -> Result<CodePage, Failure> {
+pub fn code_journal(acting: &Session<'_>, thing: &str) -> Result<CodePage, Failure> {
     let mut all: Option<CodePage> = None;
     loop {
         let from = all.as_ref().map_or(0, |page| page.entries.len() as u64);
-        let mut page = match acting.look(Look::Code { thing: thing.to_owned(), from })? {
+        let mut page = match acting.look_up(Look::Code { thing: thing.to_owned(), from })? {
             Response::Code(page) => page,
             other => return Err(unexpected(&other)),
         };

@@ -11,21 +11,21 @@ use passable::visible_line;
 use serde_json::{Value, json};
 
 use super::cases::is_case;
-use crate::cli::surfaces::TrustArgs;
+use crate::cli::maintenance::TrustArgs;
 use crate::ui::output;
 use crate::ui::prompt;
-use crate::ui::prompt::Typed;
+use crate::ui::prompt::PromptInput;
 use config::case::Case;
 use config::place::Place;
 use config::settings::project;
 use config::trust::{self, File, NAME};
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// Runs `almoner trust`.
 ///
 /// # Errors
 /// When the file does not exist or is not fit to be trusted, or no person is here to confirm.
-pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
+pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
     if args.list {
         return list(place, args.json.json);
     }
@@ -34,15 +34,15 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
         if args.revoke {
             return revoke(place, &case.known_as());
         }
-        let shown = Shown {
+        let shown = TrustPreview {
             path: case.known_as(),
             digest: case.digest,
-            words: case_in_words(&case),
+            description: describe_case(&case),
             json: json!({ "command": case.recorded.command }),
         };
         return decide(place, args, shown);
     }
-    let path = named(args.file.as_deref())?;
+    let path = resolve_file(args.file.as_deref())?;
     if args.revoke {
         return revoke(place, &path);
     }
@@ -55,13 +55,13 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
         let worker = worker_file(&file.dir, name);
         (name.as_str(), handed.lines(worker.as_deref()))
     });
-    let lines: Lines<'_> = lines.collect();
-    let (words, json) = (in_words(&file, &lines), json!({ "workers": lines }));
-    decide(place, args, Shown { path: file.path, digest: file.digest, words, json })
+    let lines: ProjectLines<'_> = lines.collect();
+    let (words, json) = (describe_file(&file, &lines), json!({ "workers": lines }));
+    decide(place, args, TrustPreview { path: file.path, digest: file.digest, description: words, json })
 }
 
 /// The lines of a project's file, by worker.
-type Lines<'a> = BTreeMap<&'a str, Vec<String>>;
+type ProjectLines<'a> = BTreeMap<&'a str, Vec<String>>;
 
 /// Returns the file of a worker that a project's file names, if it lies in the project.
 fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
@@ -70,18 +70,18 @@ fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The content that the user sees before they confirm.
-struct Shown {
+struct TrustPreview {
     path: PathBuf,
     digest: BlobHash,
-    words: String,
+    description: String,
     json: Value,
 }
 
 /// Shows it, and trusts it if its user says so.
-fn decide(place: &Place, args: &TrustArgs, mut shown: Shown) -> Ended {
+fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResult {
     let already = trust::is_trusted(place, &shown.path, shown.digest)?;
     if args.json.json {
-        let told = keep_if_told(place, &shown, args.yes.as_deref())?;
+        let told = trust_by_digest(place, &shown, args.yes.as_deref())?;
         for (key, value) in [
             ("version", json!(1)),
             ("path", json!(shown.path)),
@@ -93,12 +93,12 @@ fn decide(place: &Place, args: &TrustArgs, mut shown: Shown) -> Ended {
         output::json(&shown.json)?;
         return Ok(Exit::Ok);
     }
-    output::listing(&format!("{}digest: {}\n", shown.words, shown.digest))?;
+    output::listing(&format!("{}digest: {}\n", shown.description, shown.digest))?;
     if already {
         output::note("it is trusted as it is");
         return Ok(Exit::Ok);
     }
-    if keep_if_told(place, &shown, args.yes.as_deref())? || asked()? {
+    if trust_by_digest(place, &shown, args.yes.as_deref())? || confirm()? {
         trust::keep(place, &shown.path, shown.digest)?;
         output::note("it is trusted, until a byte of it changes; `almoner trust --revoke` takes that back");
         return Ok(Exit::Ok);
@@ -108,7 +108,7 @@ fn decide(place: &Place, args: &TrustArgs, mut shown: Shown) -> Ended {
 }
 
 /// Trusts it if its digest is the one that was given.
-fn keep_if_told(place: &Place, shown: &Shown, digest: Option<&str>) -> Result<bool, Failure> {
+fn trust_by_digest(place: &Place, shown: &TrustPreview, digest: Option<&str>) -> Result<bool, Failure> {
     let Some(digest) = digest else { return Ok(false) };
     if digest != shown.digest.to_string() {
         let what = format!("{} has another digest: {}", output::path(&shown.path), shown.digest);
@@ -120,7 +120,7 @@ fn keep_if_told(place: &Place, shown: &Shown, digest: Option<&str>) -> Result<bo
 }
 
 /// Returns the command of a case and the calls that it permits, as text.
-fn case_in_words(case: &Case) -> String {
+fn describe_case(case: &Case) -> String {
     let mut text = format!("{} is tried as\n  almoner run", output::path(&case.root));
     for word in &case.recorded.command {
         text += &format!(" {}", visible_line(word));
@@ -131,18 +131,18 @@ fn case_in_words(case: &Case) -> String {
     text + &if lines.is_empty() { "  nothing\n".to_owned() } else { lines.concat() }
 }
 
-fn asked() -> Result<bool, Failure> {
+fn confirm() -> Result<bool, Failure> {
     if !output::can_ask() {
         return Err(Failure::new(Exit::NeedsYou, "nobody is here to say whether this is to be trusted")
             .help("`almoner trust FILE --yes DIGEST` says so, with the digest that is shown"));
     }
     match prompt::line("hand this over whenever these workers are run? [y/N] ", &[])? {
-        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
-        Typed::End => Ok(false),
+        PromptInput::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        PromptInput::End => Ok(false),
     }
 }
 
-fn named(file: Option<&Path>) -> Result<PathBuf, Failure> {
+fn resolve_file(file: Option<&Path>) -> Result<PathBuf, Failure> {
     let fail = |e: std::io::Error, path: &Path| {
         let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
         Failure::new(exit, format!("{}: {e}", output::path(path))).help("name an `almoner.toml`")
@@ -164,7 +164,7 @@ fn named(file: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(dir.join(NAME))
 }
 
-fn revoke(place: &Place, path: &Path) -> Ended {
+fn revoke(place: &Place, path: &Path) -> ExitResult {
     if trust::revoke(place, path)? {
         output::note(&format!("{} is not trusted any more", output::path(path)));
         return Ok(Exit::Ok);
@@ -173,7 +173,7 @@ fn revoke(place: &Place, path: &Path) -> Ended {
         .help("`almoner trust --list` shows what is"))
 }
 
-fn list(place: &Place, as_json: bool) -> Ended {
+fn list(place: &Place, as_json: bool) -> ExitResult {
     let rows: Vec<_> = trust::all(place)?
         .into_iter()
         .map(|kept| {
@@ -207,7 +207,7 @@ fn list(place: &Place, as_json: bool) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn in_words(file: &File, all: &Lines<'_>) -> String {
+fn describe_file(file: &File, all: &ProjectLines<'_>) -> String {
     let mut text = format!("{} hands over:\n", output::path(&file.path));
     for (name, lines) in all {
         text += &format!(

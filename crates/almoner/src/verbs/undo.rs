@@ -5,18 +5,18 @@ use kernel::id::BadId;
 use passable::Untrusted;
 
 use crate::cli::UndoArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 
 /// `almoner undo`.
 ///
 /// # Errors
 /// When there is no such run, or it is not over.
-pub fn undo(acting: &Acting<'_>, args: &UndoArgs) -> Ended {
+pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
     let run: RunNumber = args
         .run
         .parse()
@@ -24,7 +24,7 @@ pub fn undo(acting: &Acting<'_>, args: &UndoArgs) -> Ended {
     let text = Untrusted::new(command_line());
     let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
     let undone = match acting.connect()?.ask(request)? {
-        Response::Undone(undone) => undone,
+        Response::UndoReport(undone) => undone,
         other => return Err(unexpected(&other)),
     };
     if args.json.json {

@@ -3,31 +3,31 @@
 use kernel::{FormulaId, StepRef};
 
 use crate::cli::WhyArgs;
-use crate::session::Acting;
+use crate::session::Session;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Look, Request, Response};
-use control::show::reason::{self, Reason, Thing};
-use control::show::thing;
+use control::show::object_view;
+use control::show::reason::{self, Reason, WhyTarget};
 
 /// `almoner why`.
 ///
 /// # Errors
 /// When nothing is known of the thing.
-pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
+pub fn why(acting: &Session<'_>, args: &WhyArgs) -> ExitResult {
     if args.kept {
-        return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
+        return print_retention(args, acting.look_up(Look::RetentionPaths { thing: args.thing.clone() })?);
     }
     // A relative path starts from the directory of this process, not from the daemon's.
     let file = std::fs::canonicalize(&args.thing).ok();
     let is_name = file.is_none()
         && args.thing.parse::<StepRef>().is_err()
-        && matches!(args.thing.parse(), Ok(Thing::Name(_)) | Err(_));
-    let origin = || acting.look(Look::Origin { thing: args.thing.clone() }).and_then(reasons);
+        && matches!(args.thing.parse(), Ok(WhyTarget::Name(_)) | Err(_));
+    let origin = || acting.look_up(Look::Origin { thing: args.thing.clone() }).and_then(reasons);
     if is_name || args.thing.parse::<FormulaId>().is_ok() {
         match origin() {
-            Ok(reasons) => return tell(args, &reasons),
+            Ok(reasons) => return print_reasons(args, &reasons),
             // Not a name: a slot, perhaps.
             Err(failure)
                 if is_name && matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
@@ -36,9 +36,11 @@ pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
     }
     let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
     match acting.connect()?.ask(Request::Why { thing }) {
-        Ok(response) => tell(args, &reasons(response)?),
+        Ok(response) => print_reasons(args, &reasons(response)?),
         // A guest has no runs: only names mean something to it.
-        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => tell(args, &origin()?),
+        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => {
+            print_reasons(args, &origin()?)
+        }
         Err(failure) => Err(failure),
     }
 }
@@ -50,7 +52,7 @@ fn reasons(response: Response) -> Result<Vec<Reason>, Failure> {
     }
 }
 
-fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
+fn print_reasons(args: &WhyArgs, reasons: &[Reason]) -> ExitResult {
     if args.json.json {
         let plain: Vec<Reason> = reasons.iter().cloned().map(Reason::plain).collect();
         output::json(&plain)?;
@@ -61,9 +63,9 @@ fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
 }
 
 /// Prints the ways from the store's root on which an object is kept.
-fn kept(args: &WhyArgs, response: Response) -> Ended {
+fn print_retention(args: &WhyArgs, response: Response) -> ExitResult {
     let ways = match response {
-        Response::Kept(ways) => ways,
+        Response::RetentionPaths(ways) => ways,
         other => return Err(unexpected(&other)),
     };
     if args.json.json {
@@ -75,7 +77,7 @@ fn kept(args: &WhyArgs, response: Response) -> Ended {
         )
         .help("`almoner name ID NAME` keeps what you hold"));
     } else {
-        output::result(&thing::kept(&ways))?;
+        output::result(&object_view::retention_paths(&ways))?;
     }
     Ok(Exit::Ok)
 }

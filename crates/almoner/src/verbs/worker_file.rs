@@ -9,21 +9,21 @@ use worker::definition::{self, Bundle, MAX_BYTES};
 use super::run;
 use crate::cli::{ImportArgs, NewArgs, SchemaArgs};
 use crate::ui::output;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// The text of a new worker file.
-const FIRST: &str =
+const NEW_WORKER: &str =
     "---\ndescription: What it does, in one line.\n---\nSay what is to be done, in plain words.\n";
 
 /// `almoner new`.
 ///
 /// # Errors
 /// When the name is none, or the file is there already.
-pub fn new(args: &NewArgs) -> Ended {
+pub fn new(args: &NewArgs) -> ExitResult {
     let name = args.name.trim_end_matches(".worker");
     let path = format!("{name}.worker");
     let file = Path::new(&path);
-    put(file, FIRST)?;
+    create_file(file, NEW_WORKER)?;
     // A name that no worker file may have is found out here, and nothing is left behind.
     if let Err(failure) = Bundle::load(file) {
         drop(std::fs::remove_file(file));
@@ -38,7 +38,7 @@ pub fn new(args: &NewArgs) -> Ended {
 ///
 /// # Errors
 /// When the file cannot be read or taken over, or the new file exists already.
-pub fn import(args: &ImportArgs) -> Ended {
+pub fn import(args: &ImportArgs) -> ExitResult {
     let shown = output::path(&args.file);
     let source = read(&args.file)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn import(args: &ImportArgs) -> Ended {
     } else {
         let beside = format!("{}.worker", imported.name);
         let to = args.output.as_deref().unwrap_or_else(|| Path::new(&beside));
-        put(to, &imported.source)?;
+        create_file(to, &imported.source)?;
         output::note(&format!("{} is there; nothing is bound to its slots yet", output::path(to)));
     }
     for note in &imported.notes {
@@ -72,7 +72,7 @@ pub fn import(args: &ImportArgs) -> Ended {
 ///
 /// # Errors
 /// When it cannot be printed.
-pub fn schema(args: &SchemaArgs) -> Ended {
+pub fn schema(args: &SchemaArgs) -> ExitResult {
     let SchemaArgs::Worker = args;
     let text = serde_json::to_string_pretty(&definition::schema())
         .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
@@ -98,7 +98,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Writes a file that is not there yet.
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
+fn create_file(path: &Path, text: &str) -> Result<(), Failure> {
     let shown = output::path(path);
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| match e.kind() {

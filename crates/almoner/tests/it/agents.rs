@@ -1,7 +1,7 @@
 //! Agents, names and mail with the real binary: a guest proposes, a person completes it later.
 
-use crate::home::{Home, Said};
 use crate::terminal::{CTRL_C, CTRL_D, Terminal};
+use crate::test_home::{Said, TestHome};
 
 /// A worker that keeps a note, proposed by a guest.
 pub(crate) const NOTE: &str = "---\ndescription: Keeps a note.\nslots:\n  out: { is: dir rw, label: Where the note is kept }\n---\nWrite the note.\n";
@@ -11,8 +11,8 @@ pub(crate) const WRITES: &str = r#"[{"turns": [
     {"text": "written"}]}]"#;
 
 /// Returns a home with a guest `fae`.
-fn with_fae() -> Home {
-    let home = Home::new();
+fn with_fae() -> TestHome {
+    let home = TestHome::new();
     home.write("note.worker", NOTE);
     home.write("script.json", WRITES);
     home.almoner(&["mkguest", "fae"]).expect(0);
@@ -20,13 +20,13 @@ fn with_fae() -> Home {
 }
 
 /// Returns a command as `fae`.
-fn fae(home: &Home, args: &[&str]) -> Said {
+fn fae(home: &TestHome, args: &[&str]) -> Said {
     home.almoner(&[&["--as", "fae"], args].concat())
 }
 
 /// Returns the newest message of this type in the host's mailbox, or in `fae`'s.
 #[track_caller]
-pub(crate) fn newest(home: &Home, agent: Option<&str>, kind: &str) -> String {
+pub(crate) fn newest(home: &TestHome, agent: Option<&str>, kind: &str) -> String {
     let all = ["inbox", "--all", "--json"];
     let letters = match agent {
         Some(agent) => home.almoner(&[&["--as", agent][..], &all].concat()),
@@ -75,7 +75,7 @@ fn worker_defined_by_a_guest_runs_after_a_restart() {
 
 #[test]
 fn names_are_stored_moved_and_removed() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("letter.txt", "Dear\u{1b}[2K\n");
     home.almoner(&["store", "n:=3", "t=text", "b=@letter.txt"]).expect(0);
     home.piped(&["store", "p=-"], b"piped").expect(0);
@@ -115,7 +115,7 @@ fn names_are_stored_moved_and_removed() {
 
 #[test]
 fn mount_requires_an_existing_directory() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("file", "no directory");
     for (path, says) in
         [("gone", "No such file"), ("file", "it is no directory"), ("file/in", "Not a directory")]
@@ -175,7 +175,7 @@ fn request_is_answered_or_refused_once() {
 }
 
 /// Returns a form of three fields from `fae`; its number in the host's mailbox.
-fn with_form() -> (Home, String) {
+fn with_form() -> (TestHome, String) {
     let home = with_fae();
     home.almoner(&["store", "report=all is well"]).expect(0);
     let form = [
@@ -443,7 +443,7 @@ fn invalid_commands_exit_with_the_right_code() {
 
 #[test]
 fn help_is_short_and_names_the_other_verbs_in_groups() {
-    let home = Home::new();
+    let home = TestHome::new();
     let help = home.almoner(&["--help"]).expect(0).out;
     assert!(help.lines().count() <= 52, "{help}");
     let groups = help.split("Agents, names and mail").nth(1).unwrap();

@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
 use crate::kill_sweep::goes_on;
+use crate::test_home::TestHome;
 
 /// Returns a home with a worker that waits so long.
-fn home(how_long: &str) -> Home {
-    let home = Home::new();
+fn home(how_long: &str) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { clock: timer }\n---\nWait.\n");
     let call = json!({ "name": "clock_wait", "arguments": { "how_long": how_long } });
     home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "woken" }] }]).to_string());
@@ -16,7 +16,7 @@ fn home(how_long: &str) -> Home {
 
 const RUN: [&str; 3] = ["run", "w.worker", "-mscripted:script.json"];
 
-fn steps(home: &Home) -> Vec<Json> {
+fn steps(home: &TestHome) -> Vec<Json> {
     home.trace("r1")["steps"].as_array().unwrap().clone()
 }
 

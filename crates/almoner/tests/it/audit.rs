@@ -2,12 +2,12 @@
 
 use rusqlite::Connection;
 
-use crate::home::{CLERK, Home};
+use crate::test_home::{CLERK, TestHome};
 
 /// Returns a home in which a person has approved a write.
-fn lived_in() -> Home {
+fn lived_in() -> TestHome {
     let call = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
-    let home = Home::with_clerk(&format!(r#"{{"calls": [{call}]}}"#));
+    let home = TestHome::with_clerk(&format!(r#"{{"calls": [{call}]}}"#));
     home.almoner(&CLERK).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -15,13 +15,13 @@ fn lived_in() -> Home {
 }
 
 /// Returns the line that can be kept elsewhere.
-fn end(home: &Home) -> String {
+fn end(home: &TestHome) -> String {
     let said = home.almoner(&["audit", "verify", "--json"]).expect(0).json();
     format!("{}:{}", said["end"]["seq"], said["end"]["hash"].as_str().unwrap())
 }
 
 /// Changes the store behind the daemon's back.
-fn change(home: &Home, sql: &str) {
+fn change(home: &TestHome, sql: &str) {
     home.almoner(&["stop"]).expect(0);
     let db = Connection::open(home.root().join("state/store/almoner.sqlite")).unwrap();
     assert!(db.execute(sql, []).unwrap() > 0, "{sql}");

@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::home::{Home, TRIAGE};
+use crate::test_home::{TRIAGE, TestHome};
 
 #[test]
 fn backup_can_be_restored() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).out;
     home.almoner(&["backup", "copy"]).expect(0);
@@ -38,7 +38,7 @@ fn backup_can_be_restored() {
 
 #[test]
 fn backup_never_overwrites_existing_files() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("there/kept.txt", "kept");
     home.write("file", "kept");
     home.write("copy.partial/kept.txt", "kept");

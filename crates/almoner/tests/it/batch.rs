@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// A worker that sorts one document, writes a line for each, and one list of all.
 const WORKER: &str = "---\noutput: { kind: string }\nslots: { out: dir rw }\nwrite:\n\
@@ -28,7 +28,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn retry_repeats_only_the_failed_items() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     for name in ["a", "b", "c"] {
         home.write(&format!("in/{name}.md"), format!("this is {name}"));
@@ -64,7 +64,7 @@ fn retry_repeats_only_the_failed_items() {
 
 #[test]
 fn retried_items_can_fail_again() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     for name in ["a", "b"] {
         home.write(&format!("in/{name}.md"), format!("this is {name}"));
@@ -85,7 +85,7 @@ fn retried_items_can_fail_again() {
 
 #[test]
 fn batch_over_an_empty_pattern_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     home.write("s.json", "[]");
     let said = home.almoner(&run(&["in/*.md"])).expect(4);

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use crate::home::Home;
-use crate::sends::{COUNTER, PATIENCE, evaluated, refused, told, wait_for_mail};
+use crate::sends::{COUNTER, TIMEOUT, evaluated, refused, unquoted, wait_for_mail};
+use crate::test_home::TestHome;
 
 /// Returns the grants of the host's with this slot, as `revoke` takes them.
-fn grants(home: &Home, slot: &str) -> Vec<String> {
+fn grants(home: &TestHome, slot: &str) -> Vec<String> {
     let all = home.almoner(&["grants", "--json"]).expect(0).json();
     let all = all.as_array().unwrap().iter().filter(|grant| grant["slot"] == slot);
     all.map(|grant| format!("g{}", grant["number"])).collect()
 }
 
 /// Lets an agent, or the host, adopt the last thing that it was sent.
-pub(crate) fn adopted(home: &Home, agent: &str, name: &str) {
+pub(crate) fn adopted(home: &TestHome, agent: &str, name: &str) {
     let adopt = format!(
         "(async () => {{ const [{{ number }}] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
          await E(me).adopt(number, '{name}', '{name}'); }})()"
@@ -22,14 +22,14 @@ pub(crate) fn adopted(home: &Home, agent: &str, name: &str) {
     home.almoner(&[acting, &["eval", &adopt, "me=@agent"]].concat()).expect(0);
 }
 
-pub(crate) fn daemon_of(home: &Home) -> i32 {
+pub(crate) fn daemon_of(home: &TestHome) -> i32 {
     let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     i32::try_from(pid).unwrap()
 }
 
 #[test]
 fn capability_passed_between_vats_becomes_a_grant() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     home.almoner(&["store", "notes/x:=1"]).expect(0);
@@ -81,7 +81,7 @@ fn capability_passed_between_vats_becomes_a_grant() {
     home.almoner(&["send", "fae", "take @other"]).expect(0);
     adopted(&home, "agent-fae", "other");
     let gives = ["eval", "E(E(g).give()).list().then(l => l.length)", "g=other"];
-    assert_eq!(told(&fae(&gives).expect(0).out), "1");
+    assert_eq!(unquoted(&fae(&gives).expect(0).out), "1");
     home.almoner(&["revoke", grants(&home, "answer").last().unwrap()]).expect(0);
     let said = fae(&gives);
     assert!(said.code == 1 && said.err.contains("revoked"), "{said:?}");
@@ -102,7 +102,7 @@ fn capability_passed_between_vats_becomes_a_grant() {
 
 #[test]
 fn guest_code_cannot_pass_on_host_endowments() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
@@ -123,7 +123,7 @@ fn guest_code_cannot_pass_on_host_endowments() {
 
 #[test]
 fn running_code_can_receive_calls() {
-    let home = Home::new();
+    let home = TestHome::new();
     let own = "(async () => { const x = Far('X', { hi: () => 'hi' }); await E(me).storeValue(x, 'x'); \
                return E(E(me).lookup('x')).hi(); })()";
     assert_eq!(evaluated(&home, &[own, "me=@agent"]), "hi");
@@ -150,26 +150,26 @@ fn running_code_can_receive_calls() {
 }
 
 /// Waits for a name.
-pub(crate) fn wait_for_name(home: &Home, name: &str) {
+pub(crate) fn wait_for_name(home: &TestHome, name: &str) {
     let begun = Instant::now();
     while home.almoner(&["show", name]).code != 0 {
-        assert!(begun.elapsed() < PATIENCE, "no {name}");
+        assert!(begun.elapsed() < TIMEOUT, "no {name}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 /// Waits until so many pieces of code hold no memory.
-pub(crate) fn wait_for_sleep(home: &Home, pieces: u64) {
+pub(crate) fn wait_for_sleep(home: &TestHome, pieces: u64) {
     let begun = Instant::now();
     while home.almoner(&["status", "--json"]).expect(0).json()["code"]["asleep"] != pieces {
-        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
+        assert!(begun.elapsed() < TIMEOUT, "it waits in memory");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
 #[test]
 fn calls_to_running_code_are_replayed_after_a_crash() {
-    let home = Home::new();
+    let home = TestHome::new();
     // It waits for three calls of others, and each leaves something behind that must be there once.
     let waits = "(async () => { let n = 0; let go; const all = new Promise(r => { go = r; }); \
                  const door = Far('Door', { async knock(who) { n += 1; const k = n; await E(me).send('@self', [`${who} ${k}`], [], []); \
@@ -197,7 +197,7 @@ fn calls_to_running_code_are_replayed_after_a_crash() {
 
 #[test]
 fn promises_are_stored_sent_and_settled_after_a_restart() {
-    let home = Home::new();
+    let home = TestHome::new();
     let kit = "(() => { let done, fail; const p = new Promise((a, b) => { done = a; fail = b; }); \
                return harden({ p, r: Far('R', { done: v => done(v), fail: e => fail(e) }) }); })()";
     let take = "(async () => { const { p } = await k; return p; })()";
@@ -245,7 +245,7 @@ fn promises_are_stored_sent_and_settled_after_a_restart() {
 
 #[test]
 fn cancelled_code_is_notified() {
-    let home = Home::new();
+    let home = TestHome::new();
     // Running code: a caller that waits for its object gets the code's own answer, and nothing more is sent.
     let code = "(async () => { const gone = new Promise((_, no) => { $cancelled.catch(e => no(Error(`told: ${e.message}`))); }); \
                 const d = Far('D', { async wait() { await E(me).storeValue(1, 'called'); return gone; } }); await E(me).storeValue(d, 'd'); \
@@ -257,7 +257,7 @@ fn cancelled_code_is_notified() {
     wait_for_name(&home, "called");
     home.almoner(&["cancel", "r", "--reason", "enough"]).expect(0);
     let waited = home.almoner(&["show", "waited", "--wait"]).expect(0);
-    assert!(told(&waited.out).starts_with("told: ") && waited.out.contains("enough"), "{waited:?}");
+    assert!(unquoted(&waited.out).starts_with("told: ") && waited.out.contains("enough"), "{waited:?}");
     assert_ne!(home.almoner(&["show", "afterwards"]).code, 0);
     // Finished code: its heap goes, and its object is made anew for the next caller.
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
@@ -268,7 +268,7 @@ fn cancelled_code_is_notified() {
 
 #[test]
 fn send_to_a_pending_answer_is_sent_once_after_a_crash() {
-    let home = Home::new();
+    let home = TestHome::new();
     // The second send goes to the future result of the first, which a person gives after the crash.
     let code = "(async () => { const d = E(me).request('@self', 'a directory'); const n = E(d).makeDirectory('n'); \
                 return (await E(n).list()).length; })()";
@@ -283,7 +283,7 @@ fn send_to_a_pending_answer_is_sent_once_after_a_crash() {
 
 #[test]
 fn code_awaiting_approval_is_unloaded_and_resumes_in_place() {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.almoner(&["mount", "out", "out"]).expect(0);
     for (name, is_killed, answer, comes) in
@@ -310,7 +310,7 @@ fn code_awaiting_approval_is_unloaded_and_resumes_in_place() {
 
 #[test]
 fn object_of_another_engine_is_remade_only_by_its_host() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["eval", "6 * 7", "--name", "data"]).expect(0);

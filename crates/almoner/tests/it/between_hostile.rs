@@ -2,11 +2,11 @@
 //! objects that a host has withheld.
 
 use crate::between::{adopted, daemon_of, wait_for_name, wait_for_sleep};
-use crate::home::Home;
-use crate::sends::{evaluated, refused, told};
+use crate::sends::{evaluated, refused, unquoted};
+use crate::test_home::TestHome;
 
 /// Starts code that goes on running, with an object that others can call. The guest `fae` gets the object as well.
-fn with_door(home: &Home, source: &str) {
+fn with_door(home: &TestHome, source: &str) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", source, "me=@agent", "--name", "w", "--detach"]).expect(0);
     wait_for_name(home, "d");
@@ -17,7 +17,7 @@ fn with_door(home: &Home, source: &str) {
 #[test]
 fn cancelled_or_failed_code_never_resumes_on_a_call() {
     for ends in ["cancel", "fail"] {
-        let home = Home::new();
+        let home = TestHome::new();
         with_door(
             &home,
             "(async () => { let go; let no; const gate = new Promise((a, b) => { go = a; no = b; }); \
@@ -45,7 +45,7 @@ fn cancelled_or_failed_code_never_resumes_on_a_call() {
 
 #[test]
 fn hostile_value_does_not_end_the_code_of_others() {
-    let home = Home::new();
+    let home = TestHome::new();
     with_door(
         &home,
         "(async () => { const d = Far('D', { ping: () => 'pong', eat: x => x.length }); await E(me).storeValue(d, 'd'); \
@@ -63,7 +63,7 @@ fn hostile_value_does_not_end_the_code_of_others() {
         let asks = "(async () => { const s = await E(f).lookup('s'); return E(s).deep().then(() => 'ok', () => 'caught'); })()";
         let said = evaluated(&home, &[asks, "f=agent-fae"]);
         assert!(["ok", "caught"].contains(&&*said), "{wrap} {depth}: {said}");
-        assert_eq!(told(&fae(&["eval", "E(d).ping()", "d"]).expect(0).out), "pong", "{wrap} {depth}");
+        assert_eq!(unquoted(&fae(&["eval", "E(d).ping()", "d"]).expect(0).out), "pong", "{wrap} {depth}");
     }
     // A caller that sends the code too much is refused. The code goes on, and its owner is told of no failure.
     let floods = "(async () => { const s = 'A'.repeat(900000); for (let i = 0; i < 40; i += 1) await E(d).eat(s); })()";
@@ -74,7 +74,7 @@ fn hostile_value_does_not_end_the_code_of_others() {
 
 #[test]
 fn host_endowment_cannot_leak_to_the_code_author() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     home.almoner(&["eval", "Far('K', { hi: () => 'hi' })", "--name", "counter"]).expect(0);
@@ -112,7 +112,7 @@ fn host_endowment_cannot_leak_to_the_code_author() {
 #[test]
 fn objects_returned_before_a_crash_still_work_after_it() {
     for is_killed in [false, true] {
-        let home = Home::new();
+        let home = TestHome::new();
         with_door(
             &home,
             "(async () => { let go; const p = new Promise(r => { go = r; }); \
@@ -129,13 +129,13 @@ fn objects_returned_before_a_crash_still_work_after_it() {
         }
         assert_eq!(evaluated(&home, &["E(o).hi()", "o"]), "hi");
         home.almoner(&["eval", "E(d).go('yes')", "d"]).expect(0);
-        assert_eq!(told(&home.almoner(&["show", "came", "--wait"]).expect(0).out), "yes");
+        assert_eq!(unquoted(&home.almoner(&["show", "came", "--wait"]).expect(0).out), "yes");
     }
 }
 
 #[test]
 fn returned_capability_is_the_original() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkdir", "notes"]).expect(0);
     home.almoner(&["eval", "Far('T', { echo: x => x })", "--name", "t"]).expect(0);
     let echoes = "(async () => { let x = d; for (let i = 0; i < 100; i += 1) x = await E(t).echo(x); return (await E(x).list()).length; })()";

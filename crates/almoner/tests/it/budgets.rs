@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "calls": [{ "name": name, "arguments": arguments }] })
@@ -14,8 +14,8 @@ fn append(text: &str) -> Json {
 }
 
 /// Returns a home with a worker of these limits that appends three lines, one a turn.
-fn home(limits: &str) -> Home {
-    let home = Home::new();
+fn home(limits: &str) -> TestHome {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     let worker = |slots: &str| format!("---\nslots: {slots}\nlimits: {limits}\n---\nWrite three lines.\n");
     home.write("w.worker", worker("{ out: dir rw }"));
@@ -120,8 +120,8 @@ fn timed_out_model_call_is_retried_after_more_time_is_granted() {
 }
 
 /// Returns a home with a worker that calls itself three times over, each run no deeper than the limit.
-fn deep(limits: &str) -> Home {
-    let home = Home::new();
+fn deep(limits: &str) -> TestHome {
+    let home = TestHome::new();
     home.write("down.worker", format!("---\nslots: {{ again: worker }}\nlimits: {limits}\n---\nGo down.\n"));
     let script = json!([{ "worker": "down", "turns": [call("again", &json!({})), { "text": "bottom" }] }]);
     home.write("script.json", script.to_string());
@@ -130,12 +130,12 @@ fn deep(limits: &str) -> Home {
 
 const DOWN: [&str; 4] = ["run", "down.worker", "-eagain=self", "-mscripted:script.json"];
 
-fn runs(home: &Home) -> usize {
+fn runs(home: &TestHome) -> usize {
     home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().map_or(0, Vec::len)
 }
 
 /// Returns the message that waits for an answer, if one does.
-fn asks(home: &Home) -> Option<String> {
+fn asks(home: &TestHome) -> Option<String> {
     let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
     letters.get(0).map(|letter| letter["number"].to_string())
 }
@@ -181,7 +181,7 @@ fn depth_request_is_skipped_when_refusal_is_certain() {
 
 #[test]
 fn calls_count_against_the_limit_regardless_of_outcome() {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     let worker = "---\nslots: { out: dir rw }\nlimits: { calls: 2 }\n---\nWrite.\n";
     home.write("w.worker", worker);

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// Returns the sizes of all files beside the store.
-fn sizes(home: &Home) -> Vec<u64> {
+fn sizes(home: &TestHome) -> Vec<u64> {
     let mut sizes = Vec::new();
     for shelf in std::fs::read_dir(home.root().join("state/store/blobs")).unwrap() {
         for file in std::fs::read_dir(shelf.unwrap().path()).unwrap() {
@@ -17,7 +17,7 @@ fn sizes(home: &Home) -> Vec<u64> {
     sizes
 }
 
-fn daemon(home: &Home, quota: &str) -> std::process::Child {
+fn daemon(home: &TestHome, quota: &str) -> std::process::Child {
     let mut command = home.command(&["daemon", "--idle", "120"]);
     let child = command.env("ALMONER_BLOB_QUOTA", quota).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(20);
@@ -30,7 +30,7 @@ fn daemon(home: &Home, quota: &str) -> std::process::Child {
 
 #[test]
 fn invalid_quota_is_refused_at_startup() {
-    let home = Home::new();
+    let home = TestHome::new();
     for said in ["lots", "-1", "1.5G", "", "99999999999999999999T"] {
         let output = home.command(&["daemon"]).env("ALMONER_BLOB_QUOTA", said).output().unwrap();
         let said = Said::of(output).expect(2);
@@ -44,7 +44,7 @@ fn invalid_quota_is_refused_at_startup() {
 
 #[test]
 fn full_quota_refuses_uploads_but_not_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("big.txt", vec![b'x'; 3000]);
     home.write("small.txt", "small");
     home.write("hello.worker", "Say hello.\n");
@@ -63,7 +63,7 @@ fn full_quota_refuses_uploads_but_not_runs() {
 
 #[test]
 fn unreferenced_blobs_are_removed_and_others_kept() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("hello.worker", "Say hello.\n");
     home.write("hello.json", r#"[{"turns": [{"text": "hello"}]}]"#);
     home.write("kept.txt", vec![b'k'; 11_111]);

@@ -1,11 +1,11 @@
 //! The cards of code that asks: which code it is, and why its calls were let through.
 
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
 /// Returns a home with a directory `dir`.
-fn with_dir() -> Home {
-    let home = Home::new();
+fn with_dir() -> TestHome {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.almoner(&["mount", "out", "dir"]).expect(0);
     home

@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns a home with a worker that reads one directory, writes in another, and was let write one file of two; and
 /// its case.
-fn saved() -> Home {
-    let home = Home::new();
+fn saved() -> TestHome {
+    let home = TestHome::new();
     home.write("docs/a.txt", "blue\n");
     home.write("out/log.txt", "first\n");
     home.write(
@@ -40,7 +40,7 @@ fn saved() -> Home {
     home
 }
 
-fn tree(home: &Home, dir: &str) -> Vec<String> {
+fn tree(home: &TestHome, dir: &str) -> Vec<String> {
     let mut all: Vec<String> = std::fs::read_dir(home.path(dir))
         .map(|entries| entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
         .unwrap_or_default();

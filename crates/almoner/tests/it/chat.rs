@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::home::Home;
 use crate::terminal::{CTRL_D, Terminal};
+use crate::test_home::TestHome;
 
 /// Returns a home with a model that answers in its turn: which answer comes says how much of the conversation it was
 /// shown.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nTalk, and write what you are told to.\n");
     let write = json!({ "name": "out_write", "arguments": { "path": "a.txt", "content": "kept\n" } });

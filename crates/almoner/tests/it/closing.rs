@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 use crate::wire;
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("hello.worker", "Say hello.\n");
     home.write("hello.json", r#"[{"turns": [{"text": "hello"}]}]"#);
     home
@@ -21,7 +21,7 @@ fn home() -> Home {
 const HELLO: [&str; 4] = ["run", "hello.worker", "-m", "scripted:hello.json"];
 
 /// Returns a run that asks a model which never answers.
-fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
+fn never_answered(home: &TestHome) -> (std::net::TcpListener, Child) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let model = format!("compat:http://{}/v1#m", listener.local_addr().unwrap());
     let mut client = home.command(&["run", "hello.worker", "-m", &model]).spawn().unwrap();
@@ -36,7 +36,7 @@ fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
 }
 
 /// Returns a connection that has greeted, and then says nothing more.
-fn silent(home: &Home) -> UnixStream {
+fn silent(home: &TestHome) -> UnixStream {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
     let hello = wire::hello().to_string();
     stream
@@ -51,7 +51,7 @@ fn silent(home: &Home) -> UnixStream {
 }
 
 /// Returns a daemon that listens.
-fn daemon(home: &Home, args: &[&str]) -> Child {
+fn daemon(home: &TestHome, args: &[&str]) -> Child {
     let daemon = home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while UnixStream::connect(home.root().join("run/control.sock")).is_err() {
@@ -74,7 +74,7 @@ fn ended(mut daemon: Child) -> i32 {
 
 /// Checks that no process owns the store, and that it was closed, with no log left beside it.
 #[track_caller]
-fn is_closed(home: &Home, how: &str) {
+fn is_closed(home: &TestHome, how: &str) {
     let store = home.root().join("state/store");
     let mut names: Vec<String> =
         std::fs::read_dir(&store).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

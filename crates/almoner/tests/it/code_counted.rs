@@ -4,29 +4,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
 /// How long anything may take before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits until the counts are these.
 #[track_caller]
-fn counts(home: &Home, expected: &Json) {
+fn counts(home: &TestHome, expected: &Json) {
     let begun = Instant::now();
     loop {
         let code = home.almoner(&["status", "--json"]).expect(0).json()["code"].take();
         if code == *expected {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{code}, and not {expected}");
+        assert!(begun.elapsed() < TIMEOUT, "{code}, and not {expected}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
 fn status_counts_running_and_sleeping_code() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["store", "answer:=1"]).expect(0);
     let none = json!({ "running": 0, "asleep": 0, "waiting": 0 });

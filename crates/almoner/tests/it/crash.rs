@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::home::{Home, TRIAGE};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::{TRIAGE, TestHome};
 
 /// The files and journals that the run leaves behind, without the parts that differ from run to run.
 #[derive(Debug, PartialEq)]
@@ -20,7 +20,7 @@ struct Left {
     journals: BTreeMap<String, Value>,
 }
 
-fn left(home: &Home) -> Left {
+fn left(home: &TestHome) -> Left {
     let mut files = BTreeMap::new();
     for dir in ["out", "outbox"] {
         for entry in std::fs::read_dir(home.path(dir)).into_iter().flatten().flatten() {
@@ -118,7 +118,7 @@ fn assert_same(got: &Left, expected: &Left, when: &str) {
 }
 
 /// Brings the job to its end without disturbance, from any state.
-fn to_the_end(home: &Home) {
+fn to_the_end(home: &TestHome) {
     let runs = home.almoner(&["runs", "--json"]).expect(0).json();
     if runs.as_array().unwrap().is_empty() {
         // It was killed before the run was acknowledged: the person starts it again.
@@ -139,7 +139,7 @@ fn to_the_end(home: &Home) {
 
 /// Runs the job with a daemon that dies at `point` for the `nth` time, then goes on. False if it never got there.
 fn disturbed(point: &str, nth: u64) -> Option<Left> {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let mut daemon = Doomed::start(&home, point, nth);
     let mut client = home.command(&TRIAGE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // The client ends when the card waits. The answer and the steps after it are part of the job.
@@ -174,7 +174,7 @@ fn disturbed(point: &str, nth: u64) -> Option<Left> {
 }
 
 fn kill_at_every(point: &'static str) {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::doubt::cut_off;
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::TestHome;
 
 /// How long all of it may take before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Of several models each request and each reply is recorded by itself, as with any that is paid for.
 const TWO: &str = "scripted:script.json,scripted:script.json";
@@ -22,15 +22,15 @@ const TWO: &str = "scripted:script.json,scripted:script.json";
 #[derive(Clone, Copy)]
 struct Play {
     /// Until the moment from which commits are counted.
-    prepare: fn() -> Home,
+    prepare: fn() -> TestHome,
     /// One answer of the user at the terminal to a message of this kind.
-    press: fn(&Home, u64, &str) -> i32,
+    press: fn(&TestHome, u64, &str) -> i32,
     /// The check of the final state.
-    check: fn(&Home, &str),
+    check: fn(&TestHome, &str),
 }
 
 /// Returns the number and the kind of the first waiting message, if the daemon can be asked.
-fn waiting(home: &Home) -> Option<(u64, String)> {
+fn waiting(home: &TestHome) -> Option<(u64, String)> {
     let said = home.almoner(&["inbox", "--json"]);
     let letters: Json = serde_json::from_str(&said.out).ok()?;
     let first = letters.as_array()?.first()?;
@@ -38,10 +38,10 @@ fn waiting(home: &Home) -> Option<(u64, String)> {
 }
 
 /// Presses until nothing waits and the run is over.
-fn play(home: &Home, play: Play) {
+fn play(home: &TestHome, play: Play) {
     let begun = Instant::now();
     while home.almoner(&["resume", "r1"]).code != 0 {
-        assert!(begun.elapsed() < PATIENCE, "the run does not end: {:?}", home.almoner(&["trace", "r1"]));
+        assert!(begun.elapsed() < TIMEOUT, "the run does not end: {:?}", home.almoner(&["trace", "r1"]));
         if let Some((number, kind)) = waiting(home) {
             (play.press)(home, number, &kind);
         }
@@ -70,7 +70,7 @@ fn kill_at_every(the: Play, point: &'static str, least: u64) {
 }
 
 /// Returns the kinds of the entries that speak of proposals, in order.
-fn entries(home: &Home) -> Vec<String> {
+fn entries(home: &TestHome) -> Vec<String> {
     let trace = home.trace("r1");
     let of = |step: &Json| step["entry"]["entry"].as_str().unwrap().to_owned();
     trace["steps"].as_array().unwrap().iter().map(of).collect()
@@ -80,7 +80,7 @@ fn times(entries: &[String], kind: &str) -> usize {
     entries.iter().filter(|entry| *entry == kind).count()
 }
 
-fn whole(home: &Home, when: &str) {
+fn whole(home: &TestHome, when: &str) {
     let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     for id in ["store", "audit chain"] {
         let row = report["checks"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
@@ -90,8 +90,8 @@ fn whole(home: &Home, when: &str) {
 }
 
 /// Returns a file would be replaced, the card is shown, and then somebody else changes the file.
-fn changed_since() -> Home {
-    let home = Home::new();
+fn changed_since() -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     home.write("out/a.md", "as it was\n");
     let call = json!({ "name": "out_write", "arguments": { "path": "a.md", "content": "new\n" } });
@@ -130,7 +130,7 @@ fn stale_approval_survives_a_kill_after_every_commit() {
     kill_at_every(STALE, AFTER, 8);
 }
 
-fn doubted(home: &Home, when: &str, lines: std::ops::RangeInclusive<usize>) {
+fn doubted(home: &TestHome, when: &str, lines: std::ops::RangeInclusive<usize>) {
     let log = home.read("in/log");
     assert!(lines.contains(&log.lines().count()), "{when}: {log}");
     let entries = entries(home);
@@ -138,7 +138,7 @@ fn doubted(home: &Home, when: &str, lines: std::ops::RangeInclusive<usize>) {
     whole(home, when);
 }
 
-fn happened(home: &Home, number: u64, kind: &str, word: &str) -> i32 {
+fn happened(home: &TestHome, number: u64, kind: &str, word: &str) -> i32 {
     assert_eq!(kind, "doubt", "nothing else is asked");
     home.almoner(&["happened", &number.to_string(), word]).code
 }

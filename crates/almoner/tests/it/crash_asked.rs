@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::{Said, TestHome};
 
 const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n";
 /// Of several models each request and each reply is recorded by itself, as with any that is paid for.
@@ -27,8 +27,8 @@ const SCRIPT: &str = r#"[{ "turns": [
 /// An answer that was acknowledged to a terminal: the message, whether it was a yes, and the entries that it decided.
 type Acknowledged = (u64, bool, Vec<u64>);
 
-fn begun() -> Home {
-    let home = Home::new();
+fn begun() -> TestHome {
+    let home = TestHome::new();
     home.write("clerk.worker", WORKER);
     home.write("script.json", SCRIPT);
     for dir in ["out", "outbox"] {
@@ -38,19 +38,19 @@ fn begun() -> Home {
 }
 
 /// Starts a command that may fail, because the daemon may die under it.
-fn quiet(home: &Home, args: &[&str]) -> Child {
+fn quiet(home: &TestHome, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Returns the numbers of the cards that wait.
-fn open(home: &Home) -> Option<Vec<u64>> {
+fn open(home: &TestHome) -> Option<Vec<u64>> {
     let said = home.almoner(&["inbox", "--json"]);
     let letters: Json = serde_json::from_str(&said.out).ok()?;
     letters.as_array()?.iter().map(|letter| letter["number"].as_u64()).collect()
 }
 
 /// Answers every waiting message from two terminals until the run is over. Returns the acknowledged answers.
-fn answered(home: &Home) -> Vec<Acknowledged> {
+fn answered(home: &TestHome) -> Vec<Acknowledged> {
     let mut told = Vec::new();
     let begun = Instant::now();
     loop {
@@ -80,7 +80,7 @@ fn answered(home: &Home) -> Vec<Acknowledged> {
 }
 
 /// Checks that each proposal has one outcome and at most one effect, and that every acknowledged answer counts.
-fn check(home: &Home, told: &[Acknowledged], when: &str) {
+fn check(home: &TestHome, told: &[Acknowledged], when: &str) {
     let trace = home.trace("r1");
     let steps: Vec<&Json> = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]).collect();
     let numbers: Vec<u64> =

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::{Said, TestHome};
 
 const BOSS: &str = "---\ncreates: true\nslots: { docs: dir, out: dir rw, ask: worker }\nattachments: { max: 2 }\n---\nUse what you need.\n";
 const ASK: &str = "---\ndescription: Answers.\n---\nAnswer.\n";
@@ -29,8 +29,8 @@ fn create(source: &str, slots: &Json) -> Json {
 }
 
 /// Returns a home in which the boss makes these calls, one turn each, and the workers of these names theirs.
-fn home(boss: &[Json], others: &[(&str, &[Json])]) -> Home {
-    let home = Home::new();
+fn home(boss: &[Json], others: &[(&str, &[Json])]) -> TestHome {
+    let home = TestHome::new();
     home.write("boss.worker", BOSS);
     home.write("ask.worker", ASK);
     home.write("deck.txt", "Acme makes rockets.\n");
@@ -60,7 +60,7 @@ fn append(slot: &str) -> Json {
 }
 
 /// Returns a card as it is written, with long lines put together.
-fn card(home: &Home, number: &str) -> String {
+fn card(home: &TestHome, number: &str) -> String {
     home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
 }
 
@@ -215,7 +215,7 @@ fn user_fills_slots_missing_from_the_maker() {
     home.almoner(&RUN).expect(7);
     assert!(card(&home, "1").contains(r#""post": null"#));
     #[track_caller]
-    fn refused(home: &Home, args: &[&str], code: i32, says: &str) {
+    fn refused(home: &TestHome, args: &[&str], code: i32, says: &str) {
         let said = home.almoner(&[&["approve", "1"][..], args].concat()).expect(code);
         assert!(said.err.contains(says), "{said:?}");
     }
@@ -369,12 +369,12 @@ fn created_worker_cannot_delegate_beyond_its_grants() {
 }
 
 /// Starts a command that may fail, because the daemon may die under it.
-fn quiet(home: &Home, args: &[&str]) -> Child {
+fn quiet(home: &TestHome, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Returns everything is approved, until the run is over.
-pub(crate) fn to_the_end(home: &Home) -> Said {
+pub(crate) fn to_the_end(home: &TestHome) -> Said {
     let begun = Instant::now();
     loop {
         assert!(begun.elapsed() < Duration::from_secs(120), "the run does not end");

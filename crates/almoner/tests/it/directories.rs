@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+use crate::test_home::{Said, TestHome};
 
 const WORKER: &str = "---\nslots: { out: dir rw }\n---\nDo it.\n";
 
-pub(crate) fn home(turns: Json) -> Home {
-    let home = Home::new();
+pub(crate) fn home(turns: Json) -> TestHome {
+    let home = TestHome::new();
     home.write("clerk.worker", WORKER);
     home.write("script.json", json!([{ "turns": turns }]).to_string());
     home.write("out/a.md", "one two\n");
@@ -43,21 +43,21 @@ pub(crate) const ALLOWED: [&str; 10] = [
     "out.make_directory",
 ];
 
-pub(crate) fn run(home: &Home, out: &str, more: &[&str]) -> Said {
+pub(crate) fn run(home: &TestHome, out: &str, more: &[&str]) -> Said {
     let slot = format!("out={out}");
     let args = ["run", "clerk.worker", "-m", "scripted:script.json", "-e", &slot];
     home.almoner(&[&args[..], more].concat())
 }
 
 /// Returns the completions of the first run's calls, in order.
-fn came_to(home: &Home) -> Vec<Json> {
+fn completions(home: &TestHome) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let entries = steps.as_array().unwrap().iter().map(|step| step["entry"].clone());
     entries.filter(|entry| entry["entry"] == "completed").map(|entry| entry["completion"].clone()).collect()
 }
 
 /// Returns everything in `out`, by path.
-pub(crate) fn files(home: &Home) -> String {
+pub(crate) fn files(home: &TestHome) -> String {
     fn gather(at: &std::path::Path, before: &str, all: &mut Vec<String>) {
         for entry in std::fs::read_dir(at).unwrap() {
             let entry = entry.unwrap();
@@ -107,7 +107,7 @@ fn model_uses_every_directory_method() {
         done()
     ]));
     run(&home, "out:rw", &[]).expect(0);
-    let came: Vec<String> = came_to(&home).iter().map(Json::to_string).collect();
+    let came: Vec<String> = completions(&home).iter().map(Json::to_string).collect();
     for (at, words) in [
         (0, &["sub/c.rs"][..]),
         (1, &["a.md", "one two", "sub/c.rs", "fn main"]),
@@ -199,7 +199,7 @@ fn search_skips_secret_files_and_moving_one_asks() {
     ]));
     home.write("out/.env", "KEY=PERIWINKLE\n");
     run(&home, "out:rw", &ALLOWED).expect(7);
-    let found = came_to(&home)[0].to_string();
+    let found = completions(&home)[0].to_string();
     assert!(!found.contains("PERIWINKLE") && found.contains("skipped"), "{found}");
     assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
     assert!(home.path("out/.env").exists());
@@ -260,8 +260,8 @@ fn killed(point: &str, nth: u64) -> bool {
         home.almoner(&["resume"]).expect(0);
     }
     assert_eq!(files(&home), CHANGED, "killed at {point} {nth}");
-    let done = came_to(&home).iter().filter(|came| came.to_string().contains("done")).count();
-    assert_eq!(done, 4, "killed at {point} {nth}: {:?}", came_to(&home));
+    let done = completions(&home).iter().filter(|came| came.to_string().contains("done")).count();
+    assert_eq!(done, 4, "killed at {point} {nth}: {:?}", completions(&home));
     died
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Writes a line, and then takes its time, but only the first time.
 const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
@@ -15,8 +15,8 @@ const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
 const TWO: &str = "scripted:calls.json,scripted:calls.json";
 
 /// Returns a home in which the daemon was killed while a program that somebody had approved was at work.
-pub(crate) fn cut_off() -> Home {
-    let home = Home::new();
+pub(crate) fn cut_off() -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
     let call = json!({ "name": "tools_run", "arguments": { "argv": ["sh", "-c", SLOW] } });
     home.write("calls.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
@@ -34,7 +34,7 @@ pub(crate) fn cut_off() -> Home {
     home
 }
 
-fn lines(home: &Home) -> usize {
+fn lines(home: &TestHome) -> usize {
     home.read("in/log").lines().count()
 }
 

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns the processes for guest code that the daemon has started.
-fn vat_hosts(home: &Home) -> Vec<i32> {
+fn vat_hosts(home: &TestHome) -> Vec<i32> {
     let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     vat_hosts_of(daemon.try_into().unwrap())
 }
@@ -37,7 +37,7 @@ pub(crate) fn kill(pid: i32) {
 
 #[test]
 fn code_returns_a_result_or_an_error() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["store", "n:=41", "words=hello"]).expect(0);
     home.almoner(&["mkguest", "fae"]).expect(0);
     home.write("code.js", "const twice = x => x * 2;\ntwice(n);\n");
@@ -74,7 +74,7 @@ fn code_returns_a_result_or_an_error() {
 
 #[test]
 fn code_over_its_limits_is_ended_and_later_code_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     // The code, and the message about it. The last one is ended with its process, from outside.
     for (source, says) in [
         ("while (true) {}", "more steps|longer than it may"),
@@ -94,7 +94,7 @@ fn code_over_its_limits_is_ended_and_later_code_runs() {
 
 #[test]
 fn stuck_code_does_not_block_code_of_others() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
     home.almoner(&["--as", "agent-fae", "eval", stuck, "--name", "stuck", "--detach"]).expect(0);
@@ -107,7 +107,7 @@ fn stuck_code_does_not_block_code_of_others() {
 
 #[test]
 fn interrupted_code_reruns_and_recorded_results_stay() {
-    let home = Home::new();
+    let home = TestHome::new();
     assert_eq!(home.almoner(&["eval", "1", "--name", "first"]).expect(0).out.trim(), "1");
     // Longer than it takes to kill it, and far less than code may take on a machine that does much else.
     let long = "let n = 0; for (let i = 0; i < 1e7; i += 1) n += i % 7; n";
@@ -132,7 +132,7 @@ fn interrupted_code_reruns_and_recorded_results_stay() {
 
 #[test]
 fn vat_process_is_sandboxed_and_ends_with_the_daemon() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["eval", "1"]).expect(0);
     let all = vat_hosts(&home);
     assert!(!all.is_empty());
@@ -162,7 +162,7 @@ fn vat_process_is_sandboxed_and_ends_with_the_daemon() {
 
 #[test]
 fn stuck_vat_process_ends_with_a_killed_daemon() {
-    let home = Home::new();
+    let home = TestHome::new();
     let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
     home.almoner(&["eval", stuck, "--detach"]).expect(0);
     let begun = Instant::now();
@@ -188,7 +188,7 @@ fn stuck_vat_process_ends_with_a_killed_daemon() {
 
 #[test]
 fn daemon_stops_at_once_despite_queued_code() {
-    let home = Home::new();
+    let home = TestHome::new();
     let long = "let n = 0; for (let i = 0; i < 1e6; i += 1) n += i % 7; n";
     for at in 0..30 {
         home.almoner(&["eval", long, "--name", &format!("n{at}"), "--detach"]).expect(0);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, is_full};
+use crate::test_home::{Said, TestHome};
 
 macro_rules! kinds {
     ($($kind:ident)*) => {
@@ -24,24 +24,24 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Prompted Replied Rejected Proposed Judged Answered Begun Slept Questioned Doubted Vouched Completed Spilled Paged
-    Spawned Collected Said Exhausted Raised Held Suspended Stalled Resumed Finished Undone Applied Discarded
+    Prompted Replied Rejected Proposed Judged Answered EffectStarted Slept Questioned OutcomeUnknown OutcomeConfirmed Completed Spilled Paged
+    Spawned Collected Said Exhausted Raised Held Suspended Stalled Resumed Finished Reverted Applied Discarded
     Forgotten
 }
 
 /// Something that is done from its beginning to its end.
 struct Play {
     name: &'static str,
-    home: fn() -> Home,
+    home: fn() -> TestHome,
     /// The commands of a user who repeats each one until it is acknowledged, to the end of the play. May begin
     /// anywhere.
-    persist: fn(&Home),
+    persist: fn(&TestHome),
     /// The check of the final state, and of entries that the journal of the first run may hold only so often.
-    check: fn(&Home, &str),
+    check: fn(&TestHome, &str),
 }
 
 /// Returns a command, said again until a daemon has lived long enough to answer it.
-fn insist(home: &Home, args: &[&str]) -> Said {
+fn insist(home: &TestHome, args: &[&str]) -> Said {
     let begun = Instant::now();
     loop {
         let said = home.almoner(args);
@@ -53,12 +53,12 @@ fn insist(home: &Home, args: &[&str]) -> Said {
 }
 
 /// Begins the run, if it has not begun, and brings it to its end.
-fn go(home: &Home, run: &[&str]) {
+fn go(home: &TestHome, run: &[&str]) {
     go_with(home, run, |home, _| answer(home));
 }
 
 /// Brings a run to its end as [`go`] does, with `answer` for the waiting message, by its number.
-fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
+fn go_with(home: &TestHome, run: &[&str], answer: impl Fn(&TestHome, &str)) {
     let begun = Instant::now();
     while insist(home, &["runs", "--json"]).json().as_array().unwrap().is_empty() {
         home.almoner(run);
@@ -81,7 +81,7 @@ fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
 }
 
 /// Answers all waiting messages.
-fn answer(home: &Home) {
+fn answer(home: &TestHome) {
     for letter in insist(home, &["inbox", "--json"]).json().as_array().unwrap() {
         let number = letter["number"].to_string();
         let args = match letter["message"]["body"]["type"].as_str().unwrap() {
@@ -94,12 +94,12 @@ fn answer(home: &Home) {
     }
 }
 
-fn steps(home: &Home, run: &str) -> Vec<Json> {
+fn steps(home: &TestHome, run: &str) -> Vec<Json> {
     home.trace(run)["steps"].as_array().unwrap().iter().map(|step| step["entry"].clone()).collect()
 }
 
 /// Returns the kinds in the journals of all runs.
-fn kinds(home: &Home) -> BTreeSet<String> {
+fn kinds(home: &TestHome) -> BTreeSet<String> {
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
     let runs = runs.as_array().unwrap().iter().map(|run| format!("r{}", run["number"]));
     let entries = runs.flat_map(|run| steps(home, &run));
@@ -111,7 +111,7 @@ fn kinds(home: &Home) -> BTreeSet<String> {
         .collect()
 }
 
-fn count(home: &Home, kind: &str) -> usize {
+fn count(home: &TestHome, kind: &str) -> usize {
     steps(home, "r1").iter().filter(|entry| entry["entry"] == kind).count()
 }
 
@@ -123,7 +123,7 @@ fn read_on(result: &str) -> Json {
     json!({ "name": "read_result", "arguments": { "result": result, "from": 50_000, "bytes": 100 } })
 }
 
-fn script(home: &Home, script: &Json) {
+fn script(home: &TestHome, script: &Json) {
     home.write("script.json", script.to_string());
 }
 
@@ -134,7 +134,7 @@ const MENDED: &str = r#"[{ "turns": [{ "text": "done" }] }]"#;
 const WORK: Play = Play {
     name: "work",
     home: || {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write(
             "w.worker",
             "---\nslots: { out: dir rw, docs: dir, me: ask, clock: timer, tools: program, child: worker }\nlimits: { turns: 6 }\n---\nWork.\n",
@@ -197,7 +197,7 @@ const WORK: Play = Play {
 const STAGED: Play = Play {
     name: "staged",
     home: || {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite it down.\n");
         home.write("out/a.txt", "as it was\n");
         let write = call("out_write", &json!({ "path": "a.txt", "content": "new\n" }));
@@ -241,7 +241,7 @@ const THROWN_AWAY: Play = Play {
 const EACH: Play = Play {
     name: "each",
     home: || {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write("w.worker", "---\n---\nSay what it is.\n");
         home.write("in/a.md", "a");
         home.write("in/b.md", "b");
@@ -264,7 +264,7 @@ const EACH: Play = Play {
 const TALK: Play = Play {
     name: "talk",
     home: || {
-        let home = Home::new();
+        let home = TestHome::new();
         script(&home, &json!([{ "turns": [{ "text": "it is noted" }, { "text": "blue, as you said" }] }]));
         home
     },
@@ -290,7 +290,7 @@ const TALK: Play = Play {
 const DEEP: Play = Play {
     name: "deep",
     home: || {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write("w.worker", "---\nslots: { again: worker }\nlimits: { depth: 1 }\n---\nGo down.\n");
         script(&home, &json!([{ "turns": [call("again", &json!({})), { "text": "bottom" }] }]));
         home

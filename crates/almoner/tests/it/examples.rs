@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 use crate::endo::tools;
-use crate::home::{Home, Said, copy};
+use crate::test_home::{Said, TestHome, copy};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// Has no command of its own: the demo and other tests use it.
@@ -32,7 +32,7 @@ fn commands(readme: &str) -> Vec<&str> {
 }
 
 /// Returns the words of a line as a shell splits it. Double quotes are the only syntax that is allowed.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in line.chars() {
         assert!(!r"'$`\|&;<>*?#".contains(c) || quoted, "{line}: {c} would need a shell");
@@ -48,7 +48,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Returns a command, with the servers of tools that a user would have installed.
-fn almoner(home: &Home, args: &[&str]) -> Said {
+fn almoner(home: &TestHome, args: &[&str]) -> Said {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let own = std::iter::once(tools().join("node_modules/.bin"));
     let path = std::env::join_paths(own.chain(std::env::split_paths(&inherited))).unwrap();
@@ -63,10 +63,10 @@ struct Ran {
     asked: u64,
 }
 
-fn run(home: &Home, lines: &[&str]) -> Ran {
+fn run(home: &TestHome, lines: &[&str]) -> Ran {
     let mut ran = Ran { said: String::new(), result: Json::Null, asked: 0 };
     for (at, line) in lines.iter().enumerate() {
-        let mut args = words(line);
+        let mut args = split_words(line);
         assert_eq!(args.remove(0), "almoner", "{line}");
         let follows = ["run", "resume"].contains(&args[0].as_str());
         if args[0] == "run" {
@@ -96,7 +96,7 @@ fn list<'a>(of: &'a Json, key: &str) -> &'a [Json] {
 }
 
 /// Returns the facts that do not hold.
-fn wrong(home: &Home, facts: &Json, ran: &Ran) -> Vec<String> {
+fn wrong(home: &TestHome, facts: &Json, ran: &Ran) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut hold = |holds: bool, what: String| {
         if !holds {
@@ -141,8 +141,8 @@ fn wrong(home: &Home, facts: &Json, ran: &Ran) -> Vec<String> {
     wrong
 }
 
-fn example(folder: &Path) -> (Home, Vec<String>, Json) {
-    let home = Home::new();
+fn example(folder: &Path) -> (TestHome, Vec<String>, Json) {
+    let home = TestHome::new();
     copy(folder, &home.work());
     let facts = serde_json::from_str(&home.read("expected.json")).unwrap();
     let readme = home.read("README.md");
@@ -186,11 +186,11 @@ fn denied_example_changes_no_file() {
             places.iter().map(|path| std::fs::read_to_string(home.path(path)).ok()).collect();
         let first = lines.iter().position(|line| line.starts_with("almoner run")).unwrap();
         for line in &lines[..first] {
-            let args = words(line);
+            let args = split_words(line);
             almoner(&home, &args[1..].iter().map(String::as_str).collect::<Vec<_>>()).expect(0);
         }
         let line = format!("{} --on-ask deny", lines[first]);
-        let mut args = words(&line);
+        let mut args = split_words(&line);
         args.extend(["-m".to_owned(), "scripted:script.json".to_owned()]);
         let said = almoner(&home, &args[1..].iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(said.err.contains("judged ask"), asks, "{}", said.err);
@@ -207,21 +207,21 @@ fn say(text: &str) {
 }
 
 /// How often a person answers before the rest is taken for an endless story.
-const MOST_ANSWERS: usize = 12;
+const MAX_ANSWERS: usize = 12;
 
 /// Runs the commands of a README with a model that may depart from its script. Its questions get the README's answers
 /// in turn, and a yes from then on. Returns the exit code of the last command as well.
-fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
+fn run_with(home: &TestHome, lines: &[&str], model: &str) -> (Ran, i32) {
     let mut ran = Ran { said: String::new(), result: Json::Null, asked: 0 };
     let mut code = 0;
     let mut answers: Vec<Vec<String>> = lines
         .iter()
-        .map(|line| words(line))
+        .map(|line| split_words(line))
         .filter(|words| ["approve", "deny"].contains(&words[1].as_str()))
         .collect();
     answers.reverse();
     for line in lines {
-        let args = words(line);
+        let args = split_words(line);
         let verb = args[1].as_str();
         if ["approve", "deny", "inbox", "resume"].contains(&verb) || (verb != "run" && code != 0) {
             continue;
@@ -233,7 +233,7 @@ fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
         }
         args.extend(["-m", model]);
         let mut said = almoner(home, &args);
-        while said.code == 7 && ran.asked < MOST_ANSWERS as u64 {
+        while said.code == 7 && ran.asked < MAX_ANSWERS as u64 {
             ran.asked += 1;
             for letter in home.almoner(&["inbox", "--json"]).json().as_array().unwrap() {
                 let number = letter["number"].to_string();

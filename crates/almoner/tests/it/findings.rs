@@ -7,7 +7,7 @@ use model::{Call, MalformedCall, Message, Reply, Request};
 use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, events, says};
-use crate::home::Home;
+use crate::test_home::TestHome;
 use crate::wire::Control;
 
 const WORKER: &str = "---\nslots: { mail: dir, out: dir rw, outbox: outbox }\n---\nDo it.\n";
@@ -39,8 +39,8 @@ fn calls() -> Vec<(&'static str, &'static str, String, &'static str)> {
     ]
 }
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("clerk.worker", WORKER);
     home.write("mail/letter.txt", "Dear all\n");
     for dir in ["out", "outbox"] {
@@ -51,7 +51,7 @@ fn home() -> Home {
 
 /// Runs the clerk with this model until the run ends: its call asks, and the user denies it. Returns the model's last
 /// request.
-fn run(home: &Home, model: &str) -> Request {
+fn run(home: &TestHome, model: &str) -> Request {
     let args =
         ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", model];
     home.almoner(&args).expect(7);
@@ -61,7 +61,7 @@ fn run(home: &Home, model: &str) -> Request {
 }
 
 /// Returns everything that the model of the first run was asked, as it was recorded.
-fn requests(home: &Home) -> Vec<Request> {
+fn requests(home: &TestHome) -> Vec<Request> {
     let mut control = Control::open(home);
     let steps = home.trace("r1")["steps"].take();
     let prompted =
@@ -75,7 +75,7 @@ fn requests(home: &Home) -> Vec<Request> {
 }
 
 /// Returns everything that was found, by rule: as the trace has it.
-fn found(home: &Home) -> BTreeMap<String, Json> {
+fn found(home: &TestHome) -> BTreeMap<String, Json> {
     let mut found = BTreeMap::new();
     for step in home.trace("r1")["steps"].as_array().unwrap() {
         let entry = &step["entry"];
@@ -95,7 +95,7 @@ fn found(home: &Home) -> BTreeMap<String, Json> {
 
 /// Checks that each call has its own result, and that the result holds the recorded finding as data, part for part.
 #[track_caller]
-fn check(home: &Home, results: &[(String, String)]) {
+fn check(home: &TestHome, results: &[(String, String)]) {
     let found = found(home);
     assert_eq!(results.len(), calls().len());
     let text = home.almoner(&["trace", "r1"]).expect(0).out;
@@ -212,7 +212,7 @@ fn scripted_and_replayed_models_receive_the_same_findings() {
     let mut first = requests(&scripted).remove(0);
     let mut second = request;
     let recorded = reply();
-    let named = |kind: &str, home: &Home, file: &str| format!("{kind}:{}", home.path(file).display());
+    let named = |kind: &str, home: &TestHome, file: &str| format!("{kind}:{}", home.path(file).display());
     for message in &mut second.messages {
         match message {
             Message::Assistant { calls, .. } => {
@@ -262,7 +262,7 @@ fn card_and_model_show_the_same_findings() {
 }
 
 /// Returns the findings in the verdicts of the gates.
-fn found_in_verdicts(home: &Home) -> Vec<Json> {
+fn found_in_verdicts(home: &TestHome) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let judged =
         steps.as_array().unwrap().iter().map(|step| &step["entry"]).filter(|e| e["entry"] == "judged");

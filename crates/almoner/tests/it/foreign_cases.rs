@@ -5,12 +5,12 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// Returns a home with a case in `work/p`. The case's worker has a slot for a writable directory, and precious files
 /// lie beside it.
-fn foreign(command: &[&str], more: Json) -> Home {
-    let home = Home::new();
+fn foreign(command: &[&str], more: Json) -> TestHome {
+    let home = TestHome::new();
     home.write("victim/kept.txt", "kept\n");
     home.write("victim/gone.txt", "gone\n");
     home.write("p/docs/a.txt", "blue\n");
@@ -25,7 +25,7 @@ fn foreign(command: &[&str], more: Json) -> Home {
 }
 
 #[track_caller]
-fn tried(home: &Home) -> Said {
+fn tried(home: &TestHome) -> Said {
     let said = home.almoner(&["test", "p"]);
     assert_eq!(
         (home.read("victim/kept.txt"), home.read("victim/gone.txt")),
@@ -155,7 +155,7 @@ fn accepted_result_is_written_without_following_links() {
 
 #[test]
 fn case_runs_programs_only_after_this_version_is_trusted() {
-    let home = Home::new();
+    let home = TestHome::new();
     let call =
         json!({ "call": "tool.run", "arguments": [["sh", "-c", "echo blue > made.txt"]], "came_to": "done" });
     let command = ["x.worker", "-e", "tool=program:sh?exec=yes&dir=work:rw"];
@@ -196,7 +196,7 @@ fn case_runs_programs_only_after_this_version_is_trusted() {
 /// Checks that a case may reach the places of its run for the user who saved it, and for no other user.
 #[test]
 fn locally_saved_case_may_use_the_paths_of_its_run() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("docs/a.txt", "blue\n");
     home.write("p/w.worker", "---\nslots: { docs: dir }\n---\nHi.\n");
     home.write("p/script.json", json!([{ "turns": [{ "text": "ok" }] }]).to_string());

@@ -3,15 +3,15 @@
 
 use std::net::TcpListener;
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
-fn daemon(home: &Home, address: &str) -> Said {
+fn daemon(home: &TestHome, address: &str) -> Said {
     Said::of(home.command(&["daemon", "--idle", "1"]).env("ENDO_ADDR", address).output().unwrap())
 }
 
 #[test]
 fn gateway_is_off_by_default() {
-    let home = Home::new();
+    let home = TestHome::new();
     let said = home.almoner(&["gateway"]).expect(8);
     assert!(said.err.contains("the daemon has no gateway"), "{}", said.err);
     assert!(said.err.contains("help: ") && said.err.contains("ENDO_ADDR=127.0.0.1:8920"), "{}", said.err);
@@ -19,7 +19,7 @@ fn gateway_is_off_by_default() {
 
 #[test]
 fn gateway_issues_tokens_for_existing_agents() {
-    let home = Home::new();
+    let home = TestHome::new();
     // The process that starts the daemon sets the gateway's address, also if a command starts the daemon.
     let status = home.command(&["status"]).env("ENDO_ADDR", "127.0.0.1:0").output().unwrap();
     Said::of(status).expect(0);
@@ -39,7 +39,7 @@ fn gateway_issues_tokens_for_existing_agents() {
 
 #[test]
 fn gateway_refuses_addresses_of_other_machines() {
-    let home = Home::new();
+    let home = TestHome::new();
     for address in ["0.0.0.0:8920", "192.168.0.1:8920", "8920", "127.0.0.1:99999", "\u{1b}[2J"] {
         let said = daemon(&home, address).expect(2);
         assert!(said.err.contains("ENDO_ADDR="), "{}", said.err);

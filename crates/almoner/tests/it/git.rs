@@ -5,12 +5,12 @@ use std::process::Command;
 use serde_json::{Value as Json, json};
 
 use crate::creating::to_the_end;
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::TestHome;
 
 const WORKER: &str = "---\nslots: { repo: git rw, now: clock }\n---\nMend it.\n";
 
-fn git(home: &Home, words: &[&str]) -> String {
+fn git(home: &TestHome, words: &[&str]) -> String {
     let output = Command::new("git")
         .args(words)
         .current_dir(home.path("project"))
@@ -32,8 +32,8 @@ fn call(method: &str, arguments: Json) -> Json {
 }
 
 /// Returns a home with a repository, and a worker that makes these calls, one turn each.
-fn home(worker: &str, calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(worker: &str, calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("mend.worker", worker);
     home.write("project/a.txt", "one\ntwo\n");
     home.write("project/.env", "KEY=hunter2\n");
@@ -54,13 +54,13 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 const RW: [&str; 4] = ["-e", "repo=git:project:rw", "-e", "now=clock"];
 
-fn card(home: &Home, number: &str) -> String {
+fn card(home: &TestHome, number: &str) -> String {
     home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
 }
 
 /// Returns the completion of each call as JSON: its value, or the rule that refused it. The first text of each pair
 /// is empty.
-fn results(home: &Home) -> Vec<(String, String)> {
+fn results(home: &TestHome) -> Vec<(String, String)> {
     let trace = home.trace("r1").to_string();
     let steps: Json = serde_json::from_str(&trace).unwrap();
     let mut all = Vec::new();

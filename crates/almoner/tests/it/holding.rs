@@ -6,21 +6,21 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 use crate::wire;
 
-fn with_fae() -> Home {
-    let home = Home::new();
+fn with_fae() -> TestHome {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae"]).expect(0);
     home
 }
 
-fn fae(home: &Home, args: &[&str]) -> Said {
+fn fae(home: &TestHome, args: &[&str]) -> Said {
     home.almoner(&[&["--as", "fae"], args].concat())
 }
 
 /// Sends requests to the daemon as they are, and reads the answer to the last.
-fn ask(home: &Home, request: &Value) -> Value {
+fn ask(home: &TestHome, request: &Value) -> Value {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
     for value in [&wire::hello(), request] {
         let bytes = value.to_string().into_bytes();

@@ -3,13 +3,13 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 const WORKER: &str = "---\nslots: { mail: dir, out: dir rw }\n---\nDo it.\n";
 
 /// Returns a home with this worker, whose model says these turns.
-fn home(worker: &str, turns: Json) -> Home {
-    let home = Home::new();
+fn home(worker: &str, turns: Json) -> TestHome {
+    let home = TestHome::new();
     home.write("clerk.worker", worker);
     home.write("script.json", json!([{ "turns": turns }]).to_string());
     home.write("mail/letter.txt", "Dear all\n");
@@ -21,7 +21,7 @@ fn home(worker: &str, turns: Json) -> Home {
 }
 
 /// Runs the clerk with these further arguments.
-fn run(home: &Home, more: &[&str]) -> Said {
+fn run(home: &TestHome, more: &[&str]) -> Said {
     let args = ["run", "clerk.worker", "-m", "scripted:script.json"];
     home.almoner(&[&args[..], more].concat())
 }
@@ -42,14 +42,14 @@ fn write(path: &str, content: &str) -> (&'static str, Json) {
 }
 
 /// Returns the steps of the first run of a kind.
-fn entries(home: &Home, kind: &str) -> Vec<Json> {
+fn entries(home: &TestHome, kind: &str) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let entries = steps.as_array().unwrap().iter().map(|step| step["entry"].clone());
     entries.filter(|entry| entry["entry"] == kind).collect()
 }
 
 /// Returns all that the first run's calls came to, as text.
-fn came_to(home: &Home) -> String {
+fn call_results(home: &TestHome) -> String {
     entries(home, "completed")
         .iter()
         .chain(&entries(home, "rejected"))
@@ -100,7 +100,7 @@ fn llm_do_03_listing_shows_no_outside_files() {
     let home = home(WORKER, json!([calls(&all), done()]));
     std::os::unix::fs::symlink("..", home.path("mail/linked")).unwrap();
     run(&home, &SLOTS).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert!(found.contains("letter.txt") && !found.contains("secret.txt"), "{found}");
     assert!(!found.contains("PERIWINKLE"), "{found}");
 }
@@ -110,7 +110,7 @@ fn llm_do_04_size_limit_applies_to_reads() {
     let home = home(WORKER, json!([calls(&[("mail_read", json!({ "path": "long.txt" }))]), done()]));
     home.write("mail/long.txt", "PERIWINKLE\n".repeat(200));
     run(&home, &["-e", "mail=mail?max=1KiB", "-e", "out=out:rw"]).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert!(found.contains("dir/size") && !found.contains("PERIWINKLE"), "{found}");
 }
 
@@ -119,7 +119,7 @@ fn llm_do_05_suffix_limit_applies_to_reads() {
     let home = home(WORKER, json!([calls(&[("mail_read", json!({ "path": "keys.pem" }))]), done()]));
     home.write("mail/keys.pem", "PERIWINKLE\n");
     run(&home, &["-e", "mail=mail?suffix=.txt", "-e", "out=out:rw"]).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert!(found.contains("keys.pem") && !found.contains("PERIWINKLE"), "{found}");
 }
 
@@ -134,7 +134,7 @@ fn llm_do_06_outside_file_is_never_read() {
     let home = home(WORKER, json!([calls(&read), done()]));
     std::os::unix::fs::symlink("../secret.txt", home.path("mail/linked.txt")).unwrap();
     run(&home, &SLOTS).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert_eq!(found.lines().count(), paths.len(), "{found}");
     assert!(!found.contains("PERIWINKLE") && !found.contains("\"done\""), "{found}");
 }
@@ -149,7 +149,7 @@ fn llm_do_07_called_worker_gets_only_documents_of_the_run() {
     );
     home.write("helper.worker", "---\ndescription: Helps.\n---\nHelp.\n");
     run(&home, &[]).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert_eq!(found.matches("only attachments of this run").count(), 3, "{found}");
     assert_eq!(home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len(), 1);
 }
@@ -165,7 +165,7 @@ fn llm_do_08_worker_without_worker_slots_calls_no_worker() {
     );
     home.write("helper.worker", "---\ndescription: Helps.\n---\nHelp.\n");
     run(&home, &SLOTS).expect(0);
-    assert_eq!(came_to(&home).matches("tool/unknown").count(), 2);
+    assert_eq!(call_results(&home).matches("tool/unknown").count(), 2);
     assert_eq!(home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len(), 1);
 }
 
@@ -178,7 +178,7 @@ fn llm_do_09_worker_calls_stop_at_the_depth_limit() {
     assert!(run(&home, &[]).expect(7).err.contains("waits for you"));
     home.almoner(&["deny", "1", "-r", "no deeper"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert!(found.contains("depth/"), "{found}");
     assert_eq!(home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len(), 1);
 }
@@ -322,7 +322,7 @@ fn llm_do_23_ordinary_error_reaches_the_model_and_run_continues() {
     run(&home, &SLOTS).expect(7);
     home.almoner(&["deny", "1", "-r", "no"]).expect(0);
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n", "a no does not end it either");
-    let found = came_to(&home);
+    let found = call_results(&home);
     assert!(
         found.contains("file/missing") && found.contains("tool/unknown") && found.contains("host/denied"),
         "{found}"

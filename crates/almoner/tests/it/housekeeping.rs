@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::home::Home;
 use crate::kill_sweep::Doomed;
 use crate::terminal::Terminal;
+use crate::test_home::TestHome;
 
 const RUN: [&str; 8] = ["run", "w.worker", "in", "--each", "-j1", "-e", "out=./out:rw", "--allow=out.write"];
 
 /// Returns a home with one batch run over two documents. The run has called no tool and has written two files.
-fn lived_in() -> Home {
-    let home = Home::new();
+fn lived_in() -> TestHome {
+    let home = TestHome::new();
     home.write(
         "w.worker",
         "---\nslots: { out: dir rw }\nwrite:\n  - { each: out, path: \"{{ item.stem }}.txt\", content: \"{{ output }}\" }\n---\n{% include \"how.md\" %}\n",
@@ -25,7 +25,7 @@ fn lived_in() -> Home {
     home
 }
 
-fn files(home: &Home) -> Vec<Vec<u8>> {
+fn files(home: &TestHome) -> Vec<Vec<u8>> {
     fn walk(dir: PathBuf, found: &mut Vec<Vec<u8>>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let entry = entry.unwrap();
@@ -43,7 +43,7 @@ fn files(home: &Home) -> Vec<Vec<u8>> {
 }
 
 /// Returns whether these words stand anywhere in the store or beside it.
-fn is_kept(home: &Home, words: &str) -> bool {
+fn is_kept(home: &TestHome, words: &str) -> bool {
     files(home).iter().any(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes()))
 }
 
@@ -147,10 +147,10 @@ fn interrupted_forget_completes_on_retry() {
         ("sweep.after_remove", 1..=2),
     ] {
         for nth in counts {
-            let home = Home::new();
+            let home = TestHome::new();
             for (from, to) in [(template.work(), home.work()), (template.root(), home.root())] {
                 std::fs::create_dir_all(&to).unwrap();
-                crate::home::copy(&from, &to);
+                crate::test_home::copy(&from, &to);
             }
             let mut daemon = Doomed::start(&home, point, nth);
             let first = home.almoner(&["forget", "r1", "--yes"]);

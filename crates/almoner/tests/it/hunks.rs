@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::directories::{calls, done, home, run};
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+use crate::test_home::TestHome;
 
 /// Returns forty lines. Those in `changed` are in capitals.
 pub(crate) fn lines(changed: &[usize]) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn lines(changed: &[usize]) -> String {
 }
 
 /// Returns a home in which a run has changed lines 2, 20 and 38 of a staged file, and one line of another.
-pub(crate) fn staged() -> Home {
+pub(crate) fn staged() -> TestHome {
     let home = home(json!([
         calls(&[
             ("out_write", json!({ "path": "long.md", "content": lines(&[2, 20, 38]) })),
@@ -30,7 +30,7 @@ pub(crate) fn staged() -> Home {
     home
 }
 
-fn apply(home: &Home, hunks: &[&str], code: i32) -> String {
+fn apply(home: &TestHome, hunks: &[&str], code: i32) -> String {
     let marks = hunks.iter().flat_map(|number| ["--hunk", number]);
     let args: Vec<&str> = ["apply", "r1", "--only", "long.md"].into_iter().chain(marks).collect();
     let said = home.almoner(&args).expect(code);

@@ -4,14 +4,14 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
-use crate::sends::{COUNTER, PATIENCE, evaluated, wait_for_mail};
+use crate::sends::{COUNTER, TIMEOUT, evaluated, wait_for_mail};
+use crate::test_home::TestHome;
 use crate::wire::Control;
 
 /// Returns a run that has read something private, could send mail, and has written a file; and a guest who holds
 /// nothing of it.
-fn home() -> (Home, Control) {
-    let home = Home::new();
+fn home() -> (TestHome, Control) {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { docs: dir, mail: outbox, out: dir rw }\n---\nWork.\n");
     home.write("docs/a.md", "a\n");
     home.write("spool/.keep", "");
@@ -96,7 +96,7 @@ fn risks(graph: &Json) -> Vec<String> {
 /// Checks that the graph finds and draws each risky path, however many names there are.
 #[test]
 fn graph_shows_every_path_from_secret_to_outside() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("reader.worker", "---\nslots: { docs: dir, teller: worker, out: dir rw }\n---\nRead.\n");
     home.write("sender.worker", "---\nslots: { box: outbox }\n---\nSend.\n");
     home.write("docs/a.md", "a\n");
@@ -124,7 +124,7 @@ fn graph_shows_every_path_from_secret_to_outside() {
 
 #[test]
 fn graph_continues_through_promises_and_narrowed_grants() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["show", "counter", "--wait"]).expect(0);
     home.almoner(&["narrow", "counter", "small", "--methods", "incr"]).expect(0);
@@ -154,8 +154,8 @@ fn graph_of_a_run_shows_possible_leaks() {
 
 /// Returns a home in which a guest's code has called an object made by the host's code. The guest's code has ended
 /// and is gone.
-pub(crate) fn endowed_counter() -> Home {
-    let home = Home::new();
+pub(crate) fn endowed_counter() -> TestHome {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
@@ -167,7 +167,7 @@ pub(crate) fn endowed_counter() -> Home {
     assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "2", "it was used");
     let begun = std::time::Instant::now();
     while !home.almoner(&["grants"]).expect(0).out.contains("that has ended") {
-        assert!(begun.elapsed() < PATIENCE, "{}", home.almoner(&["grants"]).out);
+        assert!(begun.elapsed() < TIMEOUT, "{}", home.almoner(&["grants"]).out);
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     home
@@ -175,7 +175,7 @@ pub(crate) fn endowed_counter() -> Home {
 
 /// Returns the uses of a grant outside of runs, newest first: the method of each call and its outcome.
 #[track_caller]
-fn used(home: &Home, slot: &str) -> Vec<String> {
+fn used(home: &TestHome, slot: &str) -> Vec<String> {
     // It may just have been killed.
     home.almoner(&["grants"]).expect(0);
     let mut control = Control::open(home);
@@ -195,7 +195,7 @@ fn used(home: &Home, slot: &str) -> Vec<String> {
 
 #[test]
 fn calls_by_code_through_a_grant_are_counted_across_restarts() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["mkdir", "shelf"]).expect(0);

@@ -1,10 +1,10 @@
 //! The main job from end to end, with a model that follows a script.
 
-use crate::home::{Home, TRIAGE};
+use crate::test_home::{TRIAGE, TestHome};
 
 #[test]
 fn five_documents_yield_one_card_and_six_files() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let waiting = home.almoner(&TRIAGE).expect(7);
     assert!(waiting.err.contains("waits for you: message 1"), "{}", waiting.err);
     assert_eq!(std::fs::read_dir(home.path("out")).unwrap().count(), 0, "nothing is written before the yes");
@@ -26,7 +26,7 @@ fn five_documents_yield_one_card_and_six_files() {
 
 #[test]
 fn scripted_demo_reports_the_expected_counts() {
-    let home = Home::new();
+    let home = TestHome::new();
     let said = home.almoner(&["demo", "--scripted"]).expect(0);
     assert!(said.err.contains("4 of 5 succeeded"), "{}", said.err);
     assert!(said.err.contains("0 of 5 succeeded"));
@@ -36,7 +36,7 @@ fn scripted_demo_reports_the_expected_counts() {
 
 #[test]
 fn why_traces_a_file_to_the_command() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -56,7 +56,7 @@ fn why_traces_a_file_to_the_command() {
 
 #[test]
 fn dry_run_shows_the_plan_and_records_nothing() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let mut args = TRIAGE.to_vec();
     args.push("--dry-run");
     let plan = home.almoner(&args).expect(0).out;
@@ -69,7 +69,7 @@ fn dry_run_shows_the_plan_and_records_nothing() {
 
 #[test]
 fn results_go_to_stdout_and_the_rest_to_stderr() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(
         "hello.worker",
         "---\ninput: { name: string }\noutput: { greeting: string }\n---\nGreet {{ input.name }}.\n",
@@ -94,7 +94,7 @@ fn results_go_to_stdout_and_the_rest_to_stderr() {
 
 #[test]
 fn json_is_lossless_and_escapes_hidden_characters() {
-    let home = Home::new();
+    let home = TestHome::new();
     let odd = "a\u{a0}b\u{202e}c\u{200b}d\u{9b}31m\u{7f}\u{e0041}\u{1b}[2K \\u{41} é שלום";
     home.write("odd.worker", "---\noutput: { a: string }\n---\nSay it.\n");
     home.write("script.json", serde_json::json!([{ "turns": [{ "json": { "a": odd } }] }]).to_string());
@@ -120,7 +120,7 @@ fn json_is_lossless_and_escapes_hidden_characters() {
 
 #[test]
 fn ask_accepts_a_question_and_piped_text() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(
         "script.json",
         r#"[{"worker": "ask", "contains": "the answer is in here", "turns": [{"text": "42"}]}]"#,
@@ -132,7 +132,7 @@ fn ask_accepts_a_question_and_piped_text() {
 
 #[test]
 fn help_shows_common_verbs_first() {
-    let home = Home::new();
+    let home = TestHome::new();
     let help = home.almoner(&["--help"]).expect(0).out;
     let at = |verb: &str| help.find(&format!("  {verb} ")).unwrap_or_else(|| panic!("{verb} in\n{help}"));
     let verbs =
@@ -143,7 +143,7 @@ fn help_shows_common_verbs_first() {
 
 #[test]
 fn doctor_and_status_print_json() {
-    let home = Home::new();
+    let home = TestHome::new();
     let status = home.almoner(&["status", "--json"]).expect(0).json();
     assert_eq!(status["needs_you"], 0);
     let report = home.almoner(&["doctor", "--json"]).json();
@@ -158,13 +158,13 @@ fn doctor_and_status_print_json() {
 
 #[test]
 fn worker_file_cannot_choose_the_model_provider() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("evil.worker", "---\nmodel: \"compat:http://127.0.0.1:9/v1#m\"\n---\nSay ok.\n");
     home.write("script.json", r#"[{"turns": [{"text": "ok"}]}]"#);
     home.write("secret.txt", "secret\n");
     let script = format!("scripted:{}", home.path("script.json").display());
     let mut run = home.command(&["run", "evil.worker", "secret.txt"]);
-    let said = crate::home::Said::of(run.env("ALMONER_MODEL", &script).output().unwrap()).expect(0);
+    let said = crate::test_home::Said::of(run.env("ALMONER_MODEL", &script).output().unwrap()).expect(0);
     assert_eq!(said.out, "ok\n");
     // With no model of the person's own, it is not used either.
     home.almoner(&["run", "evil.worker", "secret.txt"]).expect(7);
@@ -172,7 +172,7 @@ fn worker_file_cannot_choose_the_model_provider() {
 
 #[test]
 fn documents_of_the_same_name_are_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "Say ok.\n");
     home.write("script.json", r#"[{"turns": [{"text": "ok"}]}]"#);
     home.write("jan/invoice.txt", "january\n");
@@ -190,7 +190,7 @@ fn documents_of_the_same_name_are_refused() {
 
 #[test]
 fn invalid_path_does_not_block_other_writes() {
-    let home = Home::new();
+    let home = TestHome::new();
     let file = "---\noutput: { ref: string }\nslots: { out: dir rw }\nwrite:\n  - each: out\n    path: \"{{ output.ref }}-{{ item.stem }}.md\"\n    content: kept\n---\nRead it.\n";
     home.write("w.worker", file);
     home.write("mail/a.txt", "letter A\n");
@@ -223,7 +223,7 @@ fn invalid_path_does_not_block_other_writes() {
 
 #[test]
 fn input_read_from_a_file_is_traced_to_the_file() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.write("w.worker", "---\ninput: { letter: string }\nslots: { outbox: outbox }\n---\nAnswer it.\n");
     home.write(
         "script.json",
@@ -249,7 +249,7 @@ fn input_read_from_a_file_is_traced_to_the_file() {
 
 #[test]
 fn typed_input_is_not_traced_to_a_file() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(
         "w.worker",
         "---\ninput: { letter: string, to: string }\nslots: { outbox: outbox }\n---\nAnswer it.\n",
@@ -271,7 +271,7 @@ fn typed_input_is_not_traced_to_a_file() {
 
 #[test]
 fn pattern_check_explains_errors_with_their_position() {
-    let home = Home::new();
+    let home = TestHome::new();
     let no = home.almoner(&["pattern", "check", "1..5", "7"]).expect(6).out;
     assert!(no.contains("does not match") && no.contains("expected: at most 5"), "{no}");
     home.almoner(&["pattern", "check", "{a: M.string()}", "{a: \"x\"}"]).expect(0);
@@ -336,7 +336,7 @@ fn pattern_check_explains_errors_with_their_position() {
 
 #[test]
 fn worker_file_is_checked_without_running() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let long = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert!(long.contains(r#"class: M.or("invoice", "meeting", "contract", "mail")"#), "{long}");
     home.write("bad.worker", "---\nslot: {}\ninput:\n  a: \"\\u00fc|5..1\"\n---\nx\n");

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// Just before a commit is on disk.
 pub(crate) const BEFORE: &str = "store.before_commit";
@@ -89,7 +89,7 @@ pub(crate) struct Doomed {
 }
 
 impl Doomed {
-    pub(crate) fn start(home: &Home, point: &str, nth: u64) -> Doomed {
+    pub(crate) fn start(home: &TestHome, point: &str, nth: u64) -> Doomed {
         let daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
         let status = (nth == NEVER).then(|| home.command(&["status", "--json"]));
         let mut doomed = Doomed { daemon, status };
@@ -156,7 +156,7 @@ fn is_exiting(process: u32) -> bool {
 }
 
 /// Resumes a run until its command ends normally, even if daemons die meanwhile. Returns the result of the command.
-pub(crate) fn goes_on(home: &Home, run: &str) -> Said {
+pub(crate) fn goes_on(home: &TestHome, run: &str) -> Said {
     loop {
         let said = home.almoner(&["resume", run]);
         // The daemon died under it; the next one comes up with the next command.
@@ -167,7 +167,7 @@ pub(crate) fn goes_on(home: &Home, run: &str) -> Said {
 }
 
 /// Returns how many commits the store has made since the daemon began.
-pub(crate) fn commits(home: &Home) -> u64 {
+pub(crate) fn commits(home: &TestHome) -> u64 {
     home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn at_each(what: &str, commits: u64, least: u64, play: impl Fn(u64) -
 /// cut-off play adds, until one play comes to its end.
 pub(crate) fn until_it_survives(what: &str, least: u64, play: impl Fn(u64) -> bool) {
     /// A play that is cut off so often never comes to its end.
-    const MOST: u64 = 200;
+    const MAX_KILLS: u64 = 200;
     let sample = Sample::from_env();
     COUNTED.set(None);
     assert!(!play(NEVER), "{what}: it dies undisturbed");
@@ -239,7 +239,7 @@ pub(crate) fn until_it_survives(what: &str, least: u64, play: impl Fn(u64) -> bo
             break;
         }
         visits.deaths.push(nth);
-        assert!(nth < MOST, "{what}: it dies at commit {nth}");
+        assert!(nth < MAX_KILLS, "{what}: it dies at commit {nth}");
     }
     come_down(&mut visits, first, play);
     visits.expect(sample, commits, least, what);

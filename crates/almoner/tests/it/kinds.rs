@@ -10,7 +10,7 @@ use resource::{Endowment, KINDS, Kind, Row, SpecError, Surroundings, describe_sp
 use serde_json::{Value as Json, json};
 
 use crate::agents::newest;
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 use crate::web::visitor::Visitor;
 
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
@@ -34,12 +34,12 @@ fn arguments() -> [Json; 8] {
 
 /// A home that has everything the table's examples name.
 struct Place {
-    home: Home,
+    home: TestHome,
 }
 
 impl Place {
     fn new() -> Place {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write("PATH/a.txt", "a\n");
         let made =
             std::process::Command::new("git").args(["init", "-qb", "main"]).arg(home.path("PATH")).status();
@@ -119,12 +119,12 @@ impl Place {
     }
 
     /// Returns the description of the slot's resolved resource, as far as the table gives it.
-    fn words(&self, row: &Row, given: Option<&Endowment>) -> String {
+    fn description(&self, row: &Row, given: Option<&Endowment>) -> String {
         match (row.kind, given) {
             (_, None) => {
                 let own =
                     [resource::Resource::Questions, resource::Resource::Alarm, resource::Resource::Mail];
-                own.into_iter().find(|one| one.kind() == row.kind).unwrap().words()
+                own.into_iter().find(|one| one.kind() == row.kind).unwrap().summary()
             }
             // The name that the user gave to a model stands for a reference, and a file for a worker with a digest.
             (Kind::Model, _) => format!("model scripted:{}", self.home.path("other.json").display()),
@@ -209,7 +209,7 @@ fn every_slot_kind_is_shown_on_every_surface() {
         if let Some(given) = &given {
             assert_eq!(Endowment::parse(&given.typed(), &place).as_ref(), Ok(given), "{label}");
         }
-        let words = place.words(row, given.as_ref());
+        let words = place.description(row, given.as_ref());
         let says = |surface: &str, told: &str, expected: &str| {
             assert!(told.contains(expected), "{label}, {surface}: no {expected:?} in\n{told}");
         };
@@ -221,7 +221,7 @@ fn every_slot_kind_is_shown_on_every_surface() {
         // may do.
         let wrong = if label == "clock" { "https://host" } else { "clock" };
         let refused = run(&place, Some(wrong), &[]).expect(2).err;
-        says("what does not fit", &refused, if row.is_typed() { row.example } else { row.lets });
+        says("what does not fit", &refused, if row.is_typed() { row.example } else { row.permission_phrase });
         says("the plan", &run(&place, example, &["--dry-run"]).expect(0).out, &words);
         // The card of a call, on the command line and as a page.
         let code = if row.is_typed() { 7 } else { 0 };

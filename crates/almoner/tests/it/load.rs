@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 use crate::wire;
 
 /// How often the daemon is killed.
@@ -153,7 +153,7 @@ fn work(socket: &Path, kind: usize) -> Acknowledged {
     done
 }
 
-fn daemon(home: &Home) -> Child {
+fn daemon(home: &TestHome) -> Child {
     let daemon = home.command(&["daemon"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while UnixStream::connect(home.root().join("run/control.sock")).is_err() {
@@ -218,7 +218,7 @@ fn verify(socket: &Path, done: &Acknowledged) {
 
 #[test]
 fn acknowledged_commands_survive_kills_under_mixed_load() {
-    let home = Home::new();
+    let home = TestHome::new();
     let socket = home.root().join("run/control.sock");
     let mut running = daemon(&home);
     let mut client = Client::connect(&socket).unwrap();

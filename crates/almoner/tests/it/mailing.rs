@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use store::{Options, Store};
 
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 use crate::terminal::Terminal;
+use crate::test_home::TestHome;
 
 const RUN: [&str; 5] = ["run", "w.worker", "-e", "out=out:rw", "-mscripted:script.json"];
 
 /// Returns a home with a worker whose model makes these calls, those of one turn together, and says `done`.
-fn in_turns(turns: &[Vec<Json>]) -> Home {
-    let home = Home::new();
+fn in_turns(turns: &[Vec<Json>]) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { me: mail, out: dir rw }\n---\nDo what there is to do.\n");
     home.write("docs/note.md", "The harbour is closed.\n");
     let turns = turns.iter().map(|calls| json!({ "calls": calls }));
@@ -23,7 +23,7 @@ fn in_turns(turns: &[Vec<Json>]) -> Home {
 }
 
 /// Returns the same, one call a turn.
-fn home(calls: &[Json]) -> Home {
+fn home(calls: &[Json]) -> TestHome {
     in_turns(&calls.iter().map(|call| vec![call.clone()]).collect::<Vec<_>>())
 }
 
@@ -48,7 +48,7 @@ fn read(slot: &str) -> Json {
 }
 
 /// Returns the completed calls of the run, as text.
-fn outcomes(home: &Home) -> String {
+fn outcomes(home: &TestHome) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap();
     steps.iter().filter(|step| step["entry"]["entry"] == "completed").map(ToString::to_string).collect()
@@ -56,7 +56,7 @@ fn outcomes(home: &Home) -> String {
 
 /// Starts the run, checks that it waits for message 1, and returns the text of this message.
 #[track_caller]
-fn asks(home: &Home) -> String {
+fn asks(home: &TestHome) -> String {
     let said = home.almoner(&RUN).expect(7);
     assert!(said.err.contains("waits for you: message 1"), "{}", said.err);
     // Nothing is held meanwhile.
@@ -65,7 +65,7 @@ fn asks(home: &Home) -> String {
 }
 
 #[track_caller]
-fn ends(home: &Home) {
+fn ends(home: &TestHome) {
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
 }
 
@@ -88,7 +88,7 @@ fn run_sends_mail_to_the_inbox_without_waiting() {
 }
 
 /// Returns whether any model was sent these words, or has written them.
-fn is_in_a_blob(home: &Home, what: &str) -> bool {
+fn is_in_a_blob(home: &TestHome, what: &str) -> bool {
     home.almoner(&["stop"]).expect(0);
     let place = home.root().join("state/store");
     let begun = Instant::now();
@@ -361,12 +361,12 @@ fn terminal_accepts_a_requested_value_at_once() {
     assert!(outcomes(&home).contains("4711"));
 }
 
-fn everything() -> Home {
+fn everything() -> TestHome {
     home(&[send("I begin."), request("papers"), read("papers"), define("a + 1", &json!({ "a": "number" }))])
 }
 
 /// Answers all messages until the run is over, even if daemons die meanwhile.
-fn to_the_end(home: &Home) {
+fn to_the_end(home: &TestHome) {
     loop {
         let said = goes_on(home, "r1");
         if said.code == 0 {

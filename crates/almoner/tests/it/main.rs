@@ -9,8 +9,8 @@
 
 mod agents;
 mod alarms;
+mod approval_history;
 mod approvals;
-mod asked;
 mod attacks;
 mod audit;
 mod backup;
@@ -37,13 +37,12 @@ mod every_step;
 mod examples;
 mod findings;
 mod foreign_cases;
+mod foreign_text;
 mod gateway;
 mod git;
-mod handed;
+mod granted_directory;
 mod holding;
 mod holes;
-mod home;
-mod hosts;
 mod housekeeping;
 mod hunks;
 mod inspecting;
@@ -76,9 +75,10 @@ mod sends;
 mod spilling;
 mod staging;
 mod starting;
-mod surfaces;
+mod sub_hosts;
 mod telling;
 mod terminal;
+mod test_home;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;

@@ -3,7 +3,7 @@
 //! The hostile server is a program of this repository that behaves as its argument demands. The others are real
 //! servers.
 
-use kernel::txn::{NOBODY, Table, Txn};
+use kernel::txn::{NO_OWNER, Table, Txn};
 use kernel::{FormulaId, table};
 use resource::Resource;
 use std::net::TcpListener;
@@ -16,14 +16,14 @@ use store::{Options, Store};
 
 use crate::agents::newest;
 use crate::endo::tools;
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
 const WORKER: &str = "---\nslots: { far: mcp }\n---\nUse the tools.\n";
 
 /// Returns a home with the hostile server, which works on `place`, and a worker that calls its tools.
-fn home(mode: &str, calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(mode: &str, calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     home.write("place/log-here", "");
     script(&home, calls);
@@ -32,13 +32,13 @@ fn home(mode: &str, calls: &[Json]) -> Home {
     home
 }
 
-fn script(home: &Home, calls: &[Json]) {
+fn script(home: &TestHome, calls: &[Json]) {
     let mut turns: Vec<Json> = calls.iter().map(|call| json!({ "calls": [call] })).collect();
     turns.push(json!({ "text": "done" }));
     home.write("script.json", json!([{ "turns": turns }]).to_string());
 }
 
-fn add(home: &Home, name: &str, options: &[&str], command: &[&str]) {
+fn add(home: &TestHome, name: &str, options: &[&str], command: &[&str]) {
     let args = [&["mcp", "add", name][..], options, &["--"], command].concat();
     home.almoner(&args).expect(0);
 }
@@ -47,18 +47,18 @@ fn echo(word: &str) -> Json {
     json!({ "name": "far_echo", "arguments": { "word": word } })
 }
 
-fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
+fn run(home: &TestHome, tools: &str, more: &[&str]) -> Said {
     let endow = format!("far=mcp:{tools}");
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json", "-e", &endow][..], more].concat())
 }
 
 /// Returns the results of the first run's calls, as text.
-fn came_to(home: &Home) -> String {
-    came_to_in(home, "r1")
+fn call_results(home: &TestHome) -> String {
+    call_results_of(home, "r1")
 }
 
 /// Returns the results of the calls of a run, as text.
-fn came_to_in(home: &Home, run: &str) -> String {
+fn call_results_of(home: &TestHome, run: &str) -> String {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
     steps
@@ -67,7 +67,7 @@ fn came_to_in(home: &Home, run: &str) -> String {
         .collect()
 }
 
-fn log(home: &Home) -> Vec<String> {
+fn log(home: &TestHome) -> Vec<String> {
     let text = std::fs::read_to_string(home.path("place/log")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -102,7 +102,7 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(log(&home), ["echo hello"]);
-    assert!(came_to(&home).contains("you said hello"));
+    assert!(call_results(&home).contains("you said hello"));
     let grants = home.almoner(&["grants"]).expect(0).out;
     assert!(grants.contains("tool echo of the server plain"), "{grants}");
     home.almoner(&["mcp", "remove", "plain"]).expect(0);
@@ -110,7 +110,7 @@ fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
 }
 
 /// Returns the newest grant of the slot.
-fn granted(home: &Home) -> Json {
+fn granted(home: &TestHome) -> Json {
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
     let of_slot = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "far");
     of_slot.max_by_key(|grant| grant["number"].as_u64()).unwrap().clone()
@@ -118,7 +118,7 @@ fn granted(home: &Home) -> Json {
 
 /// Gives a name to the server to which the newest grant of the slot leads. Commands name directories alone, so it takes
 /// the place of one in the store.
-fn name_server(home: &Home, name: &str) {
+fn name_server(home: &TestHome, name: &str) {
     home.almoner(&["mount", "place", name]).expect(0);
     let rows = home.almoner(&["list", "-l", "--json"]).expect(0).json();
     let row = rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
@@ -136,7 +136,7 @@ fn name_server(home: &Home, name: &str) {
     };
     let take_its_place = move |txn: &mut dyn Txn| {
         let row = table::formula(txn, &server)?.expect("the run is still there");
-        table::save(txn, Table::Formula, &NOBODY, &named.number, &row, Some(&row.provenance))
+        table::save(txn, Table::Formula, &NO_OWNER, &named.number, &row, Some(&row.provenance))
     };
     store.write(take_its_place).unwrap();
 }
@@ -155,7 +155,7 @@ fn named_mcp_server_is_limited_to_the_tools_of_its_grants() {
         let bound = format!("far={name}");
         let said = home.almoner(&["endow", &number, &bound, "-m", "scripted:script.json"]).expect(0);
         assert_eq!(said.out, "done\n", "{name}");
-        let (grant, came) = (granted(&home), came_to_in(&home, run));
+        let (grant, came) = (granted(&home), call_results_of(&home, run));
         assert_eq!((&grant["words"], &grant["methods"]), (&typed["words"], &methods), "{name}");
         assert!(came.contains("you said hello"), "{name}: {came}");
     }
@@ -166,7 +166,7 @@ fn named_mcp_server_is_limited_to_the_tools_of_its_grants() {
     home.almoner(&["run", "asks.worker", "-m", "scripted:script.json"]).expect(7);
     home.almoner(&["resolve", &newest(&home, None, "request"), "says"]).expect(0);
     assert_eq!(home.almoner(&["resume", "r4"]).expect(0).out, "done\n");
-    let came = came_to_in(&home, "r4");
+    let came = call_results_of(&home, "r4");
     assert!(came.contains("you said again"), "{came}");
     assert_eq!(granted(&home)["methods"], json!(["echo"]));
     assert_eq!(log(&home), ["echo hello", "echo hello", "echo hello", "echo again"]);
@@ -215,7 +215,7 @@ fn tool_with_a_changed_description_is_not_called() {
         home.write("place/changed", "");
         home.almoner(&["approve", "1"]).expect(0);
         home.almoner(&["resume", "--on-ask", "deny"]).expect(0);
-        let came = came_to(&home);
+        let came = call_results(&home);
         assert!(came.contains("mcp/changed") && came.contains(what), "{mode}: {came}");
         assert!(log(&home).is_empty(), "{mode}");
         // The user who endows the tool again accepts its current description and schema.
@@ -227,13 +227,13 @@ fn tool_with_a_changed_description_is_not_called() {
     // The same while it runs, without a word.
     let home = home("later", &[echo("a"), echo("b")]);
     run(&home, "later[echo:reads]", &[]).expect(0);
-    assert_eq!(log(&home), ["echo a"], "{}", came_to(&home));
-    assert!(came_to(&home).contains("mcp/changed"));
+    assert_eq!(log(&home), ["echo a"], "{}", call_results(&home));
+    assert!(call_results(&home).contains("mcp/changed"));
 }
 
 #[test]
 fn unresponsive_server_program_times_out_with_a_message() {
-    let home = Home::new();
+    let home = TestHome::new();
     add(&home, "still", &[], &["/bin/sleep", "100"]);
     let said = home.almoner(&["mcp", "tools", "still"]).expect(1);
     assert!(said.err.contains("asking still what it has, for at most 10 s: /"), "{}", said.err);
@@ -242,7 +242,7 @@ fn unresponsive_server_program_times_out_with_a_message() {
 
 #[test]
 fn changed_server_program_is_not_started() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     home.write("place/log-here", "");
     home.write("server.mjs", std::fs::read(HOSTILE).unwrap());
@@ -254,7 +254,7 @@ fn changed_server_program_is_not_started() {
     home.write("server.mjs", format!("{}\n", std::fs::read_to_string(HOSTILE).unwrap()));
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
-    assert!(came_to(&home).contains("mcp/program") && log(&home).is_empty(), "{}", came_to(&home));
+    assert!(call_results(&home).contains("mcp/program") && log(&home).is_empty(), "{}", call_results(&home));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn misbehaving_server_is_ended() {
     ] {
         let home = home(mode, &[echo("a")]);
         run(&home, &format!("{mode}[echo:reads]?time=5s"), &[]).expect(0);
-        let came = came_to(&home);
+        let came = call_results(&home);
         assert!(came.contains(rule) && came.contains("may have been done"), "{mode}: {came}");
         if mode == "breaks-off" {
             // The server's other output has no source that the gates could know, so the model does not receive it.
@@ -302,11 +302,11 @@ fn misbehaving_server_is_ended() {
     }
     let home = home("large", &[echo("a")]);
     run(&home, "large[echo:reads]?max=32KiB", &[]).expect(0);
-    assert!(came_to(&home).contains("bytes more were cut"), "{}", came_to(&home).len());
+    assert!(call_results(&home).contains("bytes more were cut"), "{}", call_results(&home).len());
 }
 
 /// Returns whether a process works on the place of this home.
-fn is_at_work(home: &Home) -> bool {
+fn is_at_work(home: &TestHome) -> bool {
     let place = home.path("place").display().to_string();
     let mut pids = std::fs::read_dir("/proc").unwrap().flatten();
     pids.any(|entry| {
@@ -327,7 +327,7 @@ fn server_error_is_attributed_to_the_server() {
         script(&home, &[echo("a"), mail]);
         let out = home.path("out").display().to_string();
         run(&home, &format!("{mode}[echo:reads]"), &["-e", &format!("out={out}")]).expect(7);
-        let came = came_to(&home);
+        let came = call_results(&home);
         assert!(came.contains(word) && came.contains("\"failed\":true"), "{came}");
         // The card of the later call shows that the call depends on the server's result.
         let card = home.almoner(&["inbox", "1"]).expect(0).out;
@@ -339,7 +339,7 @@ fn server_error_is_attributed_to_the_server() {
 fn structured_results_stay_data_and_images_are_described() {
     let home = home("pictures", &[echo("a")]);
     run(&home, "pictures[echo:reads]", &[]).expect(0);
-    let came = came_to(&home);
+    let came = call_results(&home);
     assert!(came.contains("\"words\":[\"a\"]") && came.contains("an image of type image/png"), "{came}");
 }
 
@@ -347,7 +347,7 @@ fn structured_results_stay_data_and_images_are_described() {
 fn server_requests_are_declined() {
     let home = home("asks", &[echo("a")]);
     run(&home, "asks[echo:reads]", &[]).expect(0);
-    let came = came_to(&home);
+    let came = call_results(&home);
     assert!(came.contains("decline") && came.contains("error -32601"), "{came}");
 }
 
@@ -358,7 +358,7 @@ fn server_is_confined_to_its_granted_access() {
     let home = home("looks", &[echo(&port)]);
     home.write("secret", "x");
     run(&home, "looks[echo:reads]", &[]).expect(0);
-    let came = came_to(&home);
+    let came = call_results(&home);
     for word in ["EACCES", "HOME LANG PATH TERM TMPDIR"] {
         assert!(came.contains(word), "{word}: {came}");
     }
@@ -387,7 +387,7 @@ fn secret_reaches_only_its_named_program_and_no_model() {
     home.almoner(&["secret", "remove", "TOKEN"]).expect(0);
     home.piped(&["secret", "set", "TOKEN"], b"hunter2-periwinkle").expect(0);
     run(&home, "looks[echo:reads]", &[]).expect(0);
-    let came = came_to(&home);
+    let came = call_results(&home);
     // The server has the secret and returns it. The daemon takes it out of the result.
     assert!(came.contains("TOKEN") && !came.contains("periwinkle"), "{came}");
     assert!(home.almoner(&["secret", "list"]).expect(0).out.contains("far"));
@@ -418,7 +418,7 @@ fn servers_with_equal_tool_names_fill_two_slots() {
     home.write("w.worker", "---\nslots: { far: mcp, near: mcp }\n---\nDo.\n");
     script(&home, &[json!({ "name": "near_echo", "arguments": { "word": "n" } }), echo("f")]);
     run(&home, "plain[echo:reads]", &["-e", "near=mcp:approves[echo:reads]"]).expect(0);
-    let came = came_to(&home);
+    let came = call_results(&home);
     let (near, far) = (came.find("approved by the user").unwrap(), came.find("you said f").unwrap());
     assert!(near < far, "{came}");
     // The daemon refuses two tools that would have the same name for the model.
@@ -515,7 +515,7 @@ fn real_world_tool_descriptions_can_be_endowed() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         let case: Json = serde_json::from_str(&text).unwrap();
         let tool = case.get("fixture").unwrap_or(&case)["tool"].clone();
-        let told = resource::mcp::Told {
+        let told = resource::mcp::ToolDefinition {
             name: tool["name"].as_str().unwrap().to_owned(),
             title: None,
             description: tool["description"].as_str().map(str::to_owned),
@@ -533,7 +533,7 @@ fn real_world_tool_descriptions_can_be_endowed() {
             idempotency: None,
             address: None,
         };
-        let line = resource::mcp::Line::Web(Box::new(web));
+        let line = resource::mcp::ServerTransport::Web(Box::new(web));
         let server = resource::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
         let interface =
             caps::interface_for(&kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server))))
@@ -555,8 +555,8 @@ fn real(name: &str) -> PathBuf {
     program
 }
 
-fn real_home(name: &str) -> Home {
-    let home = Home::new();
+fn real_home(name: &str) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", WORKER);
     std::fs::create_dir_all(home.path("place")).unwrap();
     let place = home.path("place").display().to_string();
@@ -593,7 +593,7 @@ fn real_servers_can_be_listed_and_called() {
         run(&home, &format!("real[{tool}]"), &[]).expect(7);
         home.almoner(&["approve", "1"]).expect(0);
         home.almoner(&["resume"]).expect(0);
-        let came = came_to(&home);
+        let came = call_results(&home);
         assert!(came.contains(found) && !came.contains("\"failed\":true"), "{name} {tool}: {came}");
     }
 }

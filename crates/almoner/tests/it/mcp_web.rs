@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// A request, as the server was sent it.
 #[derive(Clone, Debug)]
@@ -125,8 +125,8 @@ fn modern(heard: &Heard) -> String {
     json_reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-fn home(server: &Server, options: &[&str]) -> Home {
-    let home = Home::new();
+fn home(server: &Server, options: &[&str]) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { far: mcp }\n---\nUse the tools.\n");
     let call = json!({ "name": "far_echo", "arguments": { "word": "hello" } });
     home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
@@ -134,11 +134,11 @@ fn home(server: &Server, options: &[&str]) -> Home {
     home
 }
 
-fn run(home: &Home, more: &[&str]) -> Said {
+fn run(home: &TestHome, more: &[&str]) -> Said {
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"][..], more].concat())
 }
 
-fn completed(home: &Home) -> String {
+fn completed(home: &TestHome) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
     steps

@@ -2,13 +2,13 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nxxxx";
 
 #[test]
 fn documents_are_accepted_by_media_type() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("script.json", r#"[{ "turns": [{ "text": "ok" }] }]"#);
     home.write("a.json", "{}");
     home.write("a.md", "# a");
@@ -49,7 +49,7 @@ fn attachment_type_must_be_allowed_by_caller_and_callee() {
         ("types: [application/pdf]", "", "this worker does not hand on text/plain here: `a.txt`"),
         ("", "types: [application/pdf, image/*]", "`a.txt` is text/plain, which it does not take"),
     ] {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write("a.txt", "words");
         home.write(
             "outer.worker",

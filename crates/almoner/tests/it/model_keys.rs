@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::bad_input::server::{Server, calls, says};
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 const KEY: &str = "sk-work-periwinkle-77";
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("hello.worker", "---\ndescription: Says hello.\n---\nSay hello.\n");
     home.write("judged.worker", "---\nslots: { judge: model }\nlimits: { depth: 1 }\n---\nHave it judged.\n");
     let call =
@@ -22,7 +22,7 @@ fn origin(server: &Server) -> String {
     server.url().strip_suffix("/v1").unwrap().to_owned()
 }
 
-fn key_for(home: &Home, server: &str) {
+fn key_for(home: &TestHome, server: &str) {
     home.piped(&["secret", "set", "work", "--for", server], KEY.as_bytes()).expect(0);
 }
 

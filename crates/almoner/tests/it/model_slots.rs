@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const WRITER: &str = "---\nslots: { editor: model, docs: dir }\nlimits: { depth: 2 }\n---\nWrite.\n";
 const HELPER: &str = "---\nslots: { writer: worker }\nlimits: { depth: 3 }\n---\nHave it written.\n";
@@ -12,8 +12,8 @@ fn ask(prompt: &str) -> Json {
     json!({ "name": "editor", "arguments": { "input": { "prompt": prompt, "system": "Be brief." } } })
 }
 
-fn home(calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("writer.worker", WRITER);
     home.write("helper.worker", HELPER);
     home.write("docs/a.md", "hunter2\n");
@@ -32,7 +32,7 @@ fn home(calls: &[Json]) -> Home {
 }
 
 /// Returns the models that were asked, in all runs, in turn.
-fn asked(home: &Home, runs: usize) -> Vec<String> {
+fn asked(home: &TestHome, runs: usize) -> Vec<String> {
     (1..=runs)
         .flat_map(|run| {
             let trace = home.almoner(&["trace", &format!("r{run}")]).out;
@@ -141,7 +141,7 @@ fn invalid_model_in_a_slot_is_refused_with_the_reason() {
 #[test]
 fn server_model_receives_no_secret_and_asks_for_lookalikes() {
     let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    let words = |home: &Home, model: &str, more: &[&str]| {
+    let words = |home: &TestHome, model: &str, more: &[&str]| {
         let editor = format!("editor=model:{model}");
         home.almoner(
             &[&["run", "writer.worker", "-mscripted:own.json", "-edocs=docs", "-e", &editor], more].concat(),

@@ -8,11 +8,11 @@ use passable::to_base64;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::{Said, TestHome};
 
 /// How long something may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Made of sources by `@endo/compartment-mapper` 2.4.0.
 const TALLY: &[u8] = include_bytes!("../../../vat/tests/archives/tally.zip");
@@ -39,7 +39,7 @@ const COUNTER: &[(&str, &str)] = &[
     ("words.txt", "of its own\n"),
 ];
 
-fn write(home: &Home, folder: &str, files: &[(&str, &str)]) {
+fn write(home: &TestHome, folder: &str, files: &[(&str, &str)]) {
     for (name, text) in files {
         home.write(&format!("{folder}/{name}"), text);
     }
@@ -63,11 +63,11 @@ fn map(modules: &str) -> String {
 const INDEX: &str = r#""./index.js":{"location":"index.js","parser":"mjs"}"#;
 const MADE: &[u8] = b"export const make = () => 'made';";
 
-fn evaluated(home: &Home, args: &[&str]) -> String {
+fn evaluated(home: &TestHome, args: &[&str]) -> String {
     home.almoner(&[&["eval"], args].concat()).expect(0).out.trim().trim_matches('"').to_owned()
 }
 
-fn pid(home: &Home) -> i64 {
+fn pid(home: &TestHome) -> i64 {
     home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap()
 }
 
@@ -79,7 +79,7 @@ fn refused(said: Said, code: i32, says: &str) {
 
 #[test]
 fn program_runs_from_a_directory_an_archive_or_a_name() {
-    let home = Home::new();
+    let home = TestHome::new();
     write(&home, "counter", COUNTER);
     // The directory may also contain files that cannot be modules, hidden files, and packages of others.
     home.write("counter/image.png", [0, 159, 146, 150]);
@@ -153,7 +153,7 @@ fn holds(folder: &Path, hash: &str) -> bool {
 
 #[test]
 fn program_objects_are_remade_after_restart_without_files() {
-    let home = Home::new();
+    let home = TestHome::new();
     write(&home, "counter", COUNTER);
     home.almoner(&["make", "counter", "--name", "c"]).expect(0);
     let id = evaluated(&home, &["E(c).id()", "c"]);
@@ -172,7 +172,7 @@ fn program_objects_are_remade_after_restart_without_files() {
     let hash = blake3::hash(b"nobody needs this").to_hex().to_string();
     let begun = Instant::now();
     while holds(&home.root().join("state/store/blobs"), &hash) {
-        assert!(begun.elapsed() < PATIENCE, "nobody sweeps");
+        assert!(begun.elapsed() < TIMEOUT, "nobody sweeps");
         std::thread::sleep(Duration::from_millis(100));
     }
     crate::eval::kill(i32::try_from(pid(&home)).unwrap());
@@ -184,7 +184,7 @@ fn program_objects_are_remade_after_restart_without_files() {
         "{page:?}"
     );
     // A copy of the store has its modules as well.
-    let (copy, other) = (home.path("copy"), Home::new());
+    let (copy, other) = (home.path("copy"), TestHome::new());
     home.almoner(&["backup", copy.to_str().unwrap()]).expect(0);
     std::fs::create_dir_all(other.root().join("state")).unwrap();
     std::fs::rename(&copy, other.root().join("state/store")).unwrap();
@@ -193,7 +193,7 @@ fn program_objects_are_remade_after_restart_without_files() {
 
 #[test]
 fn module_cannot_import_outside_its_program() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("outside.js", "export const secret = 1;");
     home.write("pack/node_modules/dep/index.js", "export const secret = 1;");
     home.write("pack/.hidden.js", "export const secret = 1;");
@@ -245,7 +245,7 @@ fn module_cannot_import_outside_its_program() {
 
 #[test]
 fn hostile_archive_is_refused_and_the_daemon_survives() {
-    let home = Home::new();
+    let home = TestHome::new();
     let one =
         |index: &str, file: &str| packed(&[("compartment-map.json", map(index).as_bytes()), (file, MADE)]);
     let at = |location: &str| format!(r#""./index.js":{{"location":"{location}","parser":"mjs"}}"#);
@@ -306,7 +306,7 @@ fn hostile_archive_is_refused_and_the_daemon_survives() {
 
 #[test]
 fn invalid_program_is_refused_before_upload() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("prog/index.js", MADE);
     std::fs::write(home.path("secret.js"), "export const make = () => 'secret';").unwrap();
     let check = |args: &[&str], code: i32, says: &str| {
@@ -361,7 +361,7 @@ fn invalid_program_is_refused_before_upload() {
 
 #[test]
 fn headings_example_does_as_its_page_says() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("notes/plans.md", "# Plans\n\n## Monday\n\n### Morning\n");
     home.write("notes/bread.md", "# Bread\n");
     home.write("notes/other.txt", "# no note\n");
@@ -382,7 +382,7 @@ fn headings_example_does_as_its_page_says() {
 
 #[test]
 fn program_can_end_itself_and_is_notified_of_cancellation() {
-    let home = Home::new();
+    let home = TestHome::new();
     write(&home, "counter", COUNTER);
     home.almoner(&["make", "counter", "--name", "c"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
@@ -421,7 +421,7 @@ fn program_can_end_itself_and_is_notified_of_cancellation() {
     home.almoner(&["make", "waits", "--powers", "@agent", "--name", "w", "--detach"]).expect(0);
     let begun = Instant::now();
     while !home.almoner(&["inbox"]).expect(0).out.contains("a number") {
-        assert!(begun.elapsed() < PATIENCE, "it does not ask");
+        assert!(begun.elapsed() < TIMEOUT, "it does not ask");
     }
     home.almoner(&["cancel", "w"]).expect(0);
     refused(home.almoner(&["show", "w", "--wait"]), 1, "cancelled");
@@ -434,11 +434,11 @@ const SENDS: &str = "import { count } from './count.js';\nexport const make = as
                      await E(powers).storeValue(i, `v${i}`);\n  }\n  \
                      return (await E(powers).list()).filter(n => /^v/.test(n)).join();\n};\n";
 
-fn sends(home: &Home) {
+fn sends(home: &TestHome) {
     write(home, "sends", &[("index.js", SENDS), ("count.js", "export const count = 4;\n")]);
 }
 
-fn check_sent(home: &Home, when: &str) {
+fn check_sent(home: &TestHome, when: &str) {
     let shown = home.almoner(&["show", "done", "--wait"]).expect(0);
     assert_eq!(shown.out.trim(), "\"v0,v1,v2,v3\"", "{when}");
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
@@ -452,7 +452,7 @@ fn check_sent(home: &Home, when: &str) {
 #[test]
 fn sends_of_make_happen_once_despite_kills() {
     let count = {
-        let home = Home::new();
+        let home = TestHome::new();
         sends(&home);
         let before = commits(&home);
         home.almoner(&["make", "sends", "--powers", "@agent", "--name", "done"]).expect(0);
@@ -462,13 +462,13 @@ fn sends_of_make_happen_once_despite_kills() {
     assert!(count >= 10, "only {count} commits");
     for point in [BEFORE, AFTER] {
         at_each(point, count, count - 2, |nth| {
-            let home = Home::new();
+            let home = TestHome::new();
             sends(&home);
             let daemon = Doomed::start(&home, point, nth);
             let begun = Instant::now();
             // A crash may cut off the first attempt. The name `done` shows whether the daemon received it.
             while home.almoner(&["show", "done", "--wait"]).code != 0 {
-                assert!(begun.elapsed() < PATIENCE, "{:?}", home.almoner(&["show", "done"]));
+                assert!(begun.elapsed() < TIMEOUT, "{:?}", home.almoner(&["show", "done"]));
                 let known = home.almoner(&["list"]);
                 if known.code == 0 && !known.out.contains("done") {
                     home.almoner(&["make", "sends", "--powers", "@agent", "--name", "done", "--detach"]);

@@ -1,10 +1,10 @@
 //! Tests of narrowed objects: the user sees first which calls one would allow, and these are never more than before.
 
-use crate::home::Home;
 use crate::sends::{COUNTER, evaluated, refused};
+use crate::test_home::TestHome;
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("big")).unwrap();
     home.write("big/n.md", "a note");
     home.write("big/n.txt", "a text");

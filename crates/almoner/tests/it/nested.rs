@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const CHIEF: &str =
     "---\nslots: { docs: dir, judge: worker }\nattachments: { max: 3 }\n---\nHave it judged.\n";
@@ -17,8 +17,8 @@ fn write(slot: &str, path: &str) -> Json {
     call(&format!("{slot}_write"), json!({ "path": path, "content": "done\n" }))
 }
 
-fn home(script: &[(&str, &[Json])]) -> Home {
-    let home = Home::new();
+fn home(script: &[(&str, &[Json])]) -> TestHome {
+    let home = TestHome::new();
     home.write("chief.worker", CHIEF);
     home.write("judge.worker", JUDGE);
     home.write("scribe.worker", SCRIBE);

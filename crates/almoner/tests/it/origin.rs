@@ -1,17 +1,17 @@
 //! `almoner why NAME`: from a name back to the event, the message, the run and the command that it comes from.
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const RESULT: &str = "---\ndescription: Answers.\n---\nSay ok.\n";
 const SCRIPT: &str = r#"[{ "turns": [{ "text": "ok" }] }]"#;
 
-fn fae(home: &Home, args: &[&str]) -> String {
+fn fae(home: &TestHome, args: &[&str]) -> String {
     home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0).out
 }
 
 #[test]
 fn why_traces_a_name_to_its_command_and_each_holder() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("result.worker", RESULT);
     home.write("script.json", SCRIPT);
     let host = |args: &[&str]| home.almoner(args).expect(0).out;
@@ -52,7 +52,7 @@ fn why_traces_a_name_to_its_command_and_each_holder() {
 
 #[test]
 fn why_shows_a_guest_nothing_of_the_hosts_commands_and_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("result.worker", RESULT);
     home.write("script.json", SCRIPT);
     home.almoner(&["store", "private=words"]).expect(0);

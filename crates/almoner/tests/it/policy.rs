@@ -1,7 +1,7 @@
 //! Tests of the operator's policies, over the whole path: files that change while the daemon runs, and the outcomes
 //! of calls.
 
-use crate::home::{CLERK, Home, Said};
+use crate::test_home::{CLERK, Said, TestHome};
 
 const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
 const SEND: &str =
@@ -12,12 +12,12 @@ const FORBID: &str = "@id(\"no-notes\") @reason(\"no notes today\") @instead(\"t
                       forbid(principal, action == Action::\"dir.write\", resource);";
 
 /// Returns a clerk whose model makes these calls and then ends.
-fn clerk(calls: &str) -> Home {
-    Home::with_clerk(&format!(r#"{{"calls": [{calls}]}}"#))
+fn clerk(calls: &str) -> TestHome {
+    TestHome::with_clerk(&format!(r#"{{"calls": [{calls}]}}"#))
 }
 
 /// Writes the user's own policy file.
-fn own(home: &Home, text: &str) {
+fn own(home: &TestHome, text: &str) {
     let config = home.root().join("config");
     std::fs::create_dir_all(&config).unwrap();
     // In one stroke, as an editor does.
@@ -25,13 +25,13 @@ fn own(home: &Home, text: &str) {
     std::fs::rename(config.join("new"), config.join("policy.cedar")).unwrap();
 }
 
-fn run(home: &Home, exit: i32) -> Said {
+fn run(home: &TestHome, exit: i32) -> Said {
     let _ = std::fs::remove_file(home.path("out/a.md"));
     home.almoner(&CLERK).expect(exit)
 }
 
 /// Returns the journal of the latest run.
-fn trace(home: &Home) -> String {
+fn trace(home: &TestHome) -> String {
     home.almoner(&["trace", "--json"]).expect(0).out
 }
 
@@ -125,7 +125,7 @@ fn invalid_first_policy_refuses_every_run() {
 fn permit_covers_model_text_but_not_text_from_strangers() {
     let home = clerk(SEND);
     own(&home, "permit(principal, action, resource);");
-    let sent = |home: &Home| std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count);
+    let sent = |home: &TestHome| std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count);
     run(&home, 0);
     assert_eq!(sent(&home), 1, "nobody but the user and the model has had a say");
     let read = r#"{"name": "mail_read", "arguments": {"path": "5-mail-from-supplier.eml"}}"#;
@@ -177,7 +177,7 @@ fn policy_examples_in_the_docs_work() {
     };
     let (cedar, examples) = (blocks("cedar"), blocks("examples"));
     assert_eq!((cedar.len(), examples.len()), (2, 1));
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("policy.cedar", &cedar[0]);
     let wrong = home.almoner(&["policy", "check", "policy.cedar"]).expect(6);
     assert!(

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const READER: &str = "---\nslots: { docs: dir, out: dir rw }\n---\nRead.\n";
 const RUN: [&str; 4] = ["run", "reader.worker", "-mscripted:script.json", "-eout=out:rw"];
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("reader.worker", READER);
     home.write("docs/a.md", "hunter2\n");
     home.write("deck.txt", "deck\n");
@@ -23,7 +23,7 @@ fn home() -> Home {
 }
 
 /// Sets the models that may read private data. The daemon reads this setting when it starts.
-fn may_read(home: &Home, models: &[&str]) {
+fn may_read(home: &TestHome, models: &[&str]) {
     home.write_config(&format!("[models]\nprivate = {}\n", json!(models)));
 }
 
@@ -76,7 +76,7 @@ fn private_data_for_an_unapproved_model_refuses_the_run() {
 }
 
 /// Returns how often the model of the run has answered.
-fn replies(home: &Home) -> usize {
+fn replies(home: &TestHome) -> usize {
     home.almoner(&["trace", "r1"]).expect(0).out.matches(" replied ").count()
 }
 

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::agents::newest;
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_almoner");
 
@@ -44,7 +44,7 @@ struct Attack {
 #[serde(rename_all = "snake_case")]
 enum Observable {
     /// A file is not there any more.
-    Gone(String),
+    Removed(String),
     /// The content of a file has changed.
     Changed(String),
     /// A file was made.
@@ -135,7 +135,7 @@ impl Field {
     fn happened(&self, attack: &Attack, printed: &str) -> bool {
         let path = |path: &str| PathBuf::from(self.fill(&attack.name, path));
         match &attack.happens {
-            Observable::Gone(file) => !path(file).exists(),
+            Observable::Removed(file) => !path(file).exists(),
             Observable::Made(file) => path(file).exists(),
             Observable::Changed(file) => std::fs::read(path(file)).unwrap_or_default() != b"hunter2-secret",
             Observable::Open(file) => std::fs::metadata(path(file)).unwrap().mode() & 0o777 == 0o777,
@@ -146,25 +146,25 @@ impl Field {
 }
 
 /// Writes a worker with programs, whose model makes these calls.
-fn programs(home: &Home, calls: &[Vec<String>]) {
+fn programs(home: &TestHome, calls: &[Vec<String>]) {
     home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
     script(home, calls);
 }
 
-fn script(home: &Home, calls: &[Vec<String>]) {
+fn script(home: &TestHome, calls: &[Vec<String>]) {
     let calls: Vec<Value> =
         calls.iter().map(|argv| json!({ "name": "tools_run", "arguments": { "argv": argv } })).collect();
     let turns = json!([{ "turns": [{ "calls": calls }, { "text": "done" }] }]);
     home.write("calls.json", turns.to_string());
 }
 
-fn run(home: &Home, endow: &str, more: &[&str]) -> Said {
+fn run(home: &TestHome, endow: &str, more: &[&str]) -> Said {
     let endow = format!("tools=program:{endow}");
     home.almoner(&[&["run", "w.worker", "-e", &endow, "-m", "scripted:calls.json"], more].concat())
 }
 
 /// Returns the outcome of each call of a run, in order.
-fn outcomes(home: &Home, run: &str) -> Vec<Value> {
+fn outcomes(home: &TestHome, run: &str) -> Vec<Value> {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap();
     let kind = |step: &Value, kind: &str| step["entry"]["entry"] == kind;
@@ -182,7 +182,7 @@ fn outcomes(home: &Home, run: &str) -> Vec<Value> {
 
 #[test]
 fn program_attacks_need_approval_and_the_sandbox_stops_them() {
-    let home = Home::new();
+    let home = TestHome::new();
     let attacks = attacks();
     // The daemon's environment has a secret that no program may get.
     let daemon = home
@@ -265,7 +265,7 @@ fn program_attacks_need_approval_and_the_sandbox_stops_them() {
 
 #[test]
 fn harmless_program_runs_within_its_directory() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("in/a.txt", "one\nneedle\n");
     home.write("beside.txt", "needle\n");
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -289,7 +289,7 @@ fn harmless_program_runs_within_its_directory() {
 
 #[test]
 fn program_modified_after_approval_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("bin/tool", "#!/bin/sh\necho first\n");
     let tool = home.path("bin/tool");
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -310,7 +310,7 @@ fn program_modified_after_approval_is_refused() {
 
 #[test]
 fn interpreter_is_approved_with_its_script() {
-    let home = Home::new();
+    let home = TestHome::new();
     let shell = std::fs::canonicalize("/bin/sh").unwrap();
     let reader = home.path("readers/sh");
     std::fs::create_dir_all(reader.parent().unwrap()).unwrap();
@@ -344,7 +344,7 @@ fn interpreter_is_approved_with_its_script() {
 
 #[test]
 fn call_naming_a_protected_file_asks_despite_allow() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("in/.env", "KEY=1");
     home.write("in/a.txt", "one");
     std::os::unix::fs::symlink(".env", home.path("in/harmless")).unwrap();
@@ -367,7 +367,7 @@ fn call_naming_a_protected_file_asks_despite_allow() {
 
 #[test]
 fn renamed_launcher_starts_no_other_program() {
-    let home = Home::new();
+    let home = TestHome::new();
     let there =
         |name: &str| ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|it| it.exists());
     let env = std::fs::canonicalize(there("env").unwrap()).unwrap();
@@ -389,7 +389,7 @@ fn renamed_launcher_starts_no_other_program() {
 
 #[test]
 fn git_runs_no_repository_command_and_asks_if_writable() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("repo/a.txt", "one\n");
     home.write("repo/.gitattributes", "*.txt diff=shout\n");
     let git = |words: &[&str]| {
@@ -432,7 +432,7 @@ fn git_runs_no_repository_command_and_asks_if_writable() {
 
 #[test]
 fn leftovers_of_a_killed_daemon_are_removed_at_next_start() {
-    let home = Home::new();
+    let home = TestHome::new();
     let place = home.path("tmp");
     std::fs::create_dir_all(&place).unwrap();
     let with = |args: &[&str]| {
@@ -473,7 +473,7 @@ fn leftovers_of_a_killed_daemon_are_removed_at_next_start() {
 
 #[test]
 fn invalid_program_endowment_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     programs(&home, &[]);
     home.write("bin/tool", "#!/bin/sh\n");
     std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -503,7 +503,7 @@ fn invalid_program_endowment_is_refused() {
 
 #[test]
 fn slot_cannot_be_bound_to_files_of_the_daemon() {
-    let home = Home::new();
+    let home = TestHome::new();
     let root = home.root().to_str().unwrap().to_owned();
     home.write("r.worker", "---\nslots:\n  files: dir\n---\nRead.\n");
     home.write("w.worker", "---\nslots:\n  files: dir rw\n---\nWrite.\n");
@@ -528,7 +528,7 @@ fn slot_cannot_be_bound_to_files_of_the_daemon() {
 
 #[test]
 fn doctor_proves_each_restriction() {
-    let home = Home::new();
+    let home = TestHome::new();
     let report = home.almoner(&["doctor", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
     for (kind, held, least) in [("sandbox/", "no program ", 25), ("model-host/", "no local model ", 15)] {

@@ -3,24 +3,24 @@
 use serde_json::{Value, json};
 
 use crate::bad_input::server::{Server, costs, raw_events, says, status};
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 const HELLO: &str = "---\ndescription: Says hello.\n---\nSay hello.\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand pixels";
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("hello.worker", HELLO);
     home
 }
 
-fn settings(home: &Home, text: &str) {
+fn settings(home: &TestHome, text: &str) {
     let dir = home.root().join("config");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("config.toml"), text).unwrap();
 }
 
-fn shell(home: &Home, vars: &[(&str, &str)], args: &[&str]) -> Said {
+fn shell(home: &TestHome, vars: &[(&str, &str)], args: &[&str]) -> Said {
     Said::of(home.command(args).envs(vars.iter().copied()).output().unwrap())
 }
 

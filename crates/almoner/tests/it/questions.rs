@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
 use crate::terminal::Terminal;
+use crate::test_home::TestHome;
 
 /// Returns a home with a worker that makes these calls, one a turn, and says `done`.
-fn home(calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { me: ask, out: dir rw }\n---\nFind out, and write it down.\n");
     let turns = calls.iter().map(|call| json!({ "calls": [call] }));
     let turns: Vec<Json> = turns.chain([json!({ "text": "done" })]).collect();
@@ -27,7 +27,7 @@ const RUN: [&str; 7] =
     ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.write", "-mscripted:script.json"];
 
 /// Returns the completed calls of the run, as text.
-fn outcomes(home: &Home) -> String {
+fn outcomes(home: &TestHome) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap();
     steps.iter().filter(|step| step["entry"]["entry"] == "completed").map(ToString::to_string).collect()

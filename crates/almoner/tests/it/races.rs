@@ -8,8 +8,8 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
 use crate::kill_sweep::is_full;
+use crate::test_home::TestHome;
 use crate::wire::Control;
 
 const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n";
@@ -17,8 +17,8 @@ const RUN: [&str; 8] =
     ["run", "clerk.worker", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", "scripted:script.json"];
 
 /// Returns a home whose model makes these calls in one turn and then ends.
-fn home(calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("clerk.worker", WORKER);
     home.write("script.json", json!([{ "turns": [{ "calls": calls }, { "text": "done" }] }]).to_string());
     for dir in ["out", "outbox"] {
@@ -33,7 +33,7 @@ fn send(n: usize) -> Json {
 }
 
 /// Starts the run, which then waits: its number and that of its card.
-fn asks(home: &Home) -> (u64, u64) {
+fn asks(home: &TestHome) -> (u64, u64) {
     let waits = home.almoner(&[&RUN[..], &["--json"]].concat()).expect(7).json();
     let run = waits["run"].as_str().unwrap().trim_start_matches('r').parse().unwrap();
     (run, waits["pending"][0].as_u64().unwrap())
@@ -59,7 +59,7 @@ fn counted(answer: &Json) -> bool {
 }
 
 /// Returns how often each mail lies in the spool, by its number.
-fn spooled(home: &Home) -> BTreeMap<usize, usize> {
+fn spooled(home: &TestHome) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     for mail in std::fs::read_dir(home.path("outbox")).unwrap().flatten() {
         let text = std::fs::read_to_string(mail.path()).unwrap();
@@ -70,7 +70,7 @@ fn spooled(home: &Home) -> BTreeMap<usize, usize> {
 }
 
 /// Returns how often a proposal has each kind of entry in a journal: by proposal, in the order of the calls.
-fn outcomes(home: &Home, run: u64) -> Vec<BTreeMap<String, usize>> {
+fn outcomes(home: &TestHome, run: u64) -> Vec<BTreeMap<String, usize>> {
     let steps = home.trace(&format!("r{run}"))["steps"].take();
     let mut found: BTreeMap<u64, BTreeMap<String, usize>> = BTreeMap::new();
     for step in steps.as_array().unwrap() {

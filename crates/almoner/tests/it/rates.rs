@@ -2,14 +2,14 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 fn write(name: &str) -> Json {
     json!({ "name": "out_write", "arguments": { "path": name, "content": "x" } })
 }
 
 /// Returns the files that were written.
-fn written(home: &Home) -> Vec<String> {
+fn written(home: &TestHome) -> Vec<String> {
     let found = std::fs::read_dir(home.path("out")).unwrap();
     let mut names: Vec<String> =
         found.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -19,8 +19,8 @@ fn written(home: &Home) -> Vec<String> {
 
 /// Returns a home with a worker that writes in one turn the files that stand together, and one that has another one
 /// do so as well.
-fn home(turns: &[&[&str]]) -> Home {
-    let home = Home::new();
+fn home(turns: &[&[&str]]) -> TestHome {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     home.write("boss.worker", "---\nslots: { helper: worker }\n---\nHave it written.\n");
@@ -35,13 +35,13 @@ fn home(turns: &[&[&str]]) -> Home {
     home
 }
 
-fn run(home: &Home, endow: &str) {
+fn run(home: &TestHome, endow: &str) {
     let args = ["run", "w.worker", "-e", endow, "--allow", "out.write", "-mscripted:script.json"];
     home.almoner(&args).expect(0);
 }
 
 /// Returns the completed entries of a run whose calls the rate limit refused.
-fn refused(home: &Home, run: &str) -> Vec<String> {
+fn refused(home: &TestHome, run: &str) -> Vec<String> {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| step["entry"].to_string());
     steps.filter(|entry| entry.contains(r#""completed""#) && entry.contains("rate/limit")).collect()

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::agents::newest;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 #[test]
 fn question_is_saved_as_a_worker_with_slots_and_a_case() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("notes/a.txt", "blue\n");
     let read = json!({ "name": "docs_read", "arguments": { "path": "a.txt" } });
     home.write(
@@ -43,7 +43,7 @@ fn question_is_saved_as_a_worker_with_slots_and_a_case() {
 
 #[test]
 fn worker_is_saved_with_its_includes_and_called_workers() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(
         "boss.worker",
         "---\ninput: { n: int }\nslots: { helper: worker }\n---\n{% include \"rule.md\" %}\n",
@@ -60,7 +60,7 @@ fn worker_is_saved_with_its_includes_and_called_workers() {
     std::fs::create_dir(home.path("new")).unwrap();
     let in_new = |args: &[&str]| {
         let mut command = home.command(args);
-        crate::home::Said::of(command.current_dir(home.path("new")).output().unwrap())
+        crate::test_home::Said::of(command.current_dir(home.path("new")).output().unwrap())
     };
     let kept = "helper=./chief.case/workers/helper/helper.worker";
     assert_eq!(
@@ -74,7 +74,7 @@ fn worker_is_saved_with_its_includes_and_called_workers() {
 
 #[test]
 fn failed_run_is_not_saved() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("script.json", r#"[{"turns": [{"error": "bad_request"}]}]"#);
     home.write("w.worker", "---\n---\nx\n");
     home.almoner(&["run", "w.worker", "-m", "scripted:script.json"]);
@@ -97,7 +97,7 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
         ("a?max=1", "?private"),
         ("git:x", ""),
     ] {
-        let home = Home::new();
+        let home = TestHome::new();
         home.write(&format!("{dir}/a.md"), "blue\n");
         home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
         let model = format!("scripted:{}", home.path("script.json").display());
@@ -130,7 +130,7 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
 
 #[test]
 fn run_with_narrowed_grant_is_saved_no_wider() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("docs/a.md", "blue\n");
     home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
     let read = json!({ "name": "docs_read", "arguments": { "path": "a.md" } });
@@ -163,7 +163,7 @@ fn run_with_narrowed_grant_is_saved_no_wider() {
 
 #[test]
 fn model_bound_to_a_worker_slot_is_saved_and_runs_again() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { editor: worker }\n---\nWrite.\n");
     let ask = json!({ "name": "editor", "arguments": { "input": { "prompt": "Shorten this." } } });
     let script = json!([{ "worker": "w", "turns": [{ "calls": [ask] }, { "text": "done" }] }]);

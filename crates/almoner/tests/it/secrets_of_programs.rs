@@ -4,15 +4,15 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::{Home, Said};
 use crate::terminal::Terminal;
+use crate::test_home::{Said, TestHome};
 
 const VALUE: &str = "tok-9f3k-swordfish-and-chips";
 const STAND_IN: &str = "⟦secret github⟧";
 
 /// Returns a worker with programs and a secret in slots, whose model makes these calls one turn after the other.
-fn home(slots: &str, calls: &[Json]) -> Home {
-    let home = Home::new();
+fn home(slots: &str, calls: &[Json]) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", format!("---\nslots: {{ {slots} }}\n---\nDo it.\n"));
     let turns = calls.iter().map(|call| json!({ "calls": [call] }));
     let turns: Json = turns.chain([json!({ "text": "done" })]).collect();
@@ -20,7 +20,7 @@ fn home(slots: &str, calls: &[Json]) -> Home {
     home
 }
 
-fn with_secret(slots: &str, calls: &[Json]) -> Home {
+fn with_secret(slots: &str, calls: &[Json]) -> TestHome {
     let home = home(slots, calls);
     home.piped(&["secret", "set", "github"], VALUE.as_bytes()).expect(0);
     home
@@ -35,12 +35,12 @@ fn call(argv: &[&str], env: Json) -> Json {
     json!({ "name": "run_run", "arguments": arguments })
 }
 
-fn run(home: &Home, more: &[&str]) -> Said {
+fn run(home: &TestHome, more: &[&str]) -> Said {
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"], more].concat())
 }
 
 /// Returns the results of the first run's calls, each as text.
-fn came_to(home: &Home) -> Vec<String> {
+fn call_results(home: &TestHome) -> Vec<String> {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
     steps.filter(|entry| entry["entry"] == "completed").map(Json::to_string).collect()
@@ -89,7 +89,7 @@ fn secret_reaches_only_its_program_and_is_redacted() {
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
     // The program received the secret, and its recorded output has the stand-in.
-    let came = came_to(&home).concat();
+    let came = call_results(&home).concat();
     assert!(came.contains(STAND_IN) && came.contains("status 0"), "{came}");
     let used = home.almoner(&["secret", "list"]).expect(0).out;
     assert!(used.contains("programs alone") && used.contains("(run)"), "{used}");
@@ -119,7 +119,7 @@ fn model_passes_a_secret_by_its_slot_name() {
 
     // A model made this choice, so the daemon asks in spite of `--allow`.
     run(&home, &[&endow[..], &["--allow", "run.run"]].concat()).expect(7);
-    let told = came_to(&home).concat();
+    let told = call_results(&home).concat();
     assert!(
         told.contains("GITHUB_TOKEN") && told.contains("printenv") && !told.contains("github\""),
         "{told}"
@@ -129,7 +129,7 @@ fn model_passes_a_secret_by_its_slot_name() {
     assert!(!card.contains("argument 3") && !card.contains(VALUE), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
-    assert!(came_to(&home).concat().contains(STAND_IN), "{:?}", came_to(&home));
+    assert!(call_results(&home).concat().contains(STAND_IN), "{:?}", call_results(&home));
     home.almoner(&["stop"]).expect(0);
     assert!(!holds(&home.root(), VALUE));
 }
@@ -160,7 +160,7 @@ fn secret_is_refused_under_other_names_and_programs() {
     ];
     run(&home, &endow).expect(0);
     let came: Vec<String> =
-        came_to(&home).into_iter().filter(|came| !came.contains("when you run it")).collect();
+        call_results(&home).into_iter().filter(|came| !came.contains("when you run it")).collect();
     for (came, said) in came.iter().zip([
         "no slot of yours that holds a secret",
         "no slot of yours that holds a secret",
@@ -194,7 +194,7 @@ fn approval_fails_once_the_secret_is_revoked() {
     home.almoner(&["revoke", line.split_whitespace().next().unwrap()]).expect(0);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
-    let came = came_to(&home).concat();
+    let came = call_results(&home).concat();
     assert!(!came.contains(STAND_IN) && !came.contains("status 0"), "{came}");
 }
 
@@ -206,7 +206,7 @@ fn program_output_is_redacted_in_common_encodings_and_cuts() {
     run(&home, &["-e", "run=program:sh?env.T=secret:github&max=4KiB&exec=yes"]).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
-    let came = came_to(&home).concat();
+    let came = call_results(&home).concat();
     assert!(came.matches(STAND_IN).count() >= 4, "{came}");
     assert!(came.contains("bytes more were cut"), "{came}");
     // As it is, in base64 at two alignments, one in broken lines, and in hexadecimal digits.
@@ -230,7 +230,7 @@ fn project_file_can_use_a_secret_only_once_trusted() {
     let digest = home.almoner(&["trust", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
     home.almoner(&["trust", "--yes", &digest]).expect(0);
     run(&home, &[]).expect(0);
-    assert!(came_to(&home).concat().contains(STAND_IN));
+    assert!(call_results(&home).concat().contains(STAND_IN));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn mcp_server_output_never_stores_its_secret_even_when_cut() {
             said.expect(7);
             home.almoner(&["approve", "1"]).expect(0);
             home.almoner(&["resume"]);
-            let came = came_to(&home).concat();
+            let came = call_results(&home).concat();
             assert!(came.contains(if mode == "tells" { STAND_IN } else { "bytes more were cut" }), "{mode}");
         }
         home.almoner(&["stop"]).expect(0);
@@ -301,5 +301,5 @@ fn run_needing_a_locked_vault_is_refused_at_start() {
     assert!(stalled.err.contains("`almoner unlock`, then `almoner resume`"), "{stalled:?}");
     type_in(&["unlock"], &[("passphrase of the vault", words)]);
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
-    assert!(came_to(&home).concat().contains(STAND_IN));
+    assert!(call_results(&home).concat().contains(STAND_IN));
 }

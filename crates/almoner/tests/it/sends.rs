@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use crate::home::Home;
 use crate::kill_sweep::{self, AFTER, BEFORE, Doomed, at_each, commits};
+use crate::test_home::TestHome;
 
 /// How long something may take before a test gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
                        add: M.call(M.nat()).returns(M.number()),\n}), { incr() { return ++n; }, add(m) { n += Number(m); return n; } })";
 
-pub(crate) fn evaluated(home: &Home, args: &[&str]) -> String {
-    told(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
+pub(crate) fn evaluated(home: &TestHome, args: &[&str]) -> String {
+    unquoted(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
 }
 
 /// Returns a result, without the quotes of text.
-pub(crate) fn told(out: &str) -> String {
+pub(crate) fn unquoted(out: &str) -> String {
     out.trim().trim_matches('"').to_owned()
 }
 
-pub(crate) fn refused(home: &Home, args: &[&str], says: &str) {
+pub(crate) fn refused(home: &TestHome, args: &[&str], says: &str) {
     let said = home.almoner(&[&["eval"], args].concat()).expect(1);
     assert!(said.err.contains(says), "{args:?} does not say {says:?}: {said:?}");
 }
 
 #[test]
 fn objects_made_by_code_answer_their_holders() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
     assert_eq!(evaluated(&home, &["E(c).add(4n)", "c=counter"]), "5");
@@ -64,16 +64,16 @@ fn objects_made_by_code_answer_their_holders() {
 
 #[test]
 fn objects_and_state_of_code_survive_a_restart() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
     let store =
         "E(me).storeValue(harden({ a: Far('A', { a: () => 'a' }), b: Far('B', { b: () => 'b' }) }), 'both')";
     fae(&["eval", store, "me=@agent"]).expect(0);
     let ask = "(async () => { const { a, b } = await E(me).lookup('both'); return await E(a).a() + await E(b).b(); })()";
-    assert_eq!(told(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
+    assert_eq!(unquoted(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
     home.almoner(&["stop"]).expect(0);
-    assert_eq!(told(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
+    assert_eq!(unquoted(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
     // Data that outlives the heap, without being handed to anybody.
     let tally = "Far('Tally', { async up() { const n = (await E(state).get('n') ?? 0) + 1; await E(state).set('n', n); \
                  return n; } })";
@@ -87,7 +87,7 @@ fn objects_and_state_of_code_survive_a_restart() {
 
 #[test]
 fn code_reaches_only_its_endowments() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     home.almoner(&["store", "notes/x:=1", "secret:=2"]).expect(0);
@@ -115,7 +115,7 @@ fn code_reaches_only_its_endowments() {
 }
 
 /// Returns the number of the message of this kind that waits.
-pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
+pub(crate) fn wait_for_mail(home: &TestHome, kind: &str) -> u64 {
     let begun = Instant::now();
     loop {
         let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
@@ -126,14 +126,14 @@ pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
         let all = letters.as_array().unwrap().iter();
         let all: Vec<String> =
             all.map(|one| format!("{} {}", one["number"], one["message"]["body"]["type"])).collect();
-        assert!(begun.elapsed() < PATIENCE / 6, "no {kind}: {all:?}");
+        assert!(begun.elapsed() < TIMEOUT / 6, "no {kind}: {all:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
 fn code_awaiting_an_answer_is_unloaded_and_resumes_once() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["store", "answer:=21"]).expect(0);
     let asks = "(async () => { const told = await E(me).request('@host', 'a number, please'); \
@@ -154,7 +154,7 @@ fn code_awaiting_an_answer_is_unloaded_and_resumes_once() {
 
 #[test]
 fn result_with_capabilities_is_withheld_until_approved() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     // The value of the code, and the fate of the guest's result: the guest receives nothing with effects, however it
@@ -210,7 +210,7 @@ fn result_with_capabilities_is_withheld_until_approved() {
 #[test]
 fn promised_object_is_unusable_after_its_grant_is_revoked() {
     for is_revoked in [false, true] {
-        let home = Home::new();
+        let home = TestHome::new();
         home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
         home.almoner(&["mkdir", "notes"]).expect(0);
         home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
@@ -229,7 +229,7 @@ fn promised_object_is_unusable_after_its_grant_is_revoked() {
         fae(&["eval", uses, "d=notes", "me=@agent", "--name", "kept", "--detach"]).expect(0);
         let begun = Instant::now();
         while !home.almoner(&["inbox", "--all"]).expect(0).out.contains("I have it") {
-            assert!(begun.elapsed() < PATIENCE, "{:?}", fae(&["trace", "kept"]));
+            assert!(begun.elapsed() < TIMEOUT, "{:?}", fae(&["trace", "kept"]));
             std::thread::sleep(Duration::from_millis(20));
         }
         if is_revoked {
@@ -243,7 +243,7 @@ fn promised_object_is_unusable_after_its_grant_is_revoked() {
         let ended = fae(&["show", "kept", "--wait"]);
         let count = evaluated(&home, &["E(c).incr()", "c=counter"]);
         match is_revoked {
-            false => assert_eq!((told(&ended.out).as_str(), count.as_str()), ("2,1", "3"), "{ended:?}"),
+            false => assert_eq!((unquoted(&ended.out).as_str(), count.as_str()), ("2,1", "3"), "{ended:?}"),
             true => {
                 assert!(ended.code != 0 && ended.err.contains("revoked"), "{ended:?}");
                 assert_eq!(count, "1", "the counter was used after all: {ended:?}");
@@ -254,7 +254,7 @@ fn promised_object_is_unusable_after_its_grant_is_revoked() {
 
 #[test]
 fn more_agents_than_threads_all_get_their_turn() {
-    let home = Home::new();
+    let home = TestHome::new();
     for at in 0..34 {
         let (name, agent) = (format!("g{at}"), format!("agent-{at}"));
         home.almoner(&["mkguest", &name, &agent]).expect(0);
@@ -270,7 +270,7 @@ fn more_agents_than_threads_all_get_their_turn() {
 
 #[test]
 fn code_replays_recorded_results_after_a_restart() {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.write("out/a.txt", "hello");
     home.almoner(&["mount", "out", "dir"]).expect(0);
@@ -288,19 +288,19 @@ fn code_replays_recorded_results_after_a_restart() {
     };
     // One is in reserve.
     while crate::eval::vat_hosts_of(daemon()).len() > 1 {
-        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
+        assert!(begun.elapsed() < TIMEOUT, "it waits in memory");
         std::thread::sleep(Duration::from_millis(200));
     }
     crate::eval::kill(daemon());
     home.almoner(&["resolve", &number.to_string(), "answer"]).expect(0);
-    assert_eq!(told(&home.almoner(&["show", "r", "--wait"]).expect(0).out), "hello z");
+    assert_eq!(unquoted(&home.almoner(&["show", "r", "--wait"]).expect(0).out), "hello z");
 }
 
 /// Code that sends messages: each is there once, or it was sent twice.
 const SENDS: &str = "(async () => { for (let i = 0; i < 4; i += 1) { await E(me).send('@host', [`note ${i}`], [], []); \
                      await E(me).storeValue(i, `v${i}`); } return (await E(me).list()).filter(n => /^v/.test(n)).join(); })()";
 
-fn notes(home: &Home) -> Vec<String> {
+fn notes(home: &TestHome) -> Vec<String> {
     let all: Json = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let packages = all.as_array().unwrap().iter().filter(|one| one["message"]["body"]["type"] == "package");
     let mut texts: Vec<String> = packages.map(|one| one["message"]["body"]["strings"].to_string()).collect();
@@ -308,21 +308,21 @@ fn notes(home: &Home) -> Vec<String> {
     texts
 }
 
-fn begin(home: &Home) {
+fn begin(home: &TestHome) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
 }
 
 /// Runs the code with a daemon that dies at `point` for the `nth` time, and checks its effects. Returns whether the
 /// daemon died.
 fn disturbed(point: &str, nth: u64) -> bool {
-    let home = Home::new();
+    let home = TestHome::new();
     begin(&home);
     home.almoner(&["stop"]).expect(0);
     let daemon = Doomed::start(&home, point, nth);
     let begun = Instant::now();
     // A crash may cut off the first attempt. The name `done` shows whether the daemon received it.
     while home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).code != 0 {
-        assert!(begun.elapsed() < PATIENCE, "{:?}", home.almoner(&["--as", "agent-fae", "show", "done"]));
+        assert!(begun.elapsed() < TIMEOUT, "{:?}", home.almoner(&["--as", "agent-fae", "show", "done"]));
         let known = home.almoner(&["--as", "agent-fae", "list"]);
         if known.code == 0 && !known.out.contains("done") {
             home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done", "--detach"]);
@@ -333,15 +333,15 @@ fn disturbed(point: &str, nth: u64) -> bool {
     died
 }
 
-fn check(home: &Home, when: &str) {
+fn check(home: &TestHome, when: &str) {
     let shown = home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).expect(0);
-    assert_eq!(told(&shown.out), "v0,v1,v2,v3", "{when}");
+    assert_eq!(unquoted(&shown.out), "v0,v1,v2,v3", "{when}");
     let expected: Vec<String> = (0..4).map(|i| format!("[\"note {i}\"]")).collect();
     assert_eq!(notes(home), expected, "{when}");
 }
 
 fn kill_at_every(point: &'static str) {
-    let home = Home::new();
+    let home = TestHome::new();
     begin(&home);
     let before = commits(&home);
     home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done"]).expect(0);
@@ -398,7 +398,7 @@ impl Drop for End<'_> {
 
 #[test]
 fn programs_append_each_line_once_despite_kills() {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.almoner(&["mount", "out", "dir"]).expect(0);
     let begun = Instant::now();
@@ -446,7 +446,7 @@ fn programs_append_each_line_once_despite_kills() {
                 {
                     break;
                 }
-                assert!(begun.elapsed() < PATIENCE * 3, "{known:?}");
+                assert!(begun.elapsed() < TIMEOUT * 3, "{known:?}");
             }
         }
         for program in 0..programs() {
@@ -456,7 +456,7 @@ fn programs_append_each_line_once_despite_kills() {
                     break;
                 }
                 assert!(!said.err.contains("refused"), "p{program}: {said:?}");
-                assert!(begun.elapsed() < PATIENCE * 3, "p{program}: {said:?}");
+                assert!(begun.elapsed() < TIMEOUT * 3, "p{program}: {said:?}");
             }
         }
         drop(end);

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, calls, says};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns a file of two hundred thousand bytes, in which every line says which it is; one in the middle says more.
 fn long() -> String {
@@ -14,15 +14,15 @@ fn long() -> String {
     lines.collect()
 }
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("docs/long.txt", long());
     home.write("w.worker", "---\nslots: { docs: dir, post: outbox }\n---\nRead it.\n");
     home
 }
 
 /// Returns the result of the model's last call, as the model received it.
-fn told(body: &Json) -> Json {
+fn last_tool_result(body: &Json) -> Json {
     let last = body["messages"].as_array().unwrap().iter().rev().find(|m| m["role"] == "tool").unwrap();
     serde_json::from_str(last["content"].as_str().unwrap()).unwrap_or_else(|_| last["content"].clone())
 }
@@ -46,14 +46,18 @@ fn large_result_is_sent_in_parts_and_stored_whole() {
     let requests = server.requests();
     assert!(!tools(&requests[0]).contains(&"read_result".to_owned()), "{:?}", tools(&requests[0]));
     assert!(tools(&requests[1]).contains(&"read_result".to_owned()), "{:?}", tools(&requests[1]));
-    let head = told(&requests[1]);
+    let head = last_tool_result(&requests[1]);
     let text = head["text"].as_str().unwrap();
     assert!(long().starts_with(text) && text.len() <= 16 << 10, "{}", text.len());
     assert_eq!((&head["total"], &head["truncated"]), (&json!(long().len()), &json!(true)));
     assert!(head["next"].as_str().unwrap().starts_with("read_result(result: \"#3\""), "{head}");
-    let part = told(&requests[2]);
+    let part = last_tool_result(&requests[2]);
     assert_eq!(part["text"].as_str().unwrap(), &long()[139_990..140_090]);
-    assert!(told(&requests[3]).to_string().contains("no such result"), "{}", told(&requests[3]));
+    assert!(
+        last_tool_result(&requests[3]).to_string().contains("no such result"),
+        "{}",
+        last_tool_result(&requests[3])
+    );
     // Its whole is kept by content, and the journal stays small.
     let trace = home.trace("r1").to_string();
     let hash = blake3::hash(long().as_bytes()).to_hex().to_string();

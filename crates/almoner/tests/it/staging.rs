@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::directories::{CHANGED, calls, changes, done, files, home, run};
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+use crate::test_home::TestHome;
 
 /// Returns a home in which a run has made every kind of change in a staged copy, and the content of the directory.
-fn staged() -> (Home, String) {
+fn staged() -> (TestHome, String) {
     let home = home(changes());
     let before = files(&home);
     let said = run(&home, "out:stage", &[]).expect(0);
@@ -20,7 +20,7 @@ fn staged() -> (Home, String) {
 }
 
 /// Returns the staged copies that there are.
-fn copies(home: &Home) -> usize {
+fn copies(home: &TestHome) -> usize {
     let found = std::fs::read_dir(home.root().join("state/stages"));
     found.map_or(0, |found| found.count())
 }
@@ -239,7 +239,7 @@ fn staging_and_apply_survive_kills_around_commits() {
 }
 
 /// Returns a home in which a run has written one new file in a staged copy.
-fn one_new_file() -> Home {
+fn one_new_file() -> TestHome {
     let home = home(json!([calls(&[("out_write", json!({ "path": "n.md", "content": "x\n" }))]), done()]));
     run(&home, "out:stage", &[]).expect(0);
     home
@@ -325,7 +325,7 @@ fn staged_slot_cannot_share_its_directory() {
 }
 
 /// Runs a worker that writes one file, in a directory or in a staged copy of it.
-fn writes(home: &Home, out: &str, content: &str) {
+fn writes(home: &TestHome, out: &str, content: &str) {
     let turns = json!([{ "turns": [
         calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
         done(),
@@ -357,7 +357,7 @@ fn identical_change_by_the_user_is_not_marked_applied() {
     let diff = home.almoner(&["diff", "r1"]).expect(0).out;
     assert!(diff.contains("out/a.md: the place already holds this"), "{diff}");
     assert!(!diff.contains("APPLIED"), "{diff}");
-    let marks = |home: &Home| {
+    let marks = |home: &TestHome| {
         let diff = home.almoner(&["diff", "r1", "--json"]).expect(0).json();
         let files = diff["files"].as_array().unwrap().clone();
         files.iter().filter(|file| file["applied"] == true).count()

@@ -3,29 +3,29 @@
 use std::time::{Duration, Instant};
 
 use crate::agents::newest;
-use crate::home::Home;
 use crate::terminal::Terminal;
+use crate::test_home::TestHome;
 
 /// Returns a home in which a guest can ask for something.
-fn with_fae() -> Home {
-    let home = Home::new();
+fn with_fae() -> TestHome {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae"]).expect(0);
     home
 }
 
-fn asks(home: &Home) {
+fn asks(home: &TestHome) {
     home.almoner(&["--as", "fae", "request", "@host", "\u{1b}[2Ksomething"]).expect(0);
 }
 
 /// Writes settings in which this command receives the notifications.
-fn notify(home: &Home, command: &str) {
+fn notify(home: &TestHome, command: &str) {
     std::fs::create_dir_all(home.root().join("config")).unwrap();
     std::fs::write(home.root().join("config/config.toml"), format!("[notify]\ncommand = {command}\n"))
         .unwrap();
 }
 
 /// Returns a command that appends its notification to a file.
-fn writes(home: &Home) -> String {
+fn writes(home: &TestHome) -> String {
     let file = home.path("told");
     format!(
         r#"["sh", "-c", 'printf "%s|%s|%s|%s\n" "$1" "$2" "$3" "${{ALMONER_HOME-none}}" >> "$0"', "{}", "{{text}}", "{{number}}", "{{count}}"]"#,
@@ -35,7 +35,7 @@ fn writes(home: &Home) -> String {
 
 /// Waits until the file holds so many lines.
 #[track_caller]
-fn told(home: &Home, lines: usize) -> Vec<String> {
+fn wait_for_lines(home: &TestHome, lines: usize) -> Vec<String> {
     let begun = Instant::now();
     loop {
         let text = std::fs::read_to_string(home.path("told")).unwrap_or_default();
@@ -58,18 +58,18 @@ fn notify_command_runs_when_messages_wait() {
     // Messages that arrive together are one notification.
     asks(&home);
     asks(&home);
-    let first = told(&home, 1);
+    let first = wait_for_lines(&home, 1);
     assert_eq!(first, ["2 things wait for you: almoner inbox|2|2|none"]);
     asks(&home);
-    assert_eq!(told(&home, 2)[1], "3 things wait for you: almoner inbox|3|3|none");
+    assert_eq!(wait_for_lines(&home, 2)[1], "3 things wait for you: almoner inbox|3|3|none");
     // The daemon does not notify of an answered message. When it starts, it notifies of those that still wait.
     home.almoner(&["reject", "1", "-r", "no"]).expect(0);
     home.almoner(&["reject", "2", "-r", "no"]).expect(0);
     std::thread::sleep(Duration::from_millis(2500));
-    assert_eq!(told(&home, 2).len(), 2);
+    assert_eq!(wait_for_lines(&home, 2).len(), 2);
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["status"]).expect(0);
-    assert_eq!(told(&home, 3)[2], "1 thing waits for you: almoner inbox 3|3|1|none");
+    assert_eq!(wait_for_lines(&home, 3)[2], "1 thing waits for you: almoner inbox 3|3|1|none");
     // The command has written before it has ended, and only then is it known how it went.
     let begun = Instant::now();
     loop {
@@ -148,7 +148,7 @@ fn slow_notify_command_ends_with_the_daemon() {
     let file = home.path("told");
     notify(&home, &format!(r#"["sh", "-c", "echo $$ >> {}; sleep 60; true"]"#, file.display()));
     asks(&home);
-    let process = told(&home, 1)[0].clone();
+    let process = wait_for_lines(&home, 1)[0].clone();
     let there = || std::path::Path::new("/proc").join(&process).exists();
     assert!(there(), "{process}");
     // No command waits for the notification meanwhile.
@@ -213,7 +213,7 @@ fn terminal_commands_begin_with_the_waiting_count() {
 
 #[test]
 fn stats_count_outcomes_of_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("scribe.worker", "---\nslots:\n  out: dir rw\n---\nWrite it.\n");
     std::fs::create_dir(home.path("out")).unwrap();
     let write = |path: &str| {
@@ -257,7 +257,7 @@ fn stats_count_outcomes_of_runs() {
 
 #[test]
 fn confusable_name_is_refused_unless_forced() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["store", "counter=1", "thing=2"]).expect(0);
     let fake = "соunter";
     for args in [

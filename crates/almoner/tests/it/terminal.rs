@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 pub(crate) const CTRL_C: &str = "\u{3}";
 pub(crate) const CTRL_D: &str = "\u{4}";
@@ -18,21 +18,21 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn open(home: &Home, args: &[&str]) -> Terminal {
+    pub(crate) fn open(home: &TestHome, args: &[&str]) -> Terminal {
         Terminal::of(home, args, "dumb")
     }
 
     /// Returns one that has colours, in a window of so many columns.
-    pub(crate) fn narrow(home: &Home, args: &[&str], columns: usize) -> Terminal {
+    pub(crate) fn narrow(home: &TestHome, args: &[&str], columns: usize) -> Terminal {
         Terminal::open_in(home, args, "xterm-256color", &format!("stty cols {columns} rows 24; "))
     }
 
     /// Returns the same, of a kind that can do more than write lines.
-    pub(crate) fn of(home: &Home, args: &[&str], kind: &str) -> Terminal {
+    pub(crate) fn of(home: &TestHome, args: &[&str], kind: &str) -> Terminal {
         Terminal::open_in(home, args, kind, "")
     }
 
-    fn open_in(home: &Home, args: &[&str], kind: &str, before: &str) -> Terminal {
+    fn open_in(home: &TestHome, args: &[&str], kind: &str, before: &str) -> Terminal {
         let almoner = home.command(args);
         let quoted: Vec<String> = std::iter::once(almoner.get_program())
             .chain(almoner.get_args())

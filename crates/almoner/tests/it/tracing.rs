@@ -1,11 +1,11 @@
 //! Tests of a run's trace in other forms, and of its progress on the terminal.
 
-use crate::home::{Home, TRIAGE};
 use crate::terminal::Terminal;
+use crate::test_home::{TRIAGE, TestHome};
 
 /// Returns the example folder, with its one card answered.
-fn sorted() -> Home {
-    let home = Home::with_inbox();
+fn sorted() -> TestHome {
+    let home = TestHome::with_inbox();
     home.almoner(&[&TRIAGE[..], &["--allow", "out.write"]].concat()).expect(0);
     home
 }
@@ -78,7 +78,7 @@ fn final_screen(written: &str) -> Vec<String> {
 
 #[test]
 fn terminal_redraws_one_tree_of_runs() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--json"]].concat();
     let (code, written) = Terminal::narrow(&home, &run, 60).end();
     assert_eq!(code, 0, "{written}");
@@ -95,7 +95,7 @@ fn terminal_redraws_one_tree_of_runs() {
 
 #[test]
 fn dumb_terminal_prints_lines_and_card_stays_below_the_tree() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--json"]].concat();
     let (code, written) = Terminal::open(&home, &run).end();
     assert_eq!(code, 0, "{written}");
@@ -104,7 +104,7 @@ fn dumb_terminal_prints_lines_and_card_stays_below_the_tree() {
             || written.contains("r2#1 prompted")
     );
     // The card stands below the tree, and the tree is not drawn over it.
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let mut terminal = Terminal::narrow(&home, &TRIAGE, 80);
     terminal.shows("Type `approve", 1);
     let before = terminal.screen();
@@ -116,7 +116,7 @@ fn dumb_terminal_prints_lines_and_card_stays_below_the_tree() {
 
 #[test]
 fn events_are_printed_as_typed_json_lines() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--events"]].concat();
     let said = home.almoner(&run).expect(0);
     let lines: Vec<serde_json::Value> =
@@ -131,7 +131,7 @@ fn events_are_printed_as_typed_json_lines() {
 
 #[test]
 fn logs_are_followed_across_daemons_and_rotated_files() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["logs"]).expect(4);
     home.almoner(&["status"]).expect(0);
     home.almoner(&["stop"]).expect(0);
@@ -159,7 +159,7 @@ fn logs_are_followed_across_daemons_and_rotated_files() {
 
 #[test]
 fn check_expand_shows_a_worker_file_with_its_defaults() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let shown = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert_eq!(home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out, shown);
     for part in [
@@ -173,7 +173,7 @@ fn check_expand_shows_a_worker_file_with_its_defaults() {
 
 #[test]
 fn setup_reports_available_models_and_never_shows_a_key() {
-    let home = Home::new();
+    let home = TestHome::new();
     let none = home.almoner(&["setup"]).expect(7);
     assert!(
         none.out.contains("no key in OPENAI_API_KEY") && none.out.ends_with("next: almoner models pull\n"),
@@ -204,7 +204,7 @@ fn setup_reports_available_models_and_never_shows_a_key() {
         if let Some(key) = key {
             command.env("OPENAI_API_KEY", key);
         }
-        crate::home::Said::of(command.output().unwrap())
+        crate::test_home::Said::of(command.output().unwrap())
     };
     assert!(!with(&serve("somebody"), None, &["setup"]).out.contains("tiny"));
     let port = serve("llamacpp");

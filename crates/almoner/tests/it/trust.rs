@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::home::{Home, Said};
 use crate::terminal::Terminal;
+use crate::test_home::{Said, TestHome};
 
 const WORKER: &str = "---\nslots: { out: dir rw }\n---\nSay it.\n";
 
@@ -14,8 +14,8 @@ const SCRIPT: &str = r#"[{ "turns": [
     { "calls": [{ "name": "out_write", "arguments": { "path": "a.txt", "content": "hello" } }] },
     { "text": "Done." }] }]"#;
 
-fn project() -> Home {
-    let home = Home::new();
+fn project() -> TestHome {
+    let home = TestHome::new();
     home.write("note.worker", WORKER);
     home.write("script.json", SCRIPT);
     home.write("almoner.toml", FILE);
@@ -23,12 +23,12 @@ fn project() -> Home {
 }
 
 /// Returns the path of the file, as it is shown, and its digest.
-fn shown(home: &Home) -> (String, String) {
+fn shown(home: &TestHome) -> (String, String) {
     let said = home.almoner(&["trust", "--json"]).expect(0).json();
     (said["path"].as_str().unwrap().to_owned(), said["digest"].as_str().unwrap().to_owned())
 }
 
-fn run(home: &Home, more: &[&str]) -> Said {
+fn run(home: &TestHome, more: &[&str]) -> Said {
     home.almoner(&[&["run", "note.worker"], more].concat())
 }
 
@@ -86,7 +86,7 @@ fn project_file_takes_effect_only_while_its_text_is_trusted() {
 
 #[test]
 fn project_limits_only_tighten_and_apply_to_chats() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("note.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 5 }\n---\nSay it.\n");
     home.write("script.json", SCRIPT);
     let trust = |limits: &str| {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::directories::{ALLOWED, CHANGED, calls, changes, done, files, home, run};
-use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+use crate::test_home::TestHome;
 
 /// Returns the state of each entry of an undo, by file name.
 fn states(undone: &Json) -> Vec<(String, String)> {
@@ -29,7 +29,7 @@ fn state(name: &str, state: &str) -> (String, String) {
 }
 
 /// Returns a home in which the run has made every kind of change, and the content before these changes.
-fn changed() -> (Home, String) {
+fn changed() -> (TestHome, String) {
     let home = home(changes());
     let before = files(&home);
     run(&home, "out:rw", &ALLOWED).expect(0);

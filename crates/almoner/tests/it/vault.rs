@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const TOKEN: &str = "tok-9f3k-swordfish-and-chips";
 
 /// Returns a worker with a directory and a part of the web, whose model makes these calls one turn after the other.
-fn clerk(slots: &str, turns: &str) -> Home {
-    let home = Home::new();
+fn clerk(slots: &str, turns: &str) -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", format!("---\ndescription: d\nslots:\n{slots}---\nDo it.\n"));
     home.write("script.json", format!(r#"[{{"turns": [{turns}, {{"text": "done"}}]}}]"#));
     home
@@ -44,7 +44,7 @@ fn holding(dir: &Path, needle: &str) -> Vec<String> {
 
 #[test]
 fn secret_is_stored_listed_rotated_removed_and_never_shown() {
-    let home = Home::new();
+    let home = TestHome::new();
     let set = home
         .piped(&["secret", "set", "TOKEN", "--for", "https://api.example.com"], TOKEN.as_bytes())
         .expect(0);
@@ -76,7 +76,7 @@ fn secret_is_stored_listed_rotated_removed_and_never_shown() {
 
 #[test]
 fn secrets_belong_to_the_store_host_only() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkhost", "other"]).expect(0);
     home.almoner(&["--as", "other", "secret", "list"]).expect(2);
     home.almoner(&["--as", "other", "unlock"]).expect(2);

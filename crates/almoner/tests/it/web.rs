@@ -9,9 +9,9 @@ mod cards;
 mod controls;
 mod deceptions;
 mod doctor;
-mod elsewhere;
 mod files;
 mod finding;
+mod foreign_site;
 mod forms;
 mod from_elsewhere;
 mod hostile;
@@ -23,26 +23,26 @@ mod led;
 mod letting_in;
 mod live;
 mod losing;
-mod making;
 mod many;
 mod names;
 mod narrower;
 mod pages;
 mod promised;
 mod proposed;
-mod refused;
+mod rejected_forms;
 mod rows;
 mod saving;
 mod senses;
 mod sessions;
-mod staged;
+mod staged_changes;
 mod story;
 mod stream;
 mod talking;
 mod timeline;
 pub(crate) mod visitor;
+mod worker_preview;
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 use browser::Browser;
 
 /// An address that lets a browser in, in its parts.
@@ -58,7 +58,7 @@ pub(crate) struct Door {
 impl Door {
     /// Asks the daemon for one.
     #[track_caller]
-    pub(crate) fn of(home: &Home, to: &str) -> Door {
+    pub(crate) fn of(home: &TestHome, to: &str) -> Door {
         let url = home.almoner(&["open", to, "--print"]).expect(0).out.trim().to_owned();
         let (host, rest) =
             url.strip_prefix("http://").and_then(|rest| rest.split_once("/login#")).expect("an address");
@@ -75,7 +75,7 @@ impl Door {
 
 /// Returns a browser that was let in, at this page.
 #[track_caller]
-pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
+pub(crate) fn let_in(home: &TestHome, scripts: bool, to: &str) -> (Browser, Door) {
     let browser = Browser::new(scripts);
     let door = enter(&browser, home, scripts, to);
     (browser, door)
@@ -83,7 +83,7 @@ pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
 
 /// Lets this browser in, at this page.
 #[track_caller]
-pub(crate) fn enter(browser: &Browser, home: &Home, scripts: bool, to: &str) -> Door {
+pub(crate) fn enter(browser: &Browser, home: &TestHome, scripts: bool, to: &str) -> Door {
     let door = Door::of(home, to);
     browser.go(&door.url);
     if !scripts {
@@ -98,8 +98,8 @@ pub(crate) fn enter(browser: &Browser, home: &Home, scripts: bool, to: &str) -> 
 /// Returns a home in which a run wants to send these mails, one a turn, to whom with which words; the first waits for
 /// an answer.
 #[track_caller]
-pub(crate) fn writes(mails: &[(&str, &str)]) -> Home {
-    let home = Home::with_inbox();
+pub(crate) fn writes(mails: &[(&str, &str)]) -> TestHome {
+    let home = TestHome::with_inbox();
     let call = |(to, body): &(&str, &str)| {
         let arguments = serde_json::json!({ "to": to, "subject": "s", "body": body });
         serde_json::json!({ "calls": [{ "name": "outbox_send", "arguments": arguments }] })
@@ -121,7 +121,7 @@ pub(crate) fn axe() -> String {
 
 /// Sends this many messages of a guest, over one connection.
 #[track_caller]
-pub(crate) fn fill(home: &Home, many: usize) {
+pub(crate) fn fill(home: &TestHome, many: usize) {
     let mut client = crate::wire::Control::open(home);
     for number in 0..many {
         let send = serde_json::json!({ "request": "act", "agent": "agent-fae", "act": { "do": "mail", "act": {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// The timeout of an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The version of the control protocol.
 pub(crate) use control::protocol::VERSION;
@@ -27,13 +27,13 @@ pub(crate) struct Control(UnixStream);
 
 impl Control {
     /// Opens a connection without sending anything over it.
-    pub(crate) fn silent(home: &Home) -> Control {
+    pub(crate) fn silent(home: &TestHome) -> Control {
         Control(connect(home, "control.sock"))
     }
 
     /// Returns a connection that has been welcomed.
     #[track_caller]
-    pub(crate) fn open(home: &Home) -> Control {
+    pub(crate) fn open(home: &TestHome) -> Control {
         let mut control = Control::silent(home);
         let welcome = control.ask(&hello());
         assert_eq!(welcome["response"], "welcome", "{welcome}");
@@ -65,7 +65,7 @@ impl Control {
 
 /// Says these messages on Endo's socket, after the bootstrap that every client begins with, and gives back all that
 /// was answered.
-pub(crate) fn endo(home: &Home, messages: &[Json]) -> Vec<Json> {
+pub(crate) fn endo(home: &TestHome, messages: &[Json]) -> Vec<Json> {
     let mut stream = connect(home, "captp0.sock");
     let bootstrap = json!({ "type": "CTP_BOOTSTRAP", "epoch": 0, "questionID": "q-1" });
     let mut questions = 0;
@@ -104,9 +104,9 @@ fn netstring(stream: &mut UnixStream) -> io::Result<Json> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-fn connect(home: &Home, socket: &str) -> UnixStream {
+fn connect(home: &TestHome, socket: &str) -> UnixStream {
     let path = home.root().join("run").join(socket);
     let stream = UnixStream::connect(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }

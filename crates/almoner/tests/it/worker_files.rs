@@ -1,10 +1,10 @@
 //! Worker files: begun, taken over from others, and described to editors.
 
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 #[test]
 fn new_worker_file_runs_unchanged() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["new", "hello"]).expect(0);
     home.almoner(&["check", "hello.worker"]).expect(0);
     home.write("script.json", r#"[{ "turns": [{ "text": "Hello." }] }]"#);
@@ -20,7 +20,7 @@ fn new_worker_file_runs_unchanged() {
 
 #[test]
 fn minimal_worker_file_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\ndescription: Greets.\n---\nSay hello.\n");
     home.write("script.json", r#"[{ "turns": [{ "text": "Hello." }] }]"#);
     assert_eq!(
@@ -31,7 +31,7 @@ fn minimal_worker_file_runs() {
 
 #[test]
 fn foreign_agent_file_is_imported_and_losses_are_listed() {
-    let home = Home::new();
+    let home = TestHome::new();
     let agent = "---\nname: reviewer\ndescription: Reviews: code\ntools: Read, Bash\nmodel: opus\n---\nReview {{ it }}.\n";
     home.write("agents/reviewer.md", agent);
     let said = home.almoner(&["import", "agents/reviewer.md"]).expect(0);
@@ -49,7 +49,7 @@ fn foreign_agent_file_is_imported_and_losses_are_listed() {
 
 #[test]
 fn worker_schema_describes_the_front_matter() {
-    let schema = Home::new().almoner(&["schema", "worker"]).expect(0).json();
+    let schema = TestHome::new().almoner(&["schema", "worker"]).expect(0).json();
     assert_eq!(schema["additionalProperties"], false);
     assert!(schema["properties"]["slots"].is_object());
 }

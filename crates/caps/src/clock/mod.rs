@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::{Effect, quoting, visible_line};
 use policy::Facts;
@@ -17,14 +17,14 @@ use policy::Facts;
 use crate::{Capability, Probe, foreign, text};
 
 /// The longest name of a zone.
-const LONGEST: u64 = 64;
+const MAX_LEN: u64 = 64;
 
 /// Returns the interface of every clock.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let zone = || {
             let about = "such as `Europe/Berlin` or `UTC`; left out: that of this machine";
-            Param::optional("zone", text(LONGEST), about)
+            Param::optional("zone", text(MAX_LEN), about)
         };
         let looks =
             |name: &str, about: &str| Method::new(name, Effect::Observe, about).param(zone()).with_probe();
@@ -53,7 +53,7 @@ impl Clock {
 }
 
 /// Returns the time in the zone that the call asks for.
-fn tell(method: &str, args: &[Value], at: Timestamp) -> Result<Value, Finding> {
+fn read_time(method: &str, args: &[Value], at: Timestamp) -> Result<Value, Finding> {
     let zone = match args.first() {
         None | Some(Value::Undefined) => TimeZone::try_system().unwrap_or(TimeZone::UTC),
         Some(value) => {
@@ -105,23 +105,23 @@ impl Capability for Clock {
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         Facts {
             line: format!("asks `{}` for the time", visible_line(&self.grant.slot)),
-            problems: tell(method, args, Timestamp::UNIX_EPOCH).err().into_iter().collect(),
+            problems: read_time(method, args, Timestamp::UNIX_EPOCH).err().into_iter().collect(),
             ..Facts::default()
         }
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
-        match tell(&begun.proposal().method, &begun.proposal().args, now()) {
+        match read_time(&begun.proposal().method, &begun.proposal().args, now()) {
             // The time holds no words of any other party.
             Ok(value) => Completion::Done { value, provenance: Provenance::host() },
             Err(finding) => Completion::Refused(vec![finding]),
         }
     }
 
-    fn probe(&self, _: &Begun) -> Probe {
+    fn probe(&self, _: &StartedEffect) -> Probe {
         Probe::NotDone
     }
 }
@@ -150,12 +150,12 @@ mod tests {
                 r#"{"date":"2026-10-06","week":"2026-W41","weekday":"Tuesday","zone":"Pacific/Kiritimati"}"#,
             ),
         ] {
-            let told = tell(method, &[Value::from(zone)], at).unwrap();
+            let told = read_time(method, &[Value::from(zone)], at).unwrap();
             assert_eq!(told.to_json().to_string(), expected, "{method} {zone}");
         }
-        assert!(tell("now", &[], at).is_ok() && tell("today", &[Value::Undefined], at).is_ok());
-        assert_eq!(tell("now", &[Value::from("Mars/Olympus")], at).unwrap_err().rule, "clock/zone");
-        assert_eq!(tell("now", &[Value::from("../../etc/passwd")], at).unwrap_err().rule, "clock/zone");
-        assert_eq!(tell("set", &[], at).unwrap_err().rule, "clock/arguments");
+        assert!(read_time("now", &[], at).is_ok() && read_time("today", &[Value::Undefined], at).is_ok());
+        assert_eq!(read_time("now", &[Value::from("Mars/Olympus")], at).unwrap_err().rule, "clock/zone");
+        assert_eq!(read_time("now", &[Value::from("../../etc/passwd")], at).unwrap_err().rule, "clock/zone");
+        assert_eq!(read_time("set", &[], at).unwrap_err().rule, "clock/arguments");
     }
 }

@@ -8,18 +8,18 @@ use kernel::id::BlobHash;
 use rustix::fs::{Mode, OFlags};
 
 use super::Limits;
-use super::write::{Before, Written, look};
+use super::write::{WriteOutcome, WriteTarget, look};
+use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
-use crate::place::{self, PlaceError, Placing};
 use crate::walk;
 
 /// How an append ended.
-pub(super) enum Appended {
+pub(super) enum AppendOutcome {
     /// The append was made, and this is the file's content now.
     Done(Vec<u8>),
     /// It was not made, for this reason.
-    Not(Written),
+    NotWritten(WriteOutcome),
 }
 
 /// Appends `content` to a file whose content still matches `pinned`. The whole file is replaced, so a crash leaves
@@ -31,20 +31,20 @@ pub(super) fn append(
     pinned: Option<BlobHash>,
     temporary: &str,
     limits: &Limits,
-) -> Appended {
+) -> AppendOutcome {
     let failed = |error: &io::Error| {
-        Appended::Not(Written::Failed(failure::finding(
+        AppendOutcome::NotWritten(WriteOutcome::Failed(failure::finding(
             error,
             &format!("append to `{}`", path.as_str()),
             "path",
         )))
     };
     let present = match look(root, path, limits) {
-        Ok(Before { present, .. }) => present,
-        Err(finding) => return Appended::Not(Written::Failed(finding)),
+        Ok(WriteTarget { present, .. }) => present,
+        Err(finding) => return AppendOutcome::NotWritten(WriteOutcome::Failed(finding)),
     };
     if present.as_ref().map(|present| present.digest) != pinned {
-        return Appended::Not(Written::Changed);
+        return AppendOutcome::NotWritten(WriteOutcome::Changed);
     }
     let parent = match walk::make_parent(root, path) {
         Ok(parent) => parent,
@@ -53,15 +53,15 @@ pub(super) fn append(
     let name = path.split().1;
     let mut whole = match held(parent.as_fd(), name, limits.bytes()) {
         Ok(held) if held.as_deref().map(BlobHash::of) == pinned => held.unwrap_or_default(),
-        Ok(_) => return Appended::Not(Written::Changed),
+        Ok(_) => return AppendOutcome::NotWritten(WriteOutcome::Changed),
         Err(error) => return failed(&error),
     };
     whole.extend_from_slice(content);
     let total = || limits.check_total(root, whole.len() as u64, (whole.len() - content.len()) as u64);
     if let Err(finding) = limits.check_bytes(path.as_str(), whole.len() as u64).and_then(|()| total()) {
-        return Appended::Not(Written::Failed(finding));
+        return AppendOutcome::NotWritten(WriteOutcome::Failed(finding));
     }
-    let placing = Placing {
+    let placing = AtomicWrite {
         directory: parent.as_fd(),
         name,
         temporary,
@@ -70,14 +70,14 @@ pub(super) fn append(
         limit: limits.bytes(),
     };
     match placing.put() {
-        Ok(()) => Appended::Done(whole),
-        Err(PlaceError::Changed) => Appended::Not(Written::Changed),
-        Err(PlaceError::Io(error)) => failed(&error),
+        Ok(()) => AppendOutcome::Done(whole),
+        Err(AtomicWriteError::Changed) => AppendOutcome::NotWritten(WriteOutcome::Changed),
+        Err(AtomicWriteError::Io(error)) => failed(&error),
     }
 }
 
 /// The state of an append that a crash interrupted.
-pub(super) enum Found {
+pub(super) enum AppendState {
     /// It was made, and this is the file's content.
     Done(Vec<u8>),
     /// The old content is still there.
@@ -94,12 +94,12 @@ pub(super) fn find(
     pinned: Option<BlobHash>,
     temporary: &str,
     limits: &Limits,
-) -> Found {
-    let Ok(parent) = walk::parent(root, path) else { return Found::Unknown };
+) -> AppendState {
+    let Ok(parent) = walk::parent(root, path) else { return AppendState::Unknown };
     let Some(parent) = parent else {
-        return if pinned.is_none() { Found::NotDone } else { Found::Unknown };
+        return if pinned.is_none() { AppendState::NotDone } else { AppendState::Unknown };
     };
-    let Ok(now) = held(parent.as_fd(), path.split().1, limits.bytes()) else { return Found::Unknown };
+    let Ok(now) = held(parent.as_fd(), path.split().1, limits.bytes()) else { return AppendState::Unknown };
     let before = now.as_deref().and_then(|now| now.strip_suffix(content));
     let is_new = before.is_some_and(|before| match pinned {
         Some(pinned) => BlobHash::of(before) == pinned,
@@ -108,13 +108,13 @@ pub(super) fn find(
     match now {
         Some(now) if is_new => {
             let known: Vec<BlobHash> = pinned.into_iter().chain([BlobHash::of(&now)]).collect();
-            place::tidy(parent.as_fd(), temporary, &known, limits.bytes());
+            atomic_write::tidy(parent.as_fd(), temporary, &known, limits.bytes());
             // The rename may have been seen but not yet be durable.
             let _ = rustix::fs::fsync(&parent);
-            Found::Done(now)
+            AppendState::Done(now)
         }
-        now if now.as_deref().map(BlobHash::of) == pinned => Found::NotDone,
-        _ => Found::Unknown,
+        now if now.as_deref().map(BlobHash::of) == pinned => AppendState::NotDone,
+        _ => AppendState::Unknown,
     }
 }
 

@@ -101,7 +101,7 @@ fn range(
     bytes: Option<u64>,
 ) -> Result<Range, Box<Finding>> {
     match ((from, lines), (offset, bytes)) {
-        ((None, None), (None, None)) => Ok(Range::Whole),
+        ((None, None), (None, None)) => Ok(Range::All),
         ((from, lines), (None, None)) => Ok(Range::Lines { from: from.unwrap_or(1).max(1), lines }),
         ((None, None), (offset, bytes)) => Ok(Range::Bytes { offset: offset.unwrap_or(0), bytes }),
         _ => Err(Box::new(

@@ -13,14 +13,14 @@ use passable::visible_line;
 
 use super::Limits;
 use super::append::held;
-use super::write::{Before, Written, look};
+use super::write::{WriteOutcome, WriteTarget, look};
+use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
-use crate::place::{self, PlaceError, Placing};
 use crate::walk;
 
 /// The most lines that are named in a finding.
-const NAMED: usize = 10;
+const MAX_NAMED_LINES: usize = 10;
 
 /// An edit.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Edit<'a> {
 }
 
 /// The result of an edit of a file.
-pub(super) struct Edited {
+pub(super) struct EditPreview {
     /// The whole file afterwards.
     pub(super) whole: Vec<u8>,
     /// How many bytes it has now.
@@ -80,8 +80,9 @@ impl Edit<'_> {
             count if self.all => Ok((text.replace(self.old, self.new), count)),
             count => {
                 let line = |at: &usize| text[..*at].matches('\n').count() + 1;
-                let lines: Vec<String> = places.iter().take(NAMED).map(|at| line(at).to_string()).collect();
-                let more = if count > NAMED { ", …" } else { "" };
+                let lines: Vec<String> =
+                    places.iter().take(MAX_NAMED_LINES).map(|at| line(at).to_string()).collect();
+                let more = if count > MAX_NAMED_LINES { ", …" } else { "" };
                 let what =
                     format!("the text stands in `{shown}` {count} times: lines {}{more}", lines.join(", "));
                 Err(finding("edit/ambiguous", what, "old")
@@ -92,10 +93,10 @@ impl Edit<'_> {
     }
 
     /// Returns the result that the edit would have on the file as it is now.
-    pub(super) fn of(&self, root: &Dir, path: &Plain, limits: &Limits) -> Result<Edited, Finding> {
+    pub(super) fn preview(&self, root: &Dir, path: &Plain, limits: &Limits) -> Result<EditPreview, Finding> {
         let shown = path.as_str();
         let failed = |error: io::Error| failure::finding(&error, &format!("edit `{shown}`"), "path");
-        let Before { present, .. } = look(root, path, limits)?;
+        let WriteTarget { present, .. } = look(root, path, limits)?;
         if present.is_none() {
             return Err(failed(io::ErrorKind::NotFound.into()));
         }
@@ -108,7 +109,7 @@ impl Edit<'_> {
         let (whole, places) = self.apply(shown, &text)?;
         limits.check_bytes(shown, whole.len() as u64)?;
         limits.check_total(root, whole.len() as u64, before)?;
-        Ok(Edited { whole: whole.into_bytes(), before, digest, places })
+        Ok(EditPreview { whole: whole.into_bytes(), before, digest, places })
     }
 
     /// Makes the edit, if the file's present content and its new content both match their pins.
@@ -119,24 +120,24 @@ impl Edit<'_> {
         (pinned, becomes): (BlobHash, BlobHash),
         temporary: &str,
         limits: &Limits,
-    ) -> Result<Edited, Written> {
-        let edited = match self.of(root, path, limits) {
+    ) -> Result<EditPreview, WriteOutcome> {
+        let edited = match self.preview(root, path, limits) {
             Ok(edited) if edited.digest == pinned && BlobHash::of(&edited.whole) == becomes => edited,
-            Ok(_) => return Err(Written::Changed),
+            Ok(_) => return Err(WriteOutcome::Changed),
             // This problem did not exist when the call was judged.
-            Err(finding) if finding.rule.starts_with("edit/") => return Err(Written::Changed),
-            Err(finding) => return Err(Written::Failed(finding)),
+            Err(finding) if finding.rule.starts_with("edit/") => return Err(WriteOutcome::Changed),
+            Err(finding) => return Err(WriteOutcome::Failed(finding)),
         };
         let failed = |error: io::Error| {
-            Written::Failed(failure::finding(&error, &format!("edit `{}`", path.as_str()), "path"))
+            WriteOutcome::Failed(failure::finding(&error, &format!("edit `{}`", path.as_str()), "path"))
         };
-        let parent = walk::parent(root, path).map_err(failed)?.ok_or(Written::Changed)?;
+        let parent = walk::parent(root, path).map_err(failed)?.ok_or(WriteOutcome::Changed)?;
         let name = path.split().1;
         let expected = walk::present(parent.as_fd(), name, limits.bytes()).map_err(failed)?;
         if expected.as_ref().map(|present| present.digest) != Some(pinned) {
-            return Err(Written::Changed);
+            return Err(WriteOutcome::Changed);
         }
-        let placing = Placing {
+        let placing = AtomicWrite {
             directory: parent.as_fd(),
             name,
             temporary,
@@ -146,14 +147,14 @@ impl Edit<'_> {
         };
         match placing.put() {
             Ok(()) => Ok(edited),
-            Err(PlaceError::Changed) => Err(Written::Changed),
-            Err(PlaceError::Io(error)) => Err(failed(error)),
+            Err(AtomicWriteError::Changed) => Err(WriteOutcome::Changed),
+            Err(AtomicWriteError::Io(error)) => Err(failed(error)),
         }
     }
 }
 
 /// How an edit that a crash has cut off stands.
-pub(super) enum Stands {
+pub(super) enum EditState {
     /// It was made, and this is the file's content.
     Done(Vec<u8>),
     /// The old content is still there.
@@ -169,17 +170,17 @@ pub(super) fn find(
     (pinned, becomes): (BlobHash, BlobHash),
     temporary: &str,
     limits: &Limits,
-) -> Stands {
-    let Ok(Some(parent)) = walk::parent(root, path) else { return Stands::Unknown };
+) -> EditState {
+    let Ok(Some(parent)) = walk::parent(root, path) else { return EditState::Unknown };
     match held(parent.as_fd(), path.split().1, limits.bytes()) {
         Ok(Some(now)) if BlobHash::of(&now) == becomes => {
-            place::tidy(parent.as_fd(), temporary, &[pinned, becomes], limits.bytes());
+            atomic_write::tidy(parent.as_fd(), temporary, &[pinned, becomes], limits.bytes());
             // The rename may have been seen but not yet be durable.
             let _ = rustix::fs::fsync(&parent);
-            Stands::Done(now)
+            EditState::Done(now)
         }
-        Ok(Some(now)) if BlobHash::of(&now) == pinned => Stands::NotDone,
-        _ => Stands::Unknown,
+        Ok(Some(now)) if BlobHash::of(&now) == pinned => EditState::NotDone,
+        _ => EditState::Unknown,
     }
 }
 

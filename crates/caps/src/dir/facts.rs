@@ -10,7 +10,7 @@ use super::call::Call;
 use super::edit::Edit;
 use super::grep::Search;
 use super::range::Range;
-use super::relocate::{self, Stood};
+use super::relocate::{self, EntryState};
 use super::{BECOMES, DirCapability, FILE, glob, read, shown, stat, write};
 use crate::path::Plain;
 use crate::walk;
@@ -21,7 +21,7 @@ fn named(argument: &str, path: &str, bytes: Option<u64>) -> PathFact {
 }
 
 /// Returns the fact of a path that was found by looking.
-fn found(path: &str, found: &walk::Found) -> PathFact {
+fn found(path: &str, found: &walk::FoundEntry) -> PathFact {
     let leads_to = (found.resolved != path).then(|| found.resolved.clone());
     PathFact { leads_to, ..named("path", path, Some(found.bytes)) }
 }
@@ -73,7 +73,7 @@ impl DirCapability {
 
     fn facts_of_read(&self, slot: &str, path: &Plain, range: Range) -> Facts {
         let part = match range {
-            Range::Whole => "",
+            Range::All => "",
             Range::Lines { .. } => "lines of ",
             Range::Bytes { .. } => "bytes of ",
         };
@@ -181,7 +181,7 @@ impl DirCapability {
         let mut facts = Facts { problems: self.problems_of(path), ..Facts::default() };
         // A file that the grant does not cover is not described.
         let edited = match facts.problems.is_empty() {
-            true => edit.of(&self.root, path, &self.limits),
+            true => edit.preview(&self.root, path, &self.limits),
             false => {
                 facts.line = format!("edits {} in `{slot}` (cannot be edited)", shown(path));
                 return facts;
@@ -240,7 +240,7 @@ impl DirCapability {
             Ok(there) => {
                 facts.pins = BTreeSet::from([there.pin(path)]);
                 match there {
-                    Stood::File(digest, bytes) => {
+                    EntryState::File(digest, bytes) => {
                         facts.paths.push(named("path", path.as_str(), Some(bytes)));
                         let path = path.as_str().to_owned();
                         facts.overwrites = Some(Overwrite { path, digest, bytes });
@@ -268,10 +268,10 @@ impl DirCapability {
     }
 
     /// Returns the state of a path that can be removed: a file, or an empty directory.
-    fn removable(&self, path: &Plain, there: Stood) -> Result<Stood, Finding> {
+    fn removable(&self, path: &Plain, there: EntryState) -> Result<EntryState, Finding> {
         match there {
-            Stood::Nothing => Err(missing(path, "path")),
-            Stood::Directory if !relocate::is_empty(&self.root, path)? => Err(relocate::unfit(
+            EntryState::Nothing => Err(missing(path, "path")),
+            EntryState::Directory if !relocate::is_empty(&self.root, path)? => Err(relocate::unfit(
                 path,
                 "path",
                 "dir/not-empty",
@@ -290,7 +290,7 @@ impl DirCapability {
                 facts.problems.push(finding);
                 "cannot be made"
             }
-            Ok(Stood::File(..)) => {
+            Ok(EntryState::File(..)) => {
                 facts.problems.push(relocate::unfit(
                     path,
                     "path",
@@ -303,7 +303,7 @@ impl DirCapability {
             Ok(there) => {
                 facts.pins = BTreeSet::from([there.pin(path)]);
                 facts.paths.push(named("path", path.as_str(), None));
-                if there == Stood::Directory { "already there" } else { "new" }
+                if there == EntryState::Directory { "already there" } else { "new" }
             }
         };
         facts.line = format!("makes the folder {} in `{slot}` ({state})", shown(path));
@@ -316,11 +316,11 @@ fn missing(path: &Plain, at: &str) -> Finding {
 }
 
 /// Returns the digest and size of a path that can be moved: a file.
-fn movable(path: &Plain, there: Stood) -> Result<(BlobHash, u64), Finding> {
+fn movable(path: &Plain, there: EntryState) -> Result<(BlobHash, u64), Finding> {
     match there {
-        Stood::File(digest, bytes) => Ok((digest, bytes)),
-        Stood::Nothing => Err(missing(path, "from")),
-        Stood::Directory => Err(relocate::unfit(
+        EntryState::File(digest, bytes) => Ok((digest, bytes)),
+        EntryState::Nothing => Err(missing(path, "from")),
+        EntryState::Directory => Err(relocate::unfit(
             path,
             "from",
             "dir/kind",
@@ -331,9 +331,9 @@ fn movable(path: &Plain, there: Stood) -> Result<(BlobHash, u64), Finding> {
 }
 
 /// Checks that a file can be moved to a path: nothing must be there.
-fn free(path: &Plain, there: Stood) -> Result<(), Finding> {
+fn free(path: &Plain, there: EntryState) -> Result<(), Finding> {
     match there {
-        Stood::Nothing => Ok(()),
+        EntryState::Nothing => Ok(()),
         _ => Err(relocate::unfit(
             path,
             "to",

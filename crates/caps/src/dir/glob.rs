@@ -11,10 +11,10 @@ use super::{Limits, tree};
 use crate::walk::{self, Kind};
 
 /// The longest pattern, in UTF-16 units.
-pub(super) const LONGEST: u64 = 512;
+pub(super) const MAX_LEN: u64 = 512;
 
 /// The most paths in one answer.
-const MOST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// A pattern for paths from the root of the directory.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Glob {
         let wrong = |rule: &str, what: &'static str, allowed| refused(rule, what.into(), allowed);
         const PLAIN: &str = "a pattern of paths in the directory, such as `**/*.md`";
         let plain = pattern.strip_prefix("./").unwrap_or(pattern);
-        if plain.is_empty() || plain.len() as u64 > LONGEST * 3 || plain.contains(char::is_control) {
+        if plain.is_empty() || plain.len() as u64 > MAX_LEN * 3 || plain.contains(char::is_control) {
             return Err(wrong(
                 "glob/pattern",
                 "the pattern is empty, too long or holds a control character",
@@ -86,7 +86,7 @@ pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<Stri
         if glob.matches(&entry.path) {
             paths.extend(shown(root, entry, limits));
         }
-        is_full = paths.len() > MOST;
+        is_full = paths.len() > MAX_ITEMS;
         if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match walked {
@@ -103,9 +103,9 @@ pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<Stri
         Ok(()) => {}
     }
     if is_full {
-        return Err(Finding::new("dir/many", Quoting::ours(format!("more than {MOST} paths match")))
+        return Err(Finding::new("dir/many", Quoting::ours(format!("more than {MAX_ITEMS} paths match")))
             .at("pattern")
-            .counter_example(format!("more than {MOST}"))
+            .counter_example(format!("more than {MAX_ITEMS}"))
             .allowed("a narrower pattern, such as one that begins with a subdirectory"));
     }
     paths.sort();

@@ -10,7 +10,7 @@ use kernel::Pattern;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Value};
 use passable::visible_line;
-use policy::protected::{Why, protected};
+use policy::protected::{ProtectionReason, protected};
 use regex::{Regex, RegexBuilder};
 
 use super::glob::Glob;
@@ -20,26 +20,26 @@ use crate::text;
 use crate::walk::{self, Kind};
 
 /// The longest regular expression, in UTF-16 units.
-pub(super) const LONGEST: u64 = 1024;
+pub(super) const MAX_LEN: u64 = 1024;
 
 /// The most files that are searched.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 /// The most bytes that are searched.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The largest file that is searched, in bytes.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The most matches in one answer, and how many there are if nothing is said.
-const MOST_MATCHES: u64 = 500;
-const USUAL: u64 = 100;
+const MAX_MATCHES: u64 = 500;
+const DEFAULT_MATCHES: u64 = 100;
 
 /// The most characters of a line that are shown.
-const SHOWN: usize = 300;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// How large a compiled expression may be, in bytes.
-const COMPILED: usize = 1 << 20;
+const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// A search.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) struct Search {
 
 /// The result of a search.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     matches: Vec<Value>,
     /// The files with matches, and the digests of their contents.
     pub(super) sources: Vec<(String, BlobHash)>,
@@ -81,8 +81,11 @@ impl Search {
         glob: Option<&str>,
         most: Option<u64>,
     ) -> Result<Search, Box<Finding>> {
-        let regex =
-            RegexBuilder::new(pattern).size_limit(COMPILED).dfa_size_limit(COMPILED).nest_limit(50).build();
+        let regex = RegexBuilder::new(pattern)
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(MAX_COMPILED_BYTES)
+            .nest_limit(50)
+            .build();
         let regex = regex.map_err(|error| {
             // The last line names the mistake; the lines before point at it.
             let why = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
@@ -99,7 +102,7 @@ impl Search {
             regex,
             start: start.unwrap_or(".").to_owned(),
             glob: glob.map(|glob| Glob::read(glob, "glob", true)).transpose()?,
-            most: usize::try_from(most.unwrap_or(USUAL).min(MOST_MATCHES)).unwrap_or(usize::MAX),
+            most: usize::try_from(most.unwrap_or(DEFAULT_MATCHES).min(MAX_MATCHES)).unwrap_or(usize::MAX),
         })
     }
 
@@ -126,7 +129,7 @@ impl Search {
         }
         let (mut files, mut skipped, mut is_full) = (Vec::new(), 0, false);
         let keys = |path: &str| {
-            let is_key = |path: &str| protected(path) == Some(Why::Keys);
+            let is_key = |path: &str| protected(path) == Some(ProtectionReason::Keys);
             is_key(path) || names.iter().any(|root| is_key(&format!("{root}/{path}")))
         };
         let walked = tree::walk(root, &self.start, &mut |entry| {
@@ -135,11 +138,11 @@ impl Search {
             if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
                 return ControlFlow::Continue(());
             }
-            if entry.bytes > LARGEST || keys(&entry.path) {
+            if entry.bytes > MAX_FILE_BYTES || keys(&entry.path) {
                 skipped += 1;
                 return ControlFlow::Continue(());
             }
-            is_full = files.len() == MOST_FILES;
+            is_full = files.len() == MAX_FILES;
             if is_full {
                 return ControlFlow::Break(());
             }
@@ -151,12 +154,12 @@ impl Search {
     }
 
     /// Searches.
-    pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<Found, Finding> {
+    pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<SearchResult, Finding> {
         let (files, skipped, is_cut) = self.files(root, names, limits)?;
-        let mut found = Found { skipped, truncated: is_cut, ..Found::default() };
+        let mut found = SearchResult { skipped, truncated: is_cut, ..SearchResult::default() };
         let mut bytes = 0;
         for path in files {
-            if bytes > MOST_BYTES || found.matches.len() >= self.most {
+            if bytes > MAX_BYTES || found.matches.len() >= self.most {
                 found.truncated = true;
                 break;
             }
@@ -171,14 +174,14 @@ impl Search {
         Ok(found)
     }
 
-    fn lines(&self, path: &str, text: &str, found: &mut Found) {
+    fn lines(&self, path: &str, text: &str, found: &mut SearchResult) {
         let before = found.matches.len();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| self.regex.is_match(line)) {
             if found.matches.len() == self.most {
                 found.truncated = true;
                 break;
             }
-            let mut shown: String = line.chars().take(SHOWN).collect();
+            let mut shown: String = line.chars().take(MAX_SHOWN_CHARS).collect();
             if shown.len() < line.len() {
                 shown.push('…');
             }
@@ -196,7 +199,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl SearchResult {
     /// Returns the search result as a value.
     pub(super) fn value(self) -> Value {
         let fields = [

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::Effect;
 
-use super::limits::MOST_BYTES;
+use super::limits::MAX_BYTES;
 use super::{glob, grep, range};
 use crate::text;
 
 /// The largest number for a range or a limit: the largest integer that a number holds exactly.
-const MOST: f64 = 9_007_199_254_740_991.0;
+const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Returns the interface of every directory; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
@@ -18,9 +18,10 @@ pub(crate) fn interface() -> &'static Interface {
         let looks = |name: &str, about: &str| Method::new(name, Effect::Observe, about);
         let changes = |name: &str, about: &str| Method::new(name, Effect::Modify, about).with_probe();
         let path = |about: &str| Param::required("path", text(1024), about);
-        let count =
-            |name: &str, least: f64, about: &str| Param::optional(name, Pattern::between(least, MOST), about);
-        let content = |name: &str, about: &str| Param::required(name, text(MOST_BYTES), about);
+        let count = |name: &str, least: f64, about: &str| {
+            Param::optional(name, Pattern::between(least, MAX_INTEGER), about)
+        };
+        let content = |name: &str, about: &str| Param::required(name, text(MAX_BYTES), about);
         let written = || record([("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))]);
         Interface::new("Dir", "a directory of files")
             .with(
@@ -43,7 +44,7 @@ pub(crate) fn interface() -> &'static Interface {
                 .param(count("lines", 1.0, "how many lines"))
                 .param(count("offset", 0.0, "instead of lines: the first byte, from 0"))
                 .param(count("bytes", 1.0, "how many bytes, with or without offset"))
-                .returns(Pattern::or([text(MOST_BYTES), range::pattern()])),
+                .returns(Pattern::or([text(MAX_BYTES), range::pattern()])),
             )
             .with(
                 changes("write", "Writes a file, whole; what was there is replaced.")
@@ -87,7 +88,7 @@ pub(crate) fn interface() -> &'static Interface {
                     "The paths that match a pattern, sorted: * and ? within a name, ** for any directories, \
                      {a,b} for either, [a-z]. Directories end in /.",
                 )
-                .param(Param::required("pattern", text(glob::LONGEST), "such as **/*.md"))
+                .param(Param::required("pattern", text(glob::MAX_LEN), "such as **/*.md"))
                 .returns(Pattern::array_of(text(1024))),
             )
             .with(
@@ -95,9 +96,9 @@ pub(crate) fn interface() -> &'static Interface {
                     "grep",
                     "The lines of text files that a regular expression matches (Rust's syntax; (?i) for any case).",
                 )
-                .param(Param::required("pattern", text(grep::LONGEST), "the regular expression"))
+                .param(Param::required("pattern", text(grep::MAX_LEN), "the regular expression"))
                 .param(Param::optional("path", text(1024), "a file or a subdirectory; left out: everything"))
-                .param(Param::optional("glob", text(glob::LONGEST), "only files that match, such as *.rs"))
+                .param(Param::optional("glob", text(glob::MAX_LEN), "only files that match, such as *.rs"))
                 .param(count("most", 1.0, "how many matches at most; without it, 100"))
                 .returns(grep::pattern()),
             )

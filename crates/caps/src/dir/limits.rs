@@ -11,7 +11,7 @@ use super::tree;
 use crate::walk::Kind;
 
 /// The most bytes of one file if the grant says nothing: 10 MiB.
-pub(crate) const MOST_BYTES: u64 = 10 << 20;
+pub(crate) const MAX_BYTES: u64 = 10 << 20;
 
 /// Which files a grant covers: the same for `list`, `read` and `write`.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Limits {
 
     /// Returns the most bytes of one file.
     pub(crate) fn bytes(&self) -> u64 {
-        self.max_bytes.unwrap_or(MOST_BYTES)
+        self.max_bytes.unwrap_or(MAX_BYTES)
     }
 
     /// Returns the most bytes of one file where it may have `otherwise` if the grant says nothing.

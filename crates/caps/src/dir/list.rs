@@ -12,10 +12,10 @@ use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::{self, Kind};
 
 /// The most names in one answer.
-pub(super) const MOST_NAMES: usize = 1000;
+pub(super) const MAX_NAMES: usize = 1000;
 
 /// The most entries of a directory that are looked at, shown or not.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// Returns the sorted names in a directory: plain files that `read` would take, and directories with a `/` at the
 /// end. Left out are pipes and devices, links that lead out, our own temporary files, files that the grant does not
@@ -26,7 +26,7 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
     let entries = root.read_dir(shown).map_err(|error| failed(&error))?;
     let mut names = Vec::new();
     for (seen, entry) in entries.enumerate() {
-        if seen == MOST_ENTRIES || names.len() > MOST_NAMES {
+        if seen == MAX_ENTRIES || names.len() > MAX_NAMES {
             return Err(too_many(shown));
         }
         let entry = entry.map_err(|error| failed(&error))?;
@@ -45,7 +45,7 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
             _ => {}
         }
     }
-    if names.len() > MOST_NAMES {
+    if names.len() > MAX_NAMES {
         return Err(too_many(shown));
     }
     names.sort();
@@ -53,7 +53,7 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
 }
 
 fn too_many(shown: &str) -> Finding {
-    Finding::new("dir/many", quoting!("`{}` holds more than {} files and directories", shown, MOST_NAMES))
+    Finding::new("dir/many", quoting!("`{}` holds more than {} files and directories", shown, MAX_NAMES))
         .at("path")
         .counter_example(shown)
         .allowed("one of its subdirectories, or the path of a file that you know")

@@ -20,12 +20,12 @@ use std::collections::BTreeMap;
 
 use cap_std::fs::Dir;
 use kernel::Interface;
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
 use policy::Facts;
 
@@ -34,7 +34,7 @@ use crate::{Capability, OpenError, Probe, foreign, open_directory};
 use call::Call;
 use edit::Edit;
 use range::Range;
-use relocate::{Not, Stood};
+use relocate::{EntryState, MoveRefused};
 
 pub(crate) use append::held;
 pub(crate) use interface::interface;
@@ -50,7 +50,7 @@ const BECOMES: &str = "becomes";
 const DIRECTORY: &str = "directory";
 
 /// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
-const SHOWN: u64 = 256 << 10;
+const MAX_SHOWN_BYTES: u64 = 256 << 10;
 
 /// A directory of this machine.
 pub(crate) struct DirCapability {
@@ -122,7 +122,7 @@ impl DirCapability {
         let found = read::look(&self.root, path, &self.limits)?;
         let part = range::read(&self.root, path, &found, range)?;
         let provenance = self.seen(path.as_str(), BlobHash::of(part.text.as_bytes()));
-        let value = match range == Range::Whole && part.is_whole() {
+        let value = match range == Range::All && part.is_whole() {
             true => Value::from(part.text),
             false => part.value(),
         };
@@ -147,7 +147,7 @@ impl DirCapability {
     /// Returns the pinned digest of a file that the call may change.
     fn may_change(
         &self,
-        begun: &Begun,
+        begun: &StartedEffect,
         path: &Plain,
         content: &str,
     ) -> Result<Option<BlobHash>, Vec<Finding>> {
@@ -165,31 +165,31 @@ impl DirCapability {
         })
     }
 
-    fn append(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
+    fn append(&self, begun: &StartedEffect, path: &Plain, content: &str) -> Completion {
         let pinned = match self.may_change(begun, path, content) {
             Ok(pinned) => pinned,
             Err(problems) => return Completion::Refused(problems),
         };
         let temporary = path::temporary(begun);
         match append::append(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
-            append::Appended::Done(whole) => done(begun, written(path, &whole)),
-            append::Appended::Not(why) => not_written(path, why),
+            append::AppendOutcome::Done(whole) => done(begun, written(path, &whole)),
+            append::AppendOutcome::NotWritten(why) => not_written(path, why),
         }
     }
 
-    fn write(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
+    fn write(&self, begun: &StartedEffect, path: &Plain, content: &str) -> Completion {
         let pinned = match self.may_change(begun, path, content) {
             Ok(pinned) => pinned,
             Err(problems) => return Completion::Refused(problems),
         };
         let temporary = path::temporary(begun);
         match write::write(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
-            write::Written::Done => done(begun, written(path, content.as_bytes())),
+            write::WriteOutcome::Done => done(begun, written(path, content.as_bytes())),
             why => not_written(path, why),
         }
     }
 
-    fn edit(&self, begun: &Begun, path: &Plain, edit: &Edit<'_>) -> Completion {
+    fn edit(&self, begun: &StartedEffect, path: &Plain, edit: &Edit<'_>) -> Completion {
         let checks = [self.check_writable(), self.limits.check_name(path.as_str())];
         let problems: Vec<Finding> = checks.into_iter().filter_map(Result::err).collect();
         if !problems.is_empty() {
@@ -203,26 +203,26 @@ impl DirCapability {
     }
 
     /// Returns the pinned state of a path: nothing, a file or a directory.
-    fn was(&self, begun: &Begun, path: &Plain) -> Option<Stood> {
+    fn pinned_state(&self, begun: &StartedEffect, path: &Plain) -> Option<EntryState> {
         let is_there = |kind: &str| {
             begun.proposal().pins.iter().any(|pin| pin.kind == kind && pin.name == path.as_str())
         };
         match pinned(begun, path) {
-            Some(Some(digest)) => Some(Stood::File(digest, 0)),
-            Some(None) => Some(Stood::Nothing),
-            None => is_there(DIRECTORY).then_some(Stood::Directory),
+            Some(Some(digest)) => Some(EntryState::File(digest, 0)),
+            Some(None) => Some(EntryState::Nothing),
+            None => is_there(DIRECTORY).then_some(EntryState::Directory),
         }
     }
 
-    fn relocate(&self, begun: &Begun, from: &Plain, to: &Plain) -> Completion {
+    fn relocate(&self, begun: &StartedEffect, from: &Plain, to: &Plain) -> Completion {
         let names = [self.limits.check_name(from.as_str()), self.limits.check_name(to.as_str())];
         let problems: Vec<Finding> =
             names.into_iter().chain([self.check_writable()]).filter_map(Result::err).collect();
         if !problems.is_empty() {
             return Completion::Refused(problems);
         }
-        let (Some(Stood::File(digest, _)), Some(Stood::Nothing)) =
-            (self.was(begun, from), self.was(begun, to))
+        let (Some(EntryState::File(digest, _)), Some(EntryState::Nothing)) =
+            (self.pinned_state(begun, from), self.pinned_state(begun, to))
         else {
             return self.refused(begun, from);
         };
@@ -230,12 +230,12 @@ impl DirCapability {
         changed(begun, from, returned, relocate::relocate(&self.root, from, to, digest, &self.limits))
     }
 
-    fn remove(&self, begun: &Begun, path: &Plain) -> Completion {
+    fn remove(&self, begun: &StartedEffect, path: &Plain) -> Completion {
         let problems = self.problems_of_removal(path);
         if !problems.is_empty() {
             return Completion::Refused(problems);
         }
-        let Some(was) = self.was(begun, path).filter(|was| *was != Stood::Nothing) else {
+        let Some(was) = self.pinned_state(begun, path).filter(|was| *was != EntryState::Nothing) else {
             return self.refused(begun, path);
         };
         let aside = path::temporary(begun);
@@ -243,25 +243,25 @@ impl DirCapability {
         changed(begun, path, returned, relocate::remove(&self.root, path, was, &aside, &self.limits))
     }
 
-    fn make_directory(&self, begun: &Begun, path: &Plain) -> Completion {
+    fn make_directory(&self, begun: &StartedEffect, path: &Plain) -> Completion {
         if let Err(problem) = self.check_writable() {
             return Completion::Refused(vec![problem]);
         }
-        match self.was(begun, path) {
-            Some(Stood::Nothing | Stood::Directory) => {}
+        match self.pinned_state(begun, path) {
+            Some(EntryState::Nothing | EntryState::Directory) => {}
             _ => return self.refused(begun, path),
         }
         changed(begun, path, relocate::paths([("directory", path)]), relocate::make(&self.root, path))
     }
 
     /// Returns the refusal of a call that was never judged, or that was judged to be impossible.
-    fn refused(&self, begun: &Begun, path: &Plain) -> Completion {
+    fn refused(&self, begun: &StartedEffect, path: &Plain) -> Completion {
         let problems = self.facts(&begun.proposal().method, &begun.proposal().args).problems;
         Completion::Refused(if problems.is_empty() { vec![unpinned(path)] } else { problems })
     }
 
     /// Returns whether a call that an earlier process had begun was made, and its return value.
-    fn was_made(&self, begun: &Begun, call: &Call<'_>) -> Option<Option<Value>> {
+    fn was_made(&self, begun: &StartedEffect, call: &Call<'_>) -> Option<Option<Value>> {
         let temporary = path::temporary(begun);
         let (root, limits) = (&self.root, &self.limits);
         match call {
@@ -273,26 +273,28 @@ impl DirCapability {
             Call::Append { path, content } => {
                 let (pinned, content) = (pinned(begun, path).flatten(), content.as_bytes());
                 match append::find(root, path, content, pinned, &temporary, limits) {
-                    append::Found::Done(whole) => Some(Some(written(path, &whole))),
-                    append::Found::NotDone => Some(None),
-                    append::Found::Unknown => None,
+                    append::AppendState::Done(whole) => Some(Some(written(path, &whole))),
+                    append::AppendState::NotDone => Some(None),
+                    append::AppendState::Unknown => None,
                 }
             }
             Call::Edit { path, .. } => {
                 let Some(digests) = edited(begun, path) else { return Some(None) };
                 match edit::find(root, path, digests, &temporary, limits) {
-                    edit::Stands::Done(whole) => Some(Some(written(path, &whole))),
-                    edit::Stands::NotDone => Some(None),
-                    edit::Stands::Unknown => None,
+                    edit::EditState::Done(whole) => Some(Some(written(path, &whole))),
+                    edit::EditState::NotDone => Some(None),
+                    edit::EditState::Unknown => None,
                 }
             }
             Call::Move { from, to } => {
-                let Some(Stood::File(digest, _)) = self.was(begun, from) else { return Some(None) };
+                let Some(EntryState::File(digest, _)) = self.pinned_state(begun, from) else {
+                    return Some(None);
+                };
                 let is_done = relocate::was_relocated(root, from, to, digest, limits)?;
                 Some(is_done.then(|| relocate::paths([("path", to), ("from", from)])))
             }
             Call::Remove { path } => {
-                let Some(was) = self.was(begun, path) else { return Some(None) };
+                let Some(was) = self.pinned_state(begun, path) else { return Some(None) };
                 let is_done = relocate::was_removed(root, path, was, &temporary, limits)?;
                 Some(is_done.then(|| relocate::removed(path)))
             }
@@ -328,7 +330,7 @@ impl Capability for DirCapability {
             return None;
         }
         let path = Plain::check(&pin.name, Purpose::Look).ok()?;
-        read::bytes(&self.root, &path, SHOWN)
+        read::bytes(&self.root, &path, MAX_SHOWN_BYTES)
     }
 
     fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
@@ -337,7 +339,7 @@ impl Capability for DirCapability {
         read::bytes(&self.root, &path, self.limits.bytes()).filter(|bytes| BlobHash::of(bytes) == digest)
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
@@ -361,7 +363,7 @@ impl Capability for DirCapability {
         seen.unwrap_or_else(Completion::Failed)
     }
 
-    fn probe(&self, begun: &Begun) -> Probe {
+    fn probe(&self, begun: &StartedEffect) -> Probe {
         let Ok(call) = Call::parse(&begun.proposal().method, &begun.proposal().args) else {
             return Probe::NotDone;
         };
@@ -374,24 +376,26 @@ impl Capability for DirCapability {
 }
 
 /// Returns the completion for a file that was not written.
-fn not_written(path: &Plain, why: write::Written) -> Completion {
+fn not_written(path: &Plain, why: write::WriteOutcome) -> Completion {
     match why {
-        write::Written::Failed(finding) => Completion::Failed(finding),
-        write::Written::Done | write::Written::Changed => Completion::Refused(vec![has_changed(path)]),
+        write::WriteOutcome::Failed(finding) => Completion::Failed(finding),
+        write::WriteOutcome::Done | write::WriteOutcome::Changed => {
+            Completion::Refused(vec![has_changed(path)])
+        }
     }
 }
 
 /// Returns the completion of a change.
-fn changed(begun: &Begun, path: &Plain, value: Value, came: Result<(), Not>) -> Completion {
+fn changed(begun: &StartedEffect, path: &Plain, value: Value, came: Result<(), MoveRefused>) -> Completion {
     match came {
         Ok(()) => done(begun, value),
-        Err(Not::Changed) => Completion::Refused(vec![has_changed(path)]),
-        Err(Not::Failed(finding)) => Completion::Failed(finding),
+        Err(MoveRefused::Changed) => Completion::Refused(vec![has_changed(path)]),
+        Err(MoveRefused::Failed(finding)) => Completion::Failed(finding),
     }
 }
 
 /// Returns the completion of a change that was made. Its value depends on the words of the call and nothing else.
-fn done(begun: &Begun, value: Value) -> Completion {
+fn done(begun: &StartedEffect, value: Value) -> Completion {
     Completion::Done { value, provenance: begun.proposal().provenance.clone() }
 }
 
@@ -410,17 +414,17 @@ fn unpinned(path: &Plain) -> Finding {
 }
 
 /// Returns the digest that the proposal pins at the path; `None` if it pins nothing.
-fn pinned(begun: &Begun, path: &Plain) -> Option<Option<BlobHash>> {
+fn pinned(begun: &StartedEffect, path: &Plain) -> Option<Option<BlobHash>> {
     pin(begun, FILE, path)
 }
 
-fn pin(begun: &Begun, kind: &str, path: &Plain) -> Option<Option<BlobHash>> {
+fn pin(begun: &StartedEffect, kind: &str, path: &Plain) -> Option<Option<BlobHash>> {
     let pins = &begun.proposal().pins;
     pins.iter().find(|pin| pin.kind == kind && pin.name == path.as_str()).map(|pin| pin.digest)
 }
 
 /// Returns the pinned digests of an edited file: its content when judged, and its content afterwards.
-fn edited(begun: &Begun, path: &Plain) -> Option<(BlobHash, BlobHash)> {
+fn edited(begun: &StartedEffect, path: &Plain) -> Option<(BlobHash, BlobHash)> {
     pinned(begun, path).flatten().zip(pin(begun, BECOMES, path).flatten())
 }
 

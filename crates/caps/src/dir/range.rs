@@ -15,19 +15,19 @@ use super::interface::record;
 use crate::failure;
 use crate::path::Plain;
 use crate::text;
-use crate::walk::{self, Found};
+use crate::walk::{self, FoundEntry};
 
 /// The most bytes of text in one answer.
-pub(super) const MOST: u64 = 256 << 10;
+pub(super) const MAX_BYTES: u64 = 256 << 10;
 
 /// The largest file whose lines are counted, in bytes.
-const COUNTED: u64 = 64 << 20;
+const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
 /// The part of a file that a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Range {
     /// All of it, or its head if it is long.
-    Whole,
+    All,
     /// So many lines from one on.
     Lines { from: u64, lines: Option<u64> },
     /// So many bytes from one on.
@@ -48,7 +48,7 @@ pub(super) struct Part {
 /// Returns the pattern of a part as a value.
 pub(super) fn pattern() -> Pattern {
     record([
-        ("text", text(MOST)),
+        ("text", text(MAX_BYTES)),
         ("unit", text(8)),
         ("from", Pattern::number()),
         ("to", Pattern::number()),
@@ -87,11 +87,11 @@ impl Part {
 }
 
 /// Reads a part of a file that was found by looking.
-pub(super) fn read(root: &Dir, path: &Plain, found: &Found, range: Range) -> Result<Part, Finding> {
+pub(super) fn read(root: &Dir, path: &Plain, found: &FoundEntry, range: Range) -> Result<Part, Finding> {
     match range {
-        Range::Whole => bytes(root, path, found, 0, MOST, true),
+        Range::All => bytes(root, path, found, 0, MAX_BYTES, true),
         Range::Bytes { offset, bytes: most } => {
-            bytes(root, path, found, offset, most.unwrap_or(MOST).min(MOST), false)
+            bytes(root, path, found, offset, most.unwrap_or(MAX_BYTES).min(MAX_BYTES), false)
         }
         Range::Lines { from, lines } => self::lines(root, path, found, from, lines.unwrap_or(u64::MAX)),
     }
@@ -100,7 +100,7 @@ pub(super) fn read(root: &Dir, path: &Plain, found: &Found, range: Range) -> Res
 fn bytes(
     root: &Dir,
     path: &Plain,
-    found: &Found,
+    found: &FoundEntry,
     offset: u64,
     most: u64,
     whole_lines: bool,
@@ -143,20 +143,20 @@ fn bytes(
     Ok(Part { text, unit: "bytes", from, to, total: total.max(to) })
 }
 
-fn lines(root: &Dir, path: &Plain, found: &Found, from: u64, lines: u64) -> Result<Part, Finding> {
+fn lines(root: &Dir, path: &Plain, found: &FoundEntry, from: u64, lines: u64) -> Result<Part, Finding> {
     let failed =
         |error: std::io::Error| failure::finding(&error, &format!("read `{}`", path.as_str()), "path");
     let file = walk::open(root, found).map_err(failed)?;
-    if file.metadata().map_err(failed)?.len() > COUNTED {
+    if file.metadata().map_err(failed)?.len() > MAX_COUNTED_BYTES {
         let what = format!("`{}` is too large for its lines to be counted", visible_line(path.as_str()));
         return Err(Finding::new("dir/size", what)
             .at("from")
-            .counter_example(format!("more than {COUNTED} bytes"))
+            .counter_example(format!("more than {MAX_COUNTED_BYTES} bytes"))
             .allowed("a range of bytes: `offset` and `bytes`"));
     }
     let last = from.saturating_sub(1).saturating_add(lines);
     let (mut number, mut to, mut held) = (0u64, from.saturating_sub(1), Vec::new());
-    let mut reader = BufReader::new(file.take(COUNTED));
+    let mut reader = BufReader::new(file.take(MAX_COUNTED_BYTES));
     let mut is_full = false;
     loop {
         let mut line = Vec::new();
@@ -167,7 +167,7 @@ fn lines(root: &Dir, path: &Plain, found: &Found, from: u64, lines: u64) -> Resu
         if number < from || number > last || is_full {
             continue;
         }
-        if (held.len() + line.len()) as u64 > MOST {
+        if (held.len() + line.len()) as u64 > MAX_BYTES {
             if held.is_empty() {
                 let what =
                     format!("line {number} of `{}` has {} bytes", visible_line(path.as_str()), line.len());

@@ -9,7 +9,7 @@ use passable::{quoting, visible_line};
 use super::Limits;
 use crate::failure;
 use crate::path::Plain;
-use crate::walk::{self, Found, Kind};
+use crate::walk::{self, FoundEntry, Kind};
 
 /// The advice for a reader whose file is no text.
 const TEXT_ONLY: &str =
@@ -17,7 +17,7 @@ const TEXT_ONLY: &str =
 
 /// Looks a file up and says all that is wrong with reading it. Only a limit that the grant names makes a file too large:
 /// of any other, a part is read.
-pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, Finding> {
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
     let found =
         walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("read `{shown}`"), "path"))?;

@@ -16,14 +16,14 @@ use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::Limits;
+use crate::atomic_write;
 use crate::failure;
 use crate::path::Plain;
-use crate::place;
-use crate::walk::{self, Kind, Present};
+use crate::walk::{self, FileSnapshot, Kind};
 
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stood {
+pub(crate) enum EntryState {
     /// Nothing.
     Nothing,
     /// A file: the digest of its content, and its size in bytes.
@@ -32,20 +32,20 @@ pub(crate) enum Stood {
     Directory,
 }
 
-impl Stood {
+impl EntryState {
     /// Returns the pin of this state in a proposal.
     pub(super) fn pin(self, path: &Plain) -> Pin {
         let (kind, digest) = match self {
-            Stood::Nothing => (super::FILE, None),
-            Stood::File(digest, _) => (super::FILE, Some(digest)),
-            Stood::Directory => (super::DIRECTORY, None),
+            EntryState::Nothing => (super::FILE, None),
+            EntryState::File(digest, _) => (super::FILE, Some(digest)),
+            EntryState::Directory => (super::DIRECTORY, None),
         };
         Pin { kind: kind.to_owned(), name: path.as_str().to_owned(), digest }
     }
 }
 
 /// Why something was not done; nothing has happened then.
-pub(crate) enum Not {
+pub(crate) enum MoveRefused {
     /// The present state is not the one that was judged.
     Changed,
     /// It failed.
@@ -60,17 +60,17 @@ pub(crate) fn look(
     doing: &str,
     at: &str,
     limits: &Limits,
-) -> Result<Stood, Finding> {
+) -> Result<EntryState, Finding> {
     let shown = visible_line(path.as_str());
     let failed = |error: io::Error| failure::finding(&error, &format!("{doing} `{}`", path.as_str()), at);
-    let Some(parent) = walk::parent(root, path).map_err(failed)? else { return Ok(Stood::Nothing) };
+    let Some(parent) = walk::parent(root, path).map_err(failed)? else { return Ok(EntryState::Nothing) };
     let name = path.split().1;
     match walk::kind(parent.as_fd(), name).map_err(failed)? {
-        None => Ok(Stood::Nothing),
-        Some(Kind::Directory) => Ok(Stood::Directory),
+        None => Ok(EntryState::Nothing),
+        Some(Kind::Directory) => Ok(EntryState::Directory),
         Some(Kind::File) => match walk::present(parent.as_fd(), name, limits.bytes()) {
-            Ok(Some(Present { digest, bytes, .. })) => Ok(Stood::File(digest, bytes)),
-            Ok(None) => Ok(Stood::Nothing),
+            Ok(Some(FileSnapshot { digest, bytes, .. })) => Ok(EntryState::File(digest, bytes)),
+            Ok(None) => Ok(EntryState::Nothing),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 Err(Finding::new("dir/size", quoting!("`{}` has more than {} bytes", shown, limits.bytes()))
                     .at(at)
@@ -101,31 +101,39 @@ pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &'s
     Finding::new(rule, quoting!("`{}` ", shown).and(what)).at(at).counter_example(shown).allowed(allowed)
 }
 
-fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, Not> {
+fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, MoveRefused> {
     match walk::parent(root, path) {
         Ok(Some(parent)) => Ok(parent),
-        Ok(None) => Err(Not::Changed),
-        Err(error) => Err(Not::Failed(failure::finding(&error, doing, "path"))),
+        Ok(None) => Err(MoveRefused::Changed),
+        Err(error) => Err(MoveRefused::Failed(failure::finding(&error, doing, "path"))),
     }
 }
 
 /// Removes the pinned entry. A file is renamed first, so that exactly the checked file is removed.
-pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: &Limits) -> Result<(), Not> {
+pub(crate) fn remove(
+    root: &Dir,
+    path: &Plain,
+    was: EntryState,
+    aside: &str,
+    limits: &Limits,
+) -> Result<(), MoveRefused> {
     let doing = format!("remove `{}`", path.as_str());
-    let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "path"));
+    let failed = |error: Errno| MoveRefused::Failed(failure::finding(&error.into(), &doing, "path"));
     let (at, name) = (parent(root, path, &doing)?, path.split().1);
     match was {
-        Stood::Nothing => return Err(Not::Changed),
-        Stood::Directory => match rustix::fs::unlinkat(&at, name, AtFlags::REMOVEDIR) {
+        EntryState::Nothing => return Err(MoveRefused::Changed),
+        EntryState::Directory => match rustix::fs::unlinkat(&at, name, AtFlags::REMOVEDIR) {
             Ok(()) => {}
             // Somebody has put something into it, or something else there.
-            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => return Err(Not::Changed),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => {
+                return Err(MoveRefused::Changed);
+            }
             Err(error) => return Err(failed(error)),
         },
-        Stood::File(digest, _) => {
+        EntryState::File(digest, _) => {
             let is_it = |name: &str| matches!(walk::present(at.as_fd(), name, limits.bytes()), Ok(Some(now)) if now.digest == digest);
             if !is_it(name) {
-                return Err(Not::Changed);
+                return Err(MoveRefused::Changed);
             }
             match rustix::fs::renameat_with(&at, name, &at, aside, RenameFlags::NOREPLACE) {
                 Ok(()) if is_it(aside) => {
@@ -134,13 +142,13 @@ pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: 
                 Ok(()) => {
                     rustix::fs::renameat_with(&at, aside, &at, name, RenameFlags::NOREPLACE)
                         .map_err(failed)?;
-                    return Err(Not::Changed);
+                    return Err(MoveRefused::Changed);
                 }
                 // The file system cannot do it so.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                     rustix::fs::unlinkat(&at, name, AtFlags::empty()).map_err(failed)?;
                 }
-                Err(Errno::NOENT) => return Err(Not::Changed),
+                Err(Errno::NOENT) => return Err(MoveRefused::Changed),
                 Err(error) => return Err(failed(error)),
             }
         }
@@ -153,14 +161,14 @@ pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: 
 pub(super) fn was_removed(
     root: &Dir,
     path: &Plain,
-    was: Stood,
+    was: EntryState,
     aside: &str,
     limits: &Limits,
 ) -> Option<bool> {
     match look(root, path, "look at", "path", limits).ok()? {
-        Stood::Nothing => {
-            if let (Stood::File(digest, _), Ok(Some(at))) = (was, walk::parent(root, path)) {
-                place::tidy(at.as_fd(), aside, &[digest], limits.bytes());
+        EntryState::Nothing => {
+            if let (EntryState::File(digest, _), Ok(Some(at))) = (was, walk::parent(root, path)) {
+                atomic_write::tidy(at.as_fd(), aside, &[digest], limits.bytes());
                 let _ = rustix::fs::fsync(&at);
             }
             Some(true)
@@ -176,24 +184,24 @@ pub(super) fn relocate(
     to: &Plain,
     digest: BlobHash,
     limits: &Limits,
-) -> Result<(), Not> {
+) -> Result<(), MoveRefused> {
     let doing = format!("move `{}` to `{}`", from.as_str(), to.as_str());
-    let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "to"));
+    let failed = |error: Errno| MoveRefused::Failed(failure::finding(&error.into(), &doing, "to"));
     let old = parent(root, from, &doing)?;
     let (old_name, new_name) = (from.split().1, to.split().1);
     let is_it = |at: &OwnedFd, name: &str| matches!(walk::present(at.as_fd(), name, limits.bytes()), Ok(Some(now)) if now.digest == digest);
     if !is_it(&old, old_name) {
-        return Err(Not::Changed);
+        return Err(MoveRefused::Changed);
     }
-    let new =
-        walk::make_parent(root, to).map_err(|error| Not::Failed(failure::finding(&error, &doing, "to")))?;
+    let new = walk::make_parent(root, to)
+        .map_err(|error| MoveRefused::Failed(failure::finding(&error, &doing, "to")))?;
     match rustix::fs::renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        Err(Errno::EXIST | Errno::NOENT) => return Err(Not::Changed),
+        Err(Errno::EXIST | Errno::NOENT) => return Err(MoveRefused::Changed),
         // The file system cannot do both at once: look, then move.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             if !matches!(walk::kind(new.as_fd(), new_name), Ok(None)) {
-                return Err(Not::Changed);
+                return Err(MoveRefused::Changed);
             }
             rustix::fs::renameat(&old, old_name, &new, new_name).map_err(failed)?;
         }
@@ -202,7 +210,7 @@ pub(super) fn relocate(
     // Somebody may have put another file there in the last instant; that one was not approved.
     if !is_it(&new, new_name) {
         let back = rustix::fs::renameat_with(&new, new_name, &old, old_name, RenameFlags::NOREPLACE);
-        return Err(back.map_or_else(failed, |()| Not::Changed));
+        return Err(back.map_or_else(failed, |()| MoveRefused::Changed));
     }
     for directory in [&new, &old] {
         rustix::fs::fsync(directory).map_err(failed)?;
@@ -219,10 +227,10 @@ pub(super) fn was_relocated(
     limits: &Limits,
 ) -> Option<bool> {
     let at = |path: &Plain| look(root, path, "look at", "path", limits).ok();
-    let is_it = |stood: Stood| matches!(stood, Stood::File(now, _) if now == digest);
+    let is_it = |stood: EntryState| matches!(stood, EntryState::File(now, _) if now == digest);
     match (at(from)?, at(to)?) {
-        (there, Stood::Nothing) if is_it(there) => Some(false),
-        (Stood::Nothing, there) if is_it(there) => {
+        (there, EntryState::Nothing) if is_it(there) => Some(false),
+        (EntryState::Nothing, there) if is_it(there) => {
             for path in [to, from] {
                 if let Ok(Some(parent)) = walk::parent(root, path) {
                     // The rename may have been seen but not yet be durable.
@@ -236,10 +244,10 @@ pub(super) fn was_relocated(
 }
 
 /// Makes a directory and those on the way, following no link. One that is there is as good.
-pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
-    walk::make_all(root, path)
-        .map(drop)
-        .map_err(|error| Not::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path")))
+pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), MoveRefused> {
+    walk::make_all(root, path).map(drop).map_err(|error| {
+        MoveRefused::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path"))
+    })
 }
 
 /// Returns a record of paths, as the methods that give back paths return it.

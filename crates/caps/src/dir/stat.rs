@@ -13,10 +13,10 @@ use passable::{quoting, visible_line};
 use super::Limits;
 use crate::failure;
 use crate::path::Plain;
-use crate::walk::{self, Found, Kind};
+use crate::walk::{self, FoundEntry, Kind};
 
 /// Looks something up that `stat` tells of: a file that the grant covers, or a directory.
-pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, Finding> {
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
     let found =
         walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("look at `{shown}`"), "path"))?;

@@ -11,7 +11,7 @@ use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::Kind;
 
 /// The most entries that one walk meets.
-const MOST_ENTRIES: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// Something in the tree.
 pub(super) struct Entry {
@@ -43,7 +43,7 @@ pub(super) fn walk(
         let mut found = Vec::new();
         for entry in entries.flatten() {
             met += 1;
-            if met > MOST_ENTRIES {
+            if met > MAX_ENTRIES {
                 return Err(io::ErrorKind::QuotaExceeded.into());
             }
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
@@ -75,10 +75,10 @@ pub(super) fn walk(
 /// Returns why a walk did not come to its end, as a finding.
 pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &'static str) -> Finding {
     if error.kind() == io::ErrorKind::QuotaExceeded && error.raw_os_error().is_none() {
-        let what = format!("could not {doing}: there are more than {MOST_ENTRIES} files and directories");
+        let what = format!("could not {doing}: there are more than {MAX_ENTRIES} files and directories");
         return Finding::new("dir/many", what)
             .at(at)
-            .counter_example(format!("more than {MOST_ENTRIES}"))
+            .counter_example(format!("more than {MAX_ENTRIES}"))
             .allowed(narrower);
     }
     crate::failure::finding(error, doing, at)

@@ -8,27 +8,27 @@ use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
 use super::Limits;
+use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
-use crate::place::{self, PlaceError, Placing};
-use crate::walk::{self, Present};
+use crate::walk::{self, FileSnapshot};
 
 /// The present state of the place where a file is to be written.
-pub(super) struct Before {
+pub(super) struct WriteTarget {
     /// The file that is there.
-    pub(super) present: Option<Present>,
+    pub(super) present: Option<FileSnapshot>,
     /// Whether its directory is there.
     pub(super) has_parent: bool,
 }
 
 /// Looks at the place of a file, following no link. A problem of writing there is a finding.
-pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, Finding> {
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<WriteTarget, Finding> {
     let shown = path.as_str();
     let name = path.split().1;
     let doing = format!("write `{shown}`");
     let failed = |error: std::io::Error| failure::finding(&error, &doing, "path");
     let Some(parent) = walk::parent(root, path).map_err(failed)? else {
-        return Ok(Before { present: None, has_parent: false });
+        return Ok(WriteTarget { present: None, has_parent: false });
     };
     let present =
         walk::present(parent.as_fd(), name, limits.bytes()).map_err(|error| match error.kind() {
@@ -48,11 +48,11 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, 
             .allowed("the path of a plain file"),
             _ => failure::finding(&error, &doing, "path"),
         })?;
-    Ok(Before { present, has_parent: true })
+    Ok(WriteTarget { present, has_parent: true })
 }
 
 /// How a write ended.
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     /// The file holds the content.
     Done,
     /// The present content is not the one that the user or the gates were shown.
@@ -69,30 +69,30 @@ pub(super) fn write(
     pinned: Option<BlobHash>,
     temporary: &str,
     limits: &Limits,
-) -> Written {
+) -> WriteOutcome {
     let before = match look(root, path, limits) {
         Ok(before) => before,
-        Err(finding) => return Written::Failed(finding),
+        Err(finding) => return WriteOutcome::Failed(finding),
     };
     let now = before.present.as_ref().map(|present| present.digest);
     if now == Some(BlobHash::of(content)) {
-        return Written::Done;
+        return WriteOutcome::Done;
     }
     if now != pinned {
-        return Written::Changed;
+        return WriteOutcome::Changed;
     }
     let old = before.present.as_ref().map_or(0, |present| present.bytes);
     if let Err(finding) = limits.check_total(root, content.len() as u64, old) {
-        return Written::Failed(finding);
+        return WriteOutcome::Failed(finding);
     }
     let failed = |error: &std::io::Error| {
-        Written::Failed(failure::finding(error, &format!("write `{}`", path.as_str()), "path"))
+        WriteOutcome::Failed(failure::finding(error, &format!("write `{}`", path.as_str()), "path"))
     };
     let parent = match walk::make_parent(root, path) {
         Ok(parent) => parent,
         Err(error) => return failed(&error),
     };
-    let placing = Placing {
+    let placing = AtomicWrite {
         directory: parent.as_fd(),
         name: path.split().1,
         temporary,
@@ -101,9 +101,9 @@ pub(super) fn write(
         limit: limits.bytes(),
     };
     match placing.put() {
-        Ok(()) => Written::Done,
-        Err(PlaceError::Changed) => Written::Changed,
-        Err(PlaceError::Io(error)) => failed(&error),
+        Ok(()) => WriteOutcome::Done,
+        Err(AtomicWriteError::Changed) => WriteOutcome::Changed,
+        Err(AtomicWriteError::Io(error)) => failed(&error),
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn is_done(
     let is_done = matches!(present, Ok(Some(present)) if present.digest == intended);
     if is_done {
         let known: Vec<BlobHash> = pinned.into_iter().chain([intended]).collect();
-        place::tidy(parent.as_fd(), temporary, &known, limits.bytes());
+        atomic_write::tidy(parent.as_fd(), temporary, &known, limits.bytes());
         // The rename may have been seen but not yet be durable.
         let _ = rustix::fs::fsync(&parent);
     }

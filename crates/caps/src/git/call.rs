@@ -1,14 +1,14 @@
 //! A call with its arguments taken apart.
 
-use ::git::{Author, Between, Call, Pinned};
+use ::git::{Author, Call, DiffSides, StatePin};
 use kernel::proposal::{Finding, Value};
 use passable::{quoting, visible_line};
 
 use super::interface;
 
 /// How many commits `log` gives, and how many lines `blame`, if nothing is said.
-const COMMITS: u64 = 20;
-const LINES: u64 = 200;
+const DEFAULT_COMMITS: u64 = 20;
+const DEFAULT_LINES: u64 = 200;
 
 /// Returns the order for a call of a method. With `pinned`, the order is carried out if the judged state still holds.
 pub(super) fn order(
@@ -16,7 +16,7 @@ pub(super) fn order(
     args: &[Value],
     author: &Author,
     trailer: &str,
-    pinned: Option<Vec<Pinned>>,
+    pinned: Option<Vec<StatePin>>,
 ) -> Result<Call, Box<Finding>> {
     let most = interface().method(method).map_or(0, |method| method.params.len());
     if args.len() > most {
@@ -44,24 +44,27 @@ pub(super) fn order(
     };
     Ok(match method {
         "status" => Call::Status,
-        "log" => {
-            Call::Log { range: maybe(0)?, path: maybe(1)?, most: count(2, COMMITS)?, skip: count(3, 0)? }
-        }
+        "log" => Call::Log {
+            range: maybe(0)?,
+            path: maybe(1)?,
+            most: count(2, DEFAULT_COMMITS)?,
+            skip: count(3, 0)?,
+        },
         "diff" => {
             let staged = match given(2) {
                 None => false,
                 Some(value) => value.as_bool().ok_or_else(|| mismatch(method))?,
             };
             let between = match (maybe(0)?, maybe(1)?, staged) {
-                (None, None, false) => Between::Worktree,
-                (None, None, true) => Between::Staged,
-                (Some(from), to, false) => Between::Revisions { from, to },
+                (None, None, false) => DiffSides::Worktree,
+                (None, None, true) => DiffSides::Staged,
+                (Some(from), to, false) => DiffSides::Revisions { from, to },
                 _ => return Err(mismatch(method)),
             };
             Call::Diff { between, path: maybe(3)?, offset: count(4, 0)? }
         }
         "show" => Call::Show { revision: text(0)?, path: maybe(1)?, offset: count(2, 0)? },
-        "blame" => Call::Blame { path: text(0)?, from: count(1, 1)?, lines: count(2, LINES)? },
+        "blame" => Call::Blame { path: text(0)?, from: count(1, 1)?, lines: count(2, DEFAULT_LINES)? },
         "branches" => Call::Branches,
         "add" => Call::Add { paths: paths()?, pinned },
         "unstage" => Call::Unstage { paths: paths()?, pinned },

@@ -36,7 +36,7 @@ pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     let order = encode(&Order { root: real, call }).map_err(failed)?;
     let report = sandbox::run(&Helper::own(), &spec, &order).map_err(|error| failed(error.to_string()))?;
     if report.end != (End::Exited { status: 0 }) {
-        return Err(failed(format!("it {}", report.end.words())));
+        return Err(failed(format!("it {}", report.end.description())));
     }
     match decode(&report.stdout.bytes).map_err(failed)? {
         Reply::Done { answer } => Ok(answer),

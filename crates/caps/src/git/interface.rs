@@ -8,13 +8,13 @@ use passable::{Effect, Limit, Limits};
 use crate::text;
 
 /// The longest path, and the longest name of a revision or a branch.
-const LONGEST: u64 = 1024;
+const MAX_LEN: u64 = 1024;
 /// The most paths of one call.
-const MOST_PATHS: f64 = 1000.0;
+const MAX_PATHS: f64 = 1000.0;
 /// The longest message of a commit.
-const LONGEST_MESSAGE: u64 = 32 << 10;
+const MAX_MESSAGE_LEN: u64 = 32 << 10;
 /// The largest number for a range: the largest integer that a number holds exactly.
-const MOST: f64 = 9_007_199_254_740_991.0;
+const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Returns the interface of every repository; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
@@ -26,13 +26,21 @@ pub(crate) fn interface() -> &'static Interface {
             Method::new(name, effect, about).returns(Pattern::any_record()).with_probe()
         };
         let path =
-            || Param::optional("path", text(LONGEST), "only this file, or what lies in this directory");
-        let offset =
-            || Param::optional("offset", Pattern::between(0.0, MOST), "where to read on, as the answer said");
-        let count = |name: &str, about: &str| Param::optional(name, Pattern::between(1.0, MOST), about);
+            || Param::optional("path", text(MAX_LEN), "only this file, or what lies in this directory");
+        let offset = || {
+            Param::optional(
+                "offset",
+                Pattern::between(0.0, MAX_INTEGER),
+                "where to read on, as the answer said",
+            )
+        };
+        let count =
+            |name: &str, about: &str| Param::optional(name, Pattern::between(1.0, MAX_INTEGER), about);
         let paths = || {
-            let list =
-                Pattern::array_of_within(text(LONGEST), Limits::of([(Limit::ArrayLength, MOST_PATHS)]));
+            let list = Pattern::array_of_within(
+                text(MAX_LEN),
+                Limits::from_pairs([(Limit::ArrayLength, MAX_PATHS)]),
+            );
             Param::required("paths", list, "files and directories; `.` is everything")
         };
         Interface::new("Git", "a repository of git: its files as they were, and what has changed")
@@ -42,17 +50,21 @@ pub(crate) fn interface() -> &'static Interface {
             ))
             .with(
                 looks("log", "Commits, newest first: { commit, parents, author, when, message }.")
-                    .param(Param::optional("range", text(LONGEST), "such as `main..topic`, or one revision"))
-                    .param(Param::optional("path", text(LONGEST), "only commits that changed what is there"))
+                    .param(Param::optional("range", text(MAX_LEN), "such as `main..topic`, or one revision"))
+                    .param(Param::optional("path", text(MAX_LEN), "only commits that changed what is there"))
                     .param(count("n", "how many at most; without it, 20"))
-                    .param(Param::optional("skip", Pattern::between(0.0, MOST), "how many are passed over")),
+                    .param(Param::optional(
+                        "skip",
+                        Pattern::between(0.0, MAX_INTEGER),
+                        "how many are passed over",
+                    )),
             )
             .with(
                 looks("diff", "Differences as text. Without `from`: what was changed and is not staged.")
-                    .param(Param::optional("from", text(LONGEST), "a revision"))
+                    .param(Param::optional("from", text(MAX_LEN), "a revision"))
                     .param(Param::optional(
                         "to",
-                        text(LONGEST),
+                        text(MAX_LEN),
                         "another one; left out: the files as they are",
                     ))
                     .param(Param::optional("staged", Pattern::bool(), "true: what would be committed"))
@@ -64,13 +76,13 @@ pub(crate) fn interface() -> &'static Interface {
                     "show",
                     "A commit with what it changed; with a path, the file as it was in that commit.",
                 )
-                .param(Param::required("revision", text(LONGEST), "such as `HEAD~1`, a branch, a commit"))
-                .param(Param::optional("path", text(LONGEST), "a file or a directory of that commit"))
+                .param(Param::required("revision", text(MAX_LEN), "such as `HEAD~1`, a branch, a commit"))
+                .param(Param::optional("path", text(MAX_LEN), "a file or a directory of that commit"))
                 .param(offset()),
             )
             .with(
                 looks("blame", "Which commit each line of a committed file comes from.")
-                    .param(Param::required("path", text(LONGEST), "the file"))
+                    .param(Param::required("path", text(MAX_LEN), "the file"))
                     .param(count("from", "the first line, from 1"))
                     .param(count("lines", "how many lines; without it, 200")),
             )
@@ -95,14 +107,14 @@ pub(crate) fn interface() -> &'static Interface {
                 )
                 .param(Param::required(
                     "message",
-                    text(LONGEST_MESSAGE),
+                    text(MAX_MESSAGE_LEN),
                     "one line, or one line, an empty one and more",
                 )),
             )
             .with(
                 changes("branch", Effect::Modify, "Makes a branch, without checking it out.")
-                    .param(Param::required("name", text(LONGEST), "its name"))
-                    .param(Param::optional("at", text(LONGEST), "a revision; left out: what is checked out")),
+                    .param(Param::required("name", text(MAX_LEN), "its name"))
+                    .param(Param::optional("at", text(MAX_LEN), "a revision; left out: what is checked out")),
             )
             .with(
                 changes(
@@ -110,7 +122,7 @@ pub(crate) fn interface() -> &'static Interface {
                     Effect::Modify,
                     "Checks a branch out; refuses where changes would be lost.",
                 )
-                .param(Param::required("name", text(LONGEST), "the branch")),
+                .param(Param::required("name", text(MAX_LEN), "the branch")),
             )
     });
     &INTERFACE

@@ -11,12 +11,12 @@ mod interface;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use ::git::{Answer, Author, Call, Pinned};
-use kernel::begun::Begun;
+use ::git::{Answer, Author, Call, StatePin};
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
 use policy::{Facts, PathFact};
@@ -30,7 +30,7 @@ use crate::{Capability, Probe, foreign};
 const DIFF: &str = "diff";
 
 /// Whose name stands in a commit if the endowment says none; a run's number is added.
-const NOBODY: (&str, &str) = ("Almoner run", "almoner@localhost");
+const DEFAULT_AUTHOR: (&str, &str) = ("Almoner run", "almoner@localhost");
 
 /// A repository that was handed over.
 pub(crate) struct GitCapability {
@@ -45,12 +45,12 @@ impl GitCapability {
         GitCapability { repository: repository.clone(), grant: grant.clone(), shown: Mutex::default() }
     }
 
-    fn author(&self, begun: Option<&Begun>) -> Author {
+    fn author(&self, begun: Option<&StartedEffect>) -> Author {
         match (&self.repository.author, begun) {
             (Some(author), _) => Author { name: author.name.clone(), email: author.email.clone() },
             (None, begun) => {
                 let run = begun.map(|begun| format!(" {}", begun.proposal().run)).unwrap_or_default();
-                Author { name: format!("{}{run}", NOBODY.0), email: NOBODY.1.to_owned() }
+                Author { name: format!("{}{run}", DEFAULT_AUTHOR.0), email: DEFAULT_AUTHOR.1.to_owned() }
             }
         }
     }
@@ -72,7 +72,7 @@ impl GitCapability {
         host::ask(&self.repository.path, order)
     }
 
-    fn make(&self, begun: &Begun) -> Result<Answer, Finding> {
+    fn make(&self, begun: &StartedEffect) -> Result<Answer, Finding> {
         let proposal = begun.proposal();
         self.check_writable(&proposal.method)?;
         let (author, trailer) = (self.author(Some(begun)), trailer(begun));
@@ -81,7 +81,7 @@ impl GitCapability {
         host::ask(&self.repository.path, order.map_err(|finding| *finding)?)
     }
 
-    fn done(&self, begun: &Begun, answer: &Answer) -> Completion {
+    fn done(&self, begun: &StartedEffect, answer: &Answer) -> Completion {
         let proposal = begun.proposal();
         let Ok(value) = Value::from_json(&answer.value) else {
             return Completion::Failed(
@@ -105,14 +105,14 @@ impl GitCapability {
 
 /// Returns the last line of a commit's message, by which a probe finds the commit again. It cannot be known
 /// beforehand.
-fn trailer(begun: &Begun) -> String {
+fn trailer(begun: &StartedEffect) -> String {
     format!("Almoner-Call: {} {}", begun.step(), begun.proposal().fingerprint())
 }
 
-fn pinned(begun: &Begun) -> Vec<Pinned> {
+fn pinned(begun: &StartedEffect) -> Vec<StatePin> {
     let pins = begun.proposal().pins.iter().filter_map(|pin| {
         let digest = pin.digest?.to_string();
-        Some(Pinned { kind: pin.kind.clone(), name: pin.name.clone(), digest })
+        Some(StatePin { kind: pin.kind.clone(), name: pin.name.clone(), digest })
     });
     pins.collect()
 }
@@ -131,7 +131,7 @@ impl Capability for GitCapability {
     }
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
-        let (slot, does) = (visible_line(&self.grant.slot), words(method));
+        let (slot, does) = (visible_line(&self.grant.slot), method_phrase(method));
         let mut facts = Facts { line: format!("{does} `{slot}`"), ..Facts::default() };
         match self.look(method, args) {
             Err(finding) => facts.problems.push(finding),
@@ -158,7 +158,7 @@ impl Capability for GitCapability {
         self.shown.lock().ok()?.get(&digest).cloned()
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
@@ -169,7 +169,7 @@ impl Capability for GitCapability {
         }
     }
 
-    fn probe(&self, begun: &Begun) -> Probe {
+    fn probe(&self, begun: &StartedEffect) -> Probe {
         let order = match begun.proposal().method.as_str() {
             "commit" => {
                 let head = begun.proposal().pins.iter().find(|pin| pin.kind == "head");
@@ -197,7 +197,7 @@ impl Capability for GitCapability {
 }
 
 /// Returns a phrase for a method, for the line of a card.
-fn words(method: &str) -> &'static str {
+fn method_phrase(method: &str) -> &'static str {
     match method {
         "status" => "looks what has changed in",
         "log" => "reads the history of",

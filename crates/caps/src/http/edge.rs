@@ -4,42 +4,46 @@ use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use kernel::begun::Begun;
 use kernel::proposal::Finding;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use passable::{Quoting, quoting, visible_line};
-use resource::web::{Host, Origin, Plain, Scheme, SecretUse, Web};
+use resource::web::{Host, Origin, PlainPath, Scheme, SecretUse, Web};
 use ureq::http::{HeaderName, HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use zeroize::Zeroizing;
 
-use super::outside::Outside;
+use super::host_services::HostServices;
 use super::reply::Answer;
 use super::request::Call;
 
 /// How long a name may take to be resolved.
-const RESOLVING: Duration = Duration::from_secs(5);
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long it may take until a connection stands.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a whole call may take, all redirects included.
-const WHOLE: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a reader is sent on.
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// How many addresses of one name are tried.
-const ADDRESSES: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 /// Returns the addresses of a server to which a connection may be made.
-pub(crate) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Result<Vec<IpAddr>, Finding> {
+pub(crate) fn addresses(
+    web: &Web,
+    origin: &Origin,
+    outside: &dyn HostServices,
+) -> Result<Vec<IpAddr>, Finding> {
     let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
     let found = match (&origin.host, pinned) {
         (_, Some(address)) => vec![address],
         (Host::Address(address), None) => vec![*address],
-        (Host::Name(name), None) => outside.resolve(name, RESOLVING).map_err(|error| {
+        (Host::Name(name), None) => outside.resolve(name, RESOLVE_TIMEOUT).map_err(|error| {
             let what = match error.kind() {
                 ErrorKind::TimedOut => "nobody says in time which address it has",
                 _ => "it has no address",
@@ -55,14 +59,14 @@ pub(crate) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Re
             return Err(policy::egress::private(&origin.to_string(), *address, reach));
         }
     }
-    Ok(found.into_iter().take(ADDRESSES).collect())
+    Ok(found.into_iter().take(MAX_ADDRESSES).collect())
 }
 
 /// The addresses that were checked, and no others.
 #[derive(Debug)]
-struct Checked(Vec<SocketAddr>);
+struct FixedResolver(Vec<SocketAddr>);
 
-impl Resolver for Checked {
+impl Resolver for FixedResolver {
     fn resolve(
         &self,
         _: &Uri,
@@ -76,11 +80,17 @@ impl Resolver for Checked {
 }
 
 /// Makes a call, and follows a reader to where the server sends it, as far as the endowment names that.
-pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside: &dyn Outside) -> Completion {
-    let ends = Instant::now() + WHOLE;
+pub(super) fn exchange(
+    web: &Web,
+    call: Call,
+    most: u64,
+    begun: &StartedEffect,
+    outside: &dyn HostServices,
+) -> Completion {
+    let ends = Instant::now() + CALL_TIMEOUT;
     let first = call.origin.clone();
     let mut call = call;
-    for _ in 0..=REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         let answer = match once(web, &call, most, begun, outside, ends) {
             Ok(answer) => answer,
             Err(finding) => return *finding,
@@ -106,7 +116,7 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
     Completion::Failed(
         Finding::new(
             "http/redirects",
-            Quoting::ours(format!("the server sends on more than {REDIRECTS} times")),
+            Quoting::ours(format!("the server sends on more than {MAX_REDIRECTS} times")),
         )
         .at("path")
         .counter_example(visible_line(&call.path))
@@ -159,7 +169,7 @@ fn next(
     };
     let rest = rest.split('#').next().unwrap_or_default();
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let path = Plain::parse(if path.is_empty() { "/" } else { path })
+    let path = PlainPath::parse(if path.is_empty() { "/" } else { path })
         .map_err(|_| refuse("its path can be read in more than one way".to_owned()))?;
     if !query.bytes().all(|b| b.is_ascii_graphic()) || query.len() > 8192 {
         return Err(refuse("its query is not plain".to_owned()));
@@ -204,11 +214,11 @@ pub(crate) fn agent(origin: &Origin, addresses: &[IpAddr], left: Duration) -> ur
         .https_only(origin.scheme == Scheme::Https)
         .max_idle_connections(0)
         .max_response_header_size(64 << 10)
-        .timeout_connect(Some(CONNECTING))
+        .timeout_connect(Some(CONNECT_TIMEOUT))
         .timeout_global(Some(left.max(Duration::from_millis(1))))
         .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
         .build();
-    ureq::Agent::with_parts(config, DefaultConnector::default(), Checked(sockets))
+    ureq::Agent::with_parts(config, DefaultConnector::default(), FixedResolver(sockets))
 }
 
 /// Sends one request and returns its answer.
@@ -216,8 +226,8 @@ fn once(
     web: &Web,
     call: &Call,
     most: u64,
-    begun: &Begun,
-    outside: &dyn Outside,
+    begun: &StartedEffect,
+    outside: &dyn HostServices,
     ends: Instant,
 ) -> Result<Answer, Box<Completion>> {
     let refused = |finding: Finding| Box::new(Completion::Refused(vec![finding]));
@@ -269,8 +279,8 @@ fn once(
 fn request(
     web: &Web,
     call: &Call,
-    begun: &Begun,
-    outside: &dyn Outside,
+    begun: &StartedEffect,
+    outside: &dyn HostServices,
 ) -> Result<ureq::http::Request<Vec<u8>>, Finding> {
     let broken = || {
         Finding::new("http/request", "this cannot be sent as a request")
@@ -322,7 +332,7 @@ pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, F
 }
 
 /// Returns a key that is the same whenever this very step is tried, and never again.
-fn idempotency_key(begun: &Begun) -> String {
+fn idempotency_key(begun: &StartedEffect) -> String {
     let proposal = begun.proposal();
     let words = format!("{} {} {}", proposal.principal, begun.step(), proposal.grant);
     let mut hasher = blake3::Hasher::new_derive_key("almoner http idempotency v1");

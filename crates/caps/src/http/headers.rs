@@ -5,16 +5,16 @@ use passable::visible_line;
 use resource::web::Web;
 
 /// The most headers.
-const MOST: usize = 20;
+const MAX_ITEMS: usize = 20;
 
 /// The longest value.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 /// Headers that a caller may choose: the wanted answer and its form. All others are ours, the connection's or the
 /// user's. To some server they may say who asks, from where, with which key, or which request is really meant. No
-/// list of such headers is complete, so this list names the harmless ones. Names that end in [`HARMLESS_END`] are
+/// list of such headers is complete, so this list names the harmless ones. Names that end in [`ALLOWED_HEADER_SUFFIX`] are
 /// allowed too.
-const HARMLESS: [&str; 18] = [
+const ALLOWED_HEADERS: [&str; 18] = [
     "accept",
     "accept-charset",
     "accept-datetime",
@@ -36,10 +36,10 @@ const HARMLESS: [&str; 18] = [
 ];
 
 /// The end of a header name that selects a version of a server's interface: `x-github-api-version`.
-const HARMLESS_END: &str = "-version";
+const ALLOWED_HEADER_SUFFIX: &str = "-version";
 
 /// Headers of an answer that are passed on.
-pub(super) const PASSED_ON: [&str; 7] =
+pub(super) const RETURNED_HEADERS: [&str; 7] =
     ["content-type", "etag", "last-modified", "link", "location", "retry-after", "content-language"];
 
 /// Returns the headers in an argument.
@@ -50,14 +50,16 @@ pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, Str
     };
     let wrong = |what: String, shown: &str| {
         Box::new(
-            Finding::new("http/header", what)
-                .at("headers")
-                .counter_example(visible_line(shown))
-                .allowed(format!("{}, and what ends in `{HARMLESS_END}`", HARMLESS.join(", "))),
+            Finding::new("http/header", what).at("headers").counter_example(visible_line(shown)).allowed(
+                format!("{}, and what ends in `{ALLOWED_HEADER_SUFFIX}`", ALLOWED_HEADERS.join(", ")),
+            ),
         )
     };
-    if fields.len() > MOST {
-        return Err(wrong(format!("{} headers are too many; the limit is {MOST}", fields.len()), "headers"));
+    if fields.len() > MAX_ITEMS {
+        return Err(wrong(
+            format!("{} headers are too many; the limit is {MAX_ITEMS}", fields.len()),
+            "headers",
+        ));
     }
     let mut headers = Vec::new();
     for (name, value) in fields {
@@ -73,8 +75,8 @@ pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, Str
         // `Some_Header` and `some-header` are one to many servers.
         let plain = lower.replace('_', "-");
         let own = [web.secret.as_ref().map(|used| used.header.as_str()), web.idempotency.as_deref()];
-        let is_harmless = HARMLESS.contains(&lower.as_str())
-            || (lower.ends_with(HARMLESS_END) && !lower.starts_with("sec-") && !lower.contains('_'));
+        let is_harmless = ALLOWED_HEADERS.contains(&lower.as_str())
+            || (lower.ends_with(ALLOWED_HEADER_SUFFIX) && !lower.starts_with("sec-") && !lower.contains('_'));
         if !is_harmless || own.iter().flatten().any(|own| own.eq_ignore_ascii_case(&plain)) {
             return Err(wrong(
                 format!("the header `{}` is not for the caller to set", visible_line(&shown)),
@@ -82,7 +84,7 @@ pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, Str
             ));
         }
         let is_plain =
-            value.len() <= LONGEST && value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t');
+            value.len() <= MAX_LEN && value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t');
         if !is_plain {
             return Err(wrong(format!("the value of `{lower}` is not one line of plain characters"), &shown));
         }

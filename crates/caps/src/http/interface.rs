@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::Effect;
 
-use super::MOST_BYTES;
+use super::MAX_BYTES;
 use crate::text;
 
 /// The methods of HTTP with which something is sent.
@@ -25,7 +25,7 @@ pub(crate) fn interface() -> &'static Interface {
             ])
             .unwrap_or_else(|_| Pattern::any())
         };
-        let body = Pattern::or([text(MOST_BYTES * 64), Pattern::any_record(), Pattern::array()]);
+        let body = Pattern::or([text(MAX_BYTES * 64), Pattern::any_record(), Pattern::array()]);
         Interface::new("Web", "reads from a server, and sends to it")
             .with(
                 Method::new("get", Effect::Observe, "Reads what is at a path of the server.")

@@ -6,47 +6,47 @@
 
 pub(crate) mod edge;
 mod headers;
+mod host_services;
 mod interface;
-mod outside;
 mod reply;
 mod request;
 
 use std::sync::Arc;
 
 use kernel::Interface;
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use passable::visible_line;
-use policy::{Allowed, Destination, Facts};
+use policy::{Destination, Facts, WebGrant};
 use resource::web::Web;
 
 use crate::{Capability, OpenError, Probe, foreign};
 
+pub(crate) use host_services::LOCKED;
+pub use host_services::{HostServices, NoHostServices, NoSecret};
 pub(crate) use interface::interface;
-pub(crate) use outside::LOCKED;
-pub use outside::{NoSecret, Nobody, Outside};
 use request::Call;
 
 /// The most bytes of a body, either way, if the grant says nothing: 1 MiB.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The longest part of an address that a card shows.
-const SHOWN: usize = 300;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// A part of the web.
 pub(crate) struct HttpCapability {
     web: Web,
     grant: Grant,
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn HostServices>,
 }
 
 impl HttpCapability {
     pub(crate) fn open(
         web: &Web,
         grant: &Grant,
-        outside: Arc<dyn Outside>,
+        outside: Arc<dyn HostServices>,
     ) -> Result<HttpCapability, OpenError> {
         if web.places.is_empty() {
             return Err(OpenError::Kind("web without a place"));
@@ -54,17 +54,17 @@ impl HttpCapability {
         Ok(HttpCapability { web: web.clone(), grant: grant.clone(), outside })
     }
 
-    fn most(&self) -> u64 {
-        self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
+    fn max_bytes(&self) -> u64 {
+        self.grant.attenuation.max_bytes.unwrap_or(MAX_BYTES)
     }
 
     /// Returns the places that the endowment names, for the gate.
-    fn allowed(&self) -> Vec<Allowed> {
+    fn allowed(&self) -> Vec<WebGrant> {
         self.web
             .places
             .iter()
             .enumerate()
-            .map(|(at, place)| Allowed {
+            .map(|(at, place)| WebGrant {
                 place: place.clone(),
                 methods: self.web.methods.clone(),
                 address: self.web.address.filter(|_| at == 0),
@@ -73,7 +73,7 @@ impl HttpCapability {
     }
 
     fn facts_of(&self, call: &Call) -> Facts {
-        let url: String = call.url().chars().take(SHOWN).collect();
+        let url: String = call.url().chars().take(MAX_SHOWN_CHARS).collect();
         let key = self.web.secret.as_ref().map(|used| format!(", with the secret {}", used.name));
         let body = call.body.as_ref().map(|body| format!(" ({} bytes)", body.bytes.len()));
         let mut facts = Facts {
@@ -124,7 +124,7 @@ impl Capability for HttpCapability {
     }
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
-        match Call::parse(&self.web, self.most(), method, args) {
+        match Call::parse(&self.web, self.max_bytes(), method, args) {
             Ok(call) => self.facts_of(&call),
             Err(problem) => Facts {
                 line: format!("{} in `{}`", visible_line(method), visible_line(&self.grant.slot)),
@@ -135,19 +135,19 @@ impl Capability for HttpCapability {
         }
     }
 
-    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
-        let call = Call::parse(&self.web, self.most(), method, args).ok()?;
+    fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {
+        let call = Call::parse(&self.web, self.max_bytes(), method, args).ok()?;
         self.secret_problem(&call).filter(|problem| problem.rule == LOCKED)
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
         let proposal = begun.proposal();
-        match Call::parse(&self.web, self.most(), &proposal.method, &proposal.args) {
+        match Call::parse(&self.web, self.max_bytes(), &proposal.method, &proposal.args) {
             Err(problem) => Completion::Refused(vec![*problem]),
-            Ok(call) => edge::exchange(&self.web, call, self.most(), begun, &*self.outside),
+            Ok(call) => edge::exchange(&self.web, call, self.max_bytes(), begun, &*self.outside),
         }
     }
 
@@ -155,7 +155,7 @@ impl Capability for HttpCapability {
         method == "get" || self.web.idempotency.is_some()
     }
 
-    fn probe(&self, begun: &Begun) -> Probe {
+    fn probe(&self, begun: &StartedEffect) -> Probe {
         // A reader may read again. A server that knows the call by its key does it once, however often it comes.
         match begun.proposal().method.as_str() {
             "get" => Probe::NotDone,

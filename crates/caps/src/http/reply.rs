@@ -6,7 +6,7 @@ use kernel::id::BlobHash;
 use kernel::proposal::Value;
 use kernel::provenance::{Provenance, Source};
 
-use super::headers::PASSED_ON;
+use super::headers::RETURNED_HEADERS;
 
 /// An answer that was read to its end.
 pub(super) struct Answer {
@@ -22,7 +22,7 @@ impl Answer {
         let headers: BTreeMap<String, Value> = self
             .headers
             .into_iter()
-            .filter(|(name, _)| PASSED_ON.contains(&name.as_str()))
+            .filter(|(name, _)| RETURNED_HEADERS.contains(&name.as_str()))
             .map(|(name, value)| (name, Value::from(value)))
             .collect();
         let value = Value::record_from_map(BTreeMap::from([

@@ -2,12 +2,12 @@
 
 use kernel::proposal::{Finding, Value};
 use passable::{Quoting, quoting, visible_line};
-use resource::web::{Origin, Plain, Web};
+use resource::web::{Origin, PlainPath, Web};
 
 use super::{headers, interface};
 
 /// The longest address, in bytes.
-const LONGEST_URL: usize = 8192;
+const MAX_URL_LEN: usize = 8192;
 
 /// A call, ready to be made.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Call {
         };
         let call =
             Call { is_get, method: verb.to_owned(), origin: base.origin.clone(), path, query, headers, body };
-        if call.url().len() > LONGEST_URL {
+        if call.url().len() > MAX_URL_LEN {
             return Err(Box::new(
                 Finding::new(
                     "http/url",
@@ -73,7 +73,7 @@ impl Call {
                 )
                 .at("path")
                 .counter_example(format!("{} bytes", call.url().len()))
-                .allowed(format!("at most {LONGEST_URL} bytes")),
+                .allowed(format!("at most {MAX_URL_LEN} bytes")),
             ));
         }
         let bytes = call.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
@@ -101,7 +101,7 @@ impl Call {
 /// Returns a path under the one that was endowed.
 fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     let own = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let plain = Plain::parse(&own).map_err(|error| {
+    let plain = PlainPath::parse(&own).map_err(|error| {
         let shown: String = path.chars().take(100).collect();
         Box::new(
             Finding::new("http/path", Quoting::theirs(visible_line(&error.to_string())))

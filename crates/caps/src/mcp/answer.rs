@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use kernel::begun::Begun;
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use passable::Quoting;
 use policy::Secrets;
 use resource::mcp::{PinnedTool, ToolServer};
@@ -23,7 +23,7 @@ pub(super) fn completion(
     tool: &PinnedTool,
     most: u64,
     given: &Secrets,
-    begun: &Begun,
+    begun: &StartedEffect,
 ) -> Completion {
     let data = result.structured_content.as_ref().filter(|data| !data.is_null());
     // Servers say the same once more in words, for clients that know no data.
@@ -76,7 +76,7 @@ pub(super) fn refusal(
     server: &ToolServer,
     tool: &PinnedTool,
     given: &Secrets,
-    begun: &Begun,
+    begun: &StartedEffect,
 ) -> Completion {
     let McpError::Refused { message, code } = error else {
         return Completion::Failed(error.finding(&server.name));
@@ -94,7 +94,7 @@ fn done(
     told: &str,
     server: &ToolServer,
     tool: &PinnedTool,
-    begun: &Begun,
+    begun: &StartedEffect,
 ) -> Completion {
     let source = Source::Document { name: source_name(server, tool), hash: hash(told) };
     // The server may repeat the data that it was sent.

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use kernel::BlobHash;
 use kernel::proposal::Effect;
-use resource::mcp::{Line, PinnedTool, Told, ToolServer};
+use resource::mcp::{PinnedTool, ServerTransport, ToolDefinition, ToolServer};
 
 use super::interface::unfit;
-use super::session::{McpError, READY, Session};
-use crate::http::Outside;
+use super::session::{McpError, READY_TIMEOUT, Session};
+use crate::http::HostServices;
 
 /// The largest file that a server's arguments name and that is pinned.
-const LARGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Starts or reaches a server, and asks it for its tools. Who waits for the list may say how long; otherwise it has as
 /// long as for a call.
@@ -24,15 +24,15 @@ const LARGEST: u64 = 64 << 20;
 /// When it cannot be asked.
 pub fn ask_tools(
     name: &str,
-    line: &Line,
-    outside: &Arc<dyn Outside>,
+    line: &ServerTransport,
+    outside: &Arc<dyn HostServices>,
     patience: Option<Duration>,
-) -> Result<Vec<Told>, McpError> {
+) -> Result<Vec<ToolDefinition>, McpError> {
     let server = ToolServer { name: name.to_owned(), line: line.clone(), tools: vec![], call_ms: 60_000 };
-    let mut session = Session::open(&server, outside, patience.unwrap_or(READY))?;
+    let mut session = Session::open(&server, outside, patience.unwrap_or(READY_TIMEOUT))?;
     match session.tools() {
         Ok(tools) => Ok(tools),
-        Err(error) => Err(session.last_words(error)),
+        Err(error) => Err(session.close_with_error(error)),
     }
 }
 
@@ -40,7 +40,10 @@ pub fn ask_tools(
 ///
 /// # Errors
 /// The name of a tool, and its problem.
-pub fn endow_server(told: &[Told], named: &[(String, Effect)]) -> Result<Vec<PinnedTool>, (String, String)> {
+pub fn endow_server(
+    told: &[ToolDefinition],
+    named: &[(String, Effect)],
+) -> Result<Vec<PinnedTool>, (String, String)> {
     let mut pinned: Vec<PinnedTool> = Vec::new();
     for (name, effect) in named {
         let wrong = |what: &str| Err((name.clone(), what.to_owned()));
@@ -63,11 +66,11 @@ pub fn endow_server(told: &[Told], named: &[(String, Effect)]) -> Result<Vec<Pin
 
 /// Returns the digest of a file that a server is told to run; nothing if there is none.
 pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
-    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST) {
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_BYTES) {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(BlobHash::of(&bytes))
 }
 

@@ -11,8 +11,8 @@ use resource::mcp::{PinnedTool, ToolServer};
 use serde_json::{Map, Value as Json};
 
 /// The longest description and the longest schema that a model is shown, in bytes.
-const LONGEST_WORDS: usize = 32 << 10;
-const LONGEST_SCHEMA: usize = 64 << 10;
+const MAX_DESCRIPTION_LEN: usize = 32 << 10;
+const MAX_SCHEMA_LEN: usize = 64 << 10;
 
 /// Returns the interface of all servers as policies know it: a server and one of its tools.
 pub(crate) fn any() -> &'static Interface {
@@ -97,7 +97,7 @@ fn plain(json: &Json) -> Option<Json> {
 }
 
 /// Returns why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
-pub(super) fn unfit(told: &resource::mcp::Told) -> Option<String> {
+pub(super) fn unfit(told: &resource::mcp::ToolDefinition) -> Option<String> {
     let hidden = |name: &str| visible_line(name) != name;
     if told.name.is_empty() || told.name.len() > 128 || hidden(&told.name) {
         return Some("its name is not a plain short word".to_owned());
@@ -106,7 +106,7 @@ pub(super) fn unfit(told: &resource::mcp::Told) -> Option<String> {
         return Some("the schema of its arguments is no object".to_owned());
     }
     let described = told.description.as_ref().map_or(0, String::len);
-    if described > LONGEST_WORDS || told.input.to_string().len() > LONGEST_SCHEMA {
+    if described > MAX_DESCRIPTION_LEN || told.input.to_string().len() > MAX_SCHEMA_LEN {
         return Some("its description or the schema of its arguments is too long for a model".to_owned());
     }
     plain(&told.input).is_none().then(|| "the name of an argument has something hidden in it".to_owned())
@@ -114,13 +114,13 @@ pub(super) fn unfit(told: &resource::mcp::Told) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use resource::mcp::Told;
+    use resource::mcp::ToolDefinition;
     use serde_json::json;
 
     use super::*;
 
-    fn told(input: Json) -> Told {
-        Told {
+    fn listed_tool(input: Json) -> ToolDefinition {
+        ToolDefinition {
             name: "t".into(),
             title: None,
             description: Some("Lists.\u{200b}\u{1b}[8m".into()),
@@ -143,7 +143,7 @@ mod tests {
             "required": ["owner", "more"],
             "$defs": { "item": { "type": "object", "properties": { "n": { "type": "number" } } } },
         });
-        let method = method(&told(schema).pin(Effect::Commit));
+        let method = method(&listed_tool(schema).pin(Effect::Commit));
         assert_eq!(method.effect, Effect::Commit, "hints loosen nothing");
         let names: Vec<_> = method.params.iter().map(|p| (p.name.as_str(), p.optional)).collect();
         assert_eq!(
@@ -166,17 +166,23 @@ mod tests {
     #[test]
     fn hidden_characters_never_reach_a_model() {
         let hidden = json!({ "properties": { "a": { "description": "x\u{e0041}" } }, "$schema": "s" });
-        let pinned = told(hidden).pin(Effect::Commit);
+        let pinned = listed_tool(hidden).pin(Effect::Commit);
         assert_eq!(method(&pinned).description, "Lists.\\u{200B}\\u{1B}[8m");
         assert_eq!(
             shown_schema(&pinned),
             Some(json!({ "type": "object", "properties": { "a": { "description": "x\\u{E0041}" } } }))
         );
-        assert!(unfit(&told(json!({ "properties": { "a\u{200b}": {} } }))).is_some());
-        assert!(unfit(&told(json!({ "properties": { "a": {} } }))).is_none());
-        assert!(unfit(&Told { name: "a\u{202e}".into(), ..told(json!({})) }).is_some());
-        assert!(unfit(&Told { description: Some("x".repeat(33 << 10)), ..told(json!({})) }).is_some());
-        assert!(unfit(&told(json!({ "properties": { "a": { "const": "x".repeat(65 << 10) } } }))).is_some());
+        assert!(unfit(&listed_tool(json!({ "properties": { "a\u{200b}": {} } }))).is_some());
+        assert!(unfit(&listed_tool(json!({ "properties": { "a": {} } }))).is_none());
+        assert!(unfit(&ToolDefinition { name: "a\u{202e}".into(), ..listed_tool(json!({})) }).is_some());
+        assert!(
+            unfit(&ToolDefinition { description: Some("x".repeat(33 << 10)), ..listed_tool(json!({})) })
+                .is_some()
+        );
+        assert!(
+            unfit(&listed_tool(json!({ "properties": { "a": { "const": "x".repeat(65 << 10) } } })))
+                .is_some()
+        );
     }
 
     #[test]
@@ -184,12 +190,14 @@ mod tests {
         for schema in
             [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })]
         {
-            method(&told(schema).pin(Effect::Commit));
+            method(&listed_tool(schema).pin(Effect::Commit));
         }
         let mut deep = json!({ "type": "string" });
         for _ in 0..100 {
             deep = json!({ "type": "array", "items": deep });
         }
-        method(&told(json!({ "properties": { "a": deep, "b": { "$ref": "#" } } })).pin(Effect::Commit));
+        method(
+            &listed_tool(json!({ "properties": { "a": deep, "b": { "$ref": "#" } } })).pin(Effect::Commit),
+        );
     }
 }

@@ -5,24 +5,24 @@
 //! is not called. The session lasts as long as the capability, which lasts as long as the run is at work.
 
 mod answer;
-mod carrier;
 mod endow;
 mod interface;
 mod program;
 mod session;
+mod transport;
 mod web;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{Interface, id::BlobHash};
 use passable::{Quoting, quoting, visible_line};
-use policy::{Allowed, Destination, Facts, Outlet};
-use resource::mcp::{Line, PinnedTool, ToolServer};
+use policy::{Destination, Facts, Outlet, WebGrant};
+use resource::mcp::{PinnedTool, ServerTransport, ToolServer};
 use resource::web::Web;
 use serde_json::{Map, Value as Json};
 
@@ -31,14 +31,14 @@ pub(crate) use interface::{any, interface};
 pub use session::McpError;
 use session::Session;
 
-use crate::http::{self, Outside};
+use crate::http::{self, HostServices};
 use crate::{Capability, Probe, foreign};
 
 /// Bytes of arguments and of a result, if the grant says nothing: 1 MiB.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The most that a line on a card shows of the arguments. All of them stand below.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The kind of the pins that say which tool is meant.
 const TOOL: &str = "tool";
@@ -51,12 +51,12 @@ pub(crate) struct McpCapability {
     server: ToolServer,
     grant: Grant,
     interface: Interface,
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn HostServices>,
     session: Mutex<Option<Session>>,
 }
 
 impl McpCapability {
-    pub(crate) fn open(server: &ToolServer, grant: &Grant, outside: Arc<dyn Outside>) -> McpCapability {
+    pub(crate) fn open(server: &ToolServer, grant: &Grant, outside: Arc<dyn HostServices>) -> McpCapability {
         McpCapability {
             server: server.clone(),
             grant: grant.clone(),
@@ -66,8 +66,8 @@ impl McpCapability {
         }
     }
 
-    fn most(&self) -> u64 {
-        self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
+    fn max_bytes(&self) -> u64 {
+        self.grant.attenuation.max_bytes.unwrap_or(MAX_BYTES)
     }
 
     /// Returns the arguments of a call as the object that the server is sent.
@@ -80,12 +80,12 @@ impl McpCapability {
             .map(|(name, value)| (name, value.to_json()))
             .collect();
         let bytes = Json::from(arguments.clone()).to_string().len() as u64;
-        if bytes > self.most() {
+        if bytes > self.max_bytes() {
             return Err(Box::new(
                 Finding::new("mcp/size", Quoting::ours(format!("the arguments have {bytes} bytes")))
                     .at("arguments")
                     .counter_example(format!("{bytes} bytes"))
-                    .allowed(format!("at most {} bytes", self.most())),
+                    .allowed(format!("at most {} bytes", self.max_bytes())),
             ));
         }
         Ok(arguments)
@@ -94,19 +94,19 @@ impl McpCapability {
     /// Returns why a secret that the server needs is not given out, if one is not.
     fn secret_problem(&self) -> Option<Finding> {
         match &self.server.line {
-            Line::Web(web) => {
+            ServerTransport::Web(web) => {
                 let (used, place) = (web.secret.as_ref()?, web.places.first()?);
                 let why = self.outside.secret(&used.name, &place.origin).err()?;
                 Some(why.finding(&used.name, &place.origin))
             }
-            Line::Program(_) => self.server.secrets().into_iter().find_map(|name| {
+            ServerTransport::Program(_) => self.server.secrets().into_iter().find_map(|name| {
                 let why = self.outside.secret_for_program(name).err()?;
                 Some(why.of_program(SECRET, name, &self.server.name))
             }),
         }
     }
 
-    fn call(&self, begun: &Begun, tool: &PinnedTool, arguments: Map<String, Json>) -> Completion {
+    fn call(&self, begun: &StartedEffect, tool: &PinnedTool, arguments: Map<String, Json>) -> Completion {
         let refuse = |finding: Finding| Completion::Refused(vec![finding]);
         if let Some(problem) = self.secret_problem() {
             return match problem.rule == http::LOCKED {
@@ -117,17 +117,17 @@ impl McpCapability {
         let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: &McpError| Completion::Failed(error.finding(&self.server.name));
         if held.is_none() {
-            match Session::open(&self.server, &self.outside, session::READY) {
+            match Session::open(&self.server, &self.outside, session::READY_TIMEOUT) {
                 Ok(session) => *held = Some(session),
                 Err(error) => return failed(&error),
             }
         }
-        let Some(session) = held.as_mut() else { return failed(&McpError::Gone(String::new())) };
+        let Some(session) = held.as_mut() else { return failed(&McpError::Disconnected(String::new())) };
         // The server's present descriptions of its tools, not earlier ones.
         let now = match session.tools() {
             Ok(now) => now,
             Err(error) => {
-                let error = held.take().map_or(error.clone(), |session| session.last_words(error));
+                let error = held.take().map_or(error.clone(), |session| session.close_with_error(error));
                 return failed(&error);
             }
         };
@@ -136,16 +136,16 @@ impl McpCapability {
         }
         match session.call(&tool.name, arguments) {
             Ok(result) => {
-                answer::completion(&result, &self.server, tool, self.most(), session.given(), begun)
+                answer::completion(&result, &self.server, tool, self.max_bytes(), session.given(), begun)
             }
             // The server lives, and has said no.
             Err(error @ McpError::Refused { .. }) => {
                 answer::refusal(&error, &self.server, tool, session.given(), begun)
             }
             Err(error) => {
-                let error = held.take().map_or(error.clone(), |session| session.last_words(error));
+                let error = held.take().map_or(error.clone(), |session| session.close_with_error(error));
                 let finding = error.finding(&self.server.name);
-                let message = finding.told().and("; what was asked for may have been done");
+                let message = finding.message_quoting().and("; what was asked for may have been done");
                 Completion::Failed(finding.saying(message))
             }
         }
@@ -153,7 +153,7 @@ impl McpCapability {
 }
 
 /// Returns why a tool is not called, if the server describes it otherwise than when the user named it.
-fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::Told]) -> Option<Finding> {
+fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::ToolDefinition]) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
     // With two tools of one name, it is unknown which one a call would reach.
     let mut same = now.iter().filter(|told| told.name == tool.name);
@@ -176,7 +176,7 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::Told]) 
 }
 
 /// Returns the destination of a server on the web, and the problem with its addresses, if there is one.
-fn destination(web: &Web, outside: &dyn Outside) -> Option<(Destination, Option<Finding>)> {
+fn destination(web: &Web, outside: &dyn HostServices) -> Option<(Destination, Option<Finding>)> {
     let place = web.places.first()?;
     let (addresses, problem) = match http::edge::addresses(web, &place.origin, outside) {
         Ok(addresses) => (addresses, None),
@@ -221,7 +221,7 @@ impl Capability for McpCapability {
             Ok(arguments) => {
                 let text = Json::from(arguments).to_string();
                 facts.bytes = Some(text.len() as u64);
-                let short: String = text.chars().take(SHOWN).collect();
+                let short: String = text.chars().take(MAX_SHOWN_CHARS).collect();
                 facts.line += &format!(" with {}", visible_line(&short));
             }
             Err(problem) => facts.problems.push(*problem),
@@ -232,8 +232,8 @@ impl Capability for McpCapability {
             facts.outlet =
                 Some(Outlet { to: format!("the server {name}"), home: format!("mcp:{}/", self.server.name) });
         }
-        if let Line::Web(web) = &self.server.line {
-            let allowed = web.places.first().map(|place| Allowed {
+        if let ServerTransport::Web(web) = &self.server.line {
+            let allowed = web.places.first().map(|place| WebGrant {
                 place: place.clone(),
                 methods: web.methods.clone(),
                 address: web.address,
@@ -248,11 +248,11 @@ impl Capability for McpCapability {
         facts
     }
 
-    fn hindrance(&self, _: &str, _: &[Value]) -> Option<Finding> {
+    fn blocked_by(&self, _: &str, _: &[Value]) -> Option<Finding> {
         self.secret_problem().filter(|problem| problem.rule == http::LOCKED)
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
@@ -272,7 +272,7 @@ impl Capability for McpCapability {
 
     /// Returns that a tool may be called again if the user declared that it only reads. For any other tool only the
     /// user can tell.
-    fn probe(&self, begun: &Begun) -> Probe {
+    fn probe(&self, begun: &StartedEffect) -> Probe {
         match self.can_be_looked_up(&begun.proposal().method) {
             true => Probe::NotDone,
             false => Probe::Unknown,

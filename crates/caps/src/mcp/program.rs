@@ -15,16 +15,16 @@ use resource::programs::Setting;
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
 use super::SECRET;
-use super::carrier::{Carrier, LONGEST, MOST_UNASKED, Wire, hand_on};
 use super::session::McpError;
-use crate::http::Outside;
+use super::transport::{ClientTransport, MAX_LEN, MAX_UNASKED, ServerHandle, forward_message};
+use crate::http::HostServices;
 use crate::program::scratch::Scratch;
 use crate::program::{digest, interpreters};
 
 /// How long a server lives at most: longer than any run is at work.
 const LIFE_MS: u64 = 24 * 3600 * 1000;
 /// The time that the server has to end by itself, once its input is closed.
-const PATIENCE: Duration = Duration::from_millis(300);
+const TIMEOUT: Duration = Duration::from_millis(300);
 /// How much of its last words is told, and how many lines of them.
 const LAST_WORDS: usize = 500;
 const LAST_LINES: usize = 3;
@@ -33,8 +33,8 @@ const LAST_LINES: usize = 3;
 pub(super) fn open(
     name: &str,
     line: &ServerProgram,
-    outside: &Arc<dyn Outside>,
-) -> Result<(Carrier, Wire), McpError> {
+    outside: &Arc<dyn HostServices>,
+) -> Result<(ServerHandle, ClientTransport), McpError> {
     unchanged(name, line)?;
     let broken = |error: String| McpError::Unreachable(visible_line(&error).into_owned());
     let scratch = Scratch::new().map_err(|error| broken(format!("there is no place to work in: {error}")))?;
@@ -42,7 +42,7 @@ pub(super) fn open(
     let (session, (stdin, stdout)) =
         sandbox::open(&Helper::own(), &spec).map_err(|error| broken(error.to_string()))?;
     let (out, said) = channel::<Vec<u8>>();
-    let (wire, heard) = Wire::new(out);
+    let (wire, heard) = ClientTransport::new(out);
     let unasked = Arc::new(AtomicU32::new(0));
     let asked = Arc::clone(&unasked);
     let writer = std::thread::Builder::new().name("mcp-write".to_owned()).spawn(move || {
@@ -59,18 +59,18 @@ pub(super) fn open(
         let mut lines = BufReader::new(stdout);
         loop {
             let mut line = Vec::new();
-            let read = (&mut lines).take(LONGEST as u64).read_until(b'\n', &mut line);
+            let read = (&mut lines).take(MAX_LEN as u64).read_until(b'\n', &mut line);
             let is_whole = line.last() == Some(&b'\n');
-            let is_flood = unasked.fetch_add(1, Ordering::Relaxed) > MOST_UNASKED;
-            if !matches!(read, Ok(1..)) || !is_whole || is_flood || !hand_on(&line, &heard) {
+            let is_flood = unasked.fetch_add(1, Ordering::Relaxed) > MAX_UNASKED;
+            if !matches!(read, Ok(1..)) || !is_whole || is_flood || !forward_message(&line, &heard) {
                 // Dropping the sender tells the protocol that the server is gone.
                 return;
             }
         }
     });
     writer.and(reader).map_err(|error| broken(error.to_string()))?;
-    let carrier = Carrier::new(move || {
-        let report = session.end(PATIENCE);
+    let carrier = ServerHandle::new(move || {
+        let report = session.end(TIMEOUT);
         drop(scratch);
         report.map(|report| {
             // The error stands at the end.
@@ -78,7 +78,7 @@ pub(super) fn open(
             let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             lines.drain(..lines.len().saturating_sub(LAST_LINES));
             let said: String = lines.join(" / ").chars().take(LAST_WORDS).collect();
-            let how = report.end.words();
+            let how = report.end.description();
             let words = match (&report.end, said.is_empty()) {
                 (End::Refused { .. }, _) | (_, true) => format!("it {how}"),
                 _ => format!("it {how}, saying: {said}"),
@@ -93,7 +93,7 @@ pub(super) fn open(
 fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     let kept = |what: &str, path: &str| {
         let shown = visible_line(path);
-        Err(McpError::Kept(Box::new(
+        Err(McpError::Blocked(Box::new(
             Finding::new(
                 "mcp/program",
                 quoting!("the server {}: {} {} has changed", visible_line(name), what, shown),
@@ -118,7 +118,12 @@ fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     }
 }
 
-fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside) -> Result<Spec, McpError> {
+fn spec(
+    name: &str,
+    line: &ServerProgram,
+    scratch: &Path,
+    outside: &dyn HostServices,
+) -> Result<Spec, McpError> {
     let directories = |write: bool| {
         let chosen = line.directories.iter().filter(move |directory| directory.write == write);
         chosen.map(|directory| PathBuf::from(&directory.path))
@@ -145,7 +150,7 @@ fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside)
             Setting::Text(text) => text.clone(),
             Setting::Secret(secret) => outside
                 .secret_for_program(secret)
-                .map_err(|why| McpError::Kept(Box::new(why.of_program(SECRET, secret, name))))?
+                .map_err(|why| McpError::Blocked(Box::new(why.of_program(SECRET, secret, name))))?
                 .as_str()
                 .to_owned(),
         };

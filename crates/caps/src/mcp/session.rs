@@ -10,7 +10,7 @@ use std::time::Duration;
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 use policy::Secrets;
-use resource::mcp::{Line, Told, ToolServer};
+use resource::mcp::{ServerTransport, ToolDefinition, ToolServer};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, ProtocolVersion, Tool,
@@ -22,19 +22,19 @@ use rmcp::service::{
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
 
-use super::carrier::{Carrier, UNANSWERED};
+use super::transport::{NO_ANSWER_CODE, ServerHandle};
 use super::{program, web};
-use crate::http::Outside;
+use crate::http::HostServices;
 
 /// How long a server may take until it is ready.
-pub(super) const READY: Duration = Duration::from_secs(60);
+pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time that a server has to list its tools.
-const LISTING: Duration = Duration::from_secs(30);
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many tools are looked at, and in how many pages.
-const MOST_TOOLS: usize = 2000;
-const MOST_PAGES: usize = 20;
+const MAX_TOOLS: usize = 2000;
+const MAX_PAGES: usize = 20;
 /// How often a call may be answered with a question. Each is declined.
-const ROUNDS: usize = 3;
+const MAX_ROUNDS: usize = 3;
 
 /// Why a server could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,10 +44,10 @@ pub enum McpError {
     Unreachable(String),
     /// It is gone: it has ended, hung up, or sent an invalid message.
     #[error("it broke off{}", comma(.0))]
-    Gone(String),
+    Disconnected(String),
     /// It took too long.
     #[error("it did not answer within {0} s")]
-    Late(u64),
+    TimedOut(u64),
     /// It answered, and refused. Its own words.
     #[error("it refused (code {code})")]
     Refused {
@@ -58,10 +58,10 @@ pub enum McpError {
     },
     /// It answered with something that is no answer.
     #[error("it answered with something else than was asked for")]
-    Odd,
+    InvalidAnswer,
     /// It is not the endowed server any more, or a secret is missing.
     #[error("{}", .0.message)]
-    Kept(Box<Finding>),
+    Blocked(Box<Finding>),
 }
 
 fn comma(words: &str) -> String {
@@ -71,21 +71,21 @@ fn comma(words: &str) -> String {
 impl McpError {
     /// Returns the error as a finding about the server of this name.
     pub(super) fn finding(&self, server: &str) -> Finding {
-        if let McpError::Kept(finding) = self {
+        if let McpError::Blocked(finding) = self {
             return (**finding).clone();
         }
         let rule = match self {
             McpError::Unreachable(_) => "mcp/unreachable",
-            McpError::Gone(_) => "mcp/gone",
-            McpError::Late(_) => "mcp/late",
+            McpError::Disconnected(_) => "mcp/gone",
+            McpError::TimedOut(_) => "mcp/late",
             McpError::Refused { .. } => "mcp/refused",
-            McpError::Odd => "mcp/odd",
-            McpError::Kept(_) => "mcp/kept",
+            McpError::InvalidAnswer => "mcp/odd",
+            McpError::Blocked(_) => "mcp/kept",
         };
         // The server's output is its own word, and a finding has no source. So only the user who tries the server
         // sees it.
         let said = match self {
-            McpError::Gone(_) => "it ended".to_owned(),
+            McpError::Disconnected(_) => "it ended".to_owned(),
             McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
             other => other.to_string(),
         };
@@ -99,17 +99,17 @@ impl McpError {
 pub(super) struct Session {
     runtime: Runtime,
     service: Option<RunningService<RoleClient, ClientConfig>>,
-    carrier: Option<Carrier>,
+    carrier: Option<ServerHandle>,
     patience: Duration,
     /// The secrets that the server was given.
     given: Secrets,
 }
 
 /// Returns the secrets of a server, as it gets them now.
-fn given(server: &ToolServer, outside: &dyn Outside) -> Secrets {
+fn given(server: &ToolServer, outside: &dyn HostServices) -> Secrets {
     let value = |name: &str| match &server.line {
-        Line::Program(_) => outside.secret_for_program(name).ok(),
-        Line::Web(web) => outside.secret(name, &web.places.first()?.origin).ok(),
+        ServerTransport::Program(_) => outside.secret_for_program(name).ok(),
+        ServerTransport::Web(web) => outside.secret(name, &web.places.first()?.origin).ok(),
     };
     let names = server.secrets().into_iter();
     let values: Vec<_> = names.filter_map(|name| Some((name, value(name)?))).collect();
@@ -120,13 +120,13 @@ impl Session {
     /// Starts the server, or reaches it, and greets it. It may take so long until it is `ready`.
     pub(super) fn open(
         server: &ToolServer,
-        outside: &Arc<dyn Outside>,
+        outside: &Arc<dyn HostServices>,
         ready: Duration,
     ) -> Result<Session, McpError> {
         let given = given(server, &**outside);
         let (carrier, wire) = match &server.line {
-            Line::Program(line) => program::open(&server.name, line, outside)?,
-            Line::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
+            ServerTransport::Program(line) => program::open(&server.name, line, outside)?,
+            ServerTransport::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -155,8 +155,8 @@ impl Session {
                 session.service = Some(service);
                 Ok(session)
             }
-            Ok(Err(error)) => Err(session.last_words(not_greeted(&error))),
-            Err(_) => Err(session.last_words(McpError::Late(ready.as_secs()))),
+            Ok(Err(error)) => Err(session.close_with_error(not_greeted(&error))),
+            Err(_) => Err(session.close_with_error(McpError::TimedOut(ready.as_secs()))),
         }
     }
 
@@ -166,27 +166,30 @@ impl Session {
     }
 
     /// Returns the server's present descriptions of its tools.
-    pub(super) fn tools(&mut self) -> Result<Vec<Told>, McpError> {
-        let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
+    pub(super) fn tools(&mut self) -> Result<Vec<ToolDefinition>, McpError> {
+        let Some(service) = &self.service else { return Err(McpError::Disconnected(String::new())) };
         self.runtime.block_on(async {
             let all = async {
                 let (mut tools, mut cursor) = (Vec::new(), None);
-                for _ in 0..MOST_PAGES {
+                for _ in 0..MAX_PAGES {
                     let params =
                         cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-                    let page = service.peer().list_tools(params).await.map_err(|error| of(&error))?;
-                    tools.extend(page.tools.into_iter().map(told));
+                    let page =
+                        service.peer().list_tools(params).await.map_err(|error| service_error(&error))?;
+                    tools.extend(page.tools.into_iter().map(listed_tool));
                     cursor = page.next_cursor;
                     if cursor.is_none() {
                         return Ok(tools);
                     }
-                    if tools.len() > MOST_TOOLS {
+                    if tools.len() > MAX_TOOLS {
                         break;
                     }
                 }
-                Err(McpError::Odd)
+                Err(McpError::InvalidAnswer)
             };
-            tokio::time::timeout(LISTING, all).await.unwrap_or(Err(McpError::Late(LISTING.as_secs())))
+            tokio::time::timeout(LIST_TIMEOUT, all)
+                .await
+                .unwrap_or(Err(McpError::TimedOut(LIST_TIMEOUT.as_secs())))
         })
     }
 
@@ -196,25 +199,25 @@ impl Session {
         tool: &str,
         arguments: Map<String, Json>,
     ) -> Result<CallToolResult, McpError> {
-        let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
+        let Some(service) = &self.service else { return Err(McpError::Disconnected(String::new())) };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let patience = self.patience;
         self.runtime.block_on(async {
-            let call = service.call_tool_with_mrtr_max_rounds(params, ROUNDS);
+            let call = service.call_tool_with_mrtr_max_rounds(params, MAX_ROUNDS);
             match tokio::time::timeout(patience, call).await {
-                Ok(answer) => answer.map_err(|error| of(&error)),
-                Err(_) => Err(McpError::Late(patience.as_secs())),
+                Ok(answer) => answer.map_err(|error| service_error(&error)),
+                Err(_) => Err(McpError::TimedOut(patience.as_secs())),
             }
         })
     }
 
     /// Ends the session, and returns the error with the known reason.
-    pub(super) fn last_words(mut self, error: McpError) -> McpError {
+    pub(super) fn close_with_error(mut self, error: McpError) -> McpError {
         let carrier = self.carrier.take();
         drop(self);
-        let Some(why) = carrier.and_then(Carrier::end) else { return error };
+        let Some(why) = carrier.and_then(ServerHandle::end) else { return error };
         match error {
-            McpError::Gone(_) => McpError::Gone(why),
+            McpError::Disconnected(_) => McpError::Disconnected(why),
             other => other,
         }
     }
@@ -235,16 +238,18 @@ impl Drop for Session {
     }
 }
 
-fn of(error: &ServiceError) -> McpError {
+fn service_error(error: &ServiceError) -> McpError {
     match error {
-        ServiceError::McpError(data) if data.code.0 == UNANSWERED => McpError::Gone(String::new()),
+        ServiceError::McpError(data) if data.code.0 == NO_ANSWER_CODE => {
+            McpError::Disconnected(String::new())
+        }
         ServiceError::McpError(data) => {
             McpError::Refused { code: data.code.0, message: data.message.to_string() }
         }
         ServiceError::TransportSend(_) | ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
-            McpError::Gone(String::new())
+            McpError::Disconnected(String::new())
         }
-        _ => McpError::Odd,
+        _ => McpError::InvalidAnswer,
     }
 }
 
@@ -256,16 +261,16 @@ fn not_greeted(error: &ClientInitializeError) -> McpError {
             McpError::Unreachable("it speaks no version of the protocol that is spoken here".to_owned())
         }
         E::LegacyFallbackFailed { fallback, .. } => not_greeted(fallback),
-        E::JsonRpcError(data) if data.code.0 != UNANSWERED => McpError::Odd,
+        E::JsonRpcError(data) if data.code.0 != NO_ANSWER_CODE => McpError::InvalidAnswer,
         E::ExpectedInitResponse(Some(_)) | E::ExpectedInitResult(Some(_)) | E::ConflictInitResponseId(..) => {
-            McpError::Odd
+            McpError::InvalidAnswer
         }
-        _ => McpError::Gone(String::new()),
+        _ => McpError::Disconnected(String::new()),
     }
 }
 
-fn told(tool: Tool) -> Told {
-    Told {
+fn listed_tool(tool: Tool) -> ToolDefinition {
+    ToolDefinition {
         name: tool.name.into_owned(),
         title: tool.title,
         description: tool.description.map(|text| text.into_owned()),

@@ -13,25 +13,27 @@ use resource::web::{Place, Web};
 use serde_json::Value as Json;
 use ureq::http::{HeaderName, HeaderValue, Request, Response};
 
-use super::carrier::{Carrier, Heard, LONGEST, MOST_UNASKED, UNANSWERED, Wire, hand_on};
 use super::session::McpError;
-use crate::http::{Outside, edge};
+use super::transport::{
+    ClientTransport, MAX_LEN, MAX_UNASKED, MessageSender, NO_ANSWER_CODE, ServerHandle, forward_message,
+};
+use crate::http::{HostServices, edge};
 
 /// The longest name of a session that is taken.
-const LONGEST_SESSION: usize = 1024;
+const MAX_SESSION_LEN: usize = 1024;
 
 /// One server: its address, and the facts that it has told of itself.
-struct Link {
+struct WebServer {
     web: Web,
     place: Place,
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn HostServices>,
     patience: Duration,
-    known: Mutex<Known>,
+    known: Mutex<SessionHeaders>,
 }
 
 /// The headers that the server has set for the session.
 #[derive(Default)]
-struct Known {
+struct SessionHeaders {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
     /// Why nothing came of a message, in our own words.
@@ -41,13 +43,13 @@ struct Known {
 /// Makes ready to talk to the server. Nothing is sent yet.
 pub(super) fn open(
     web: &Web,
-    outside: &Arc<dyn Outside>,
+    outside: &Arc<dyn HostServices>,
     patience: Duration,
-) -> Result<(Carrier, Wire), McpError> {
+) -> Result<(ServerHandle, ClientTransport), McpError> {
     let Some(place) = web.places.first() else {
         return Err(McpError::Unreachable("it has no address".to_owned()));
     };
-    let link = Arc::new(Link {
+    let link = Arc::new(WebServer {
         web: web.clone(),
         place: place.clone(),
         outside: Arc::clone(outside),
@@ -55,20 +57,20 @@ pub(super) fn open(
         known: Mutex::default(),
     });
     let (out, said) = channel::<Vec<u8>>();
-    let (wire, heard) = Wire::new(out);
+    let (wire, heard) = ClientTransport::new(out);
     let posting = Arc::clone(&link);
     std::thread::Builder::new()
         .name("mcp-post".to_owned())
-        .spawn(move || carry(&posting, &said, &heard))
+        .spawn(move || post_messages(&posting, &said, &heard))
         .map_err(|error| McpError::Unreachable(error.to_string()))?;
     let carrier =
-        Carrier::new(move || link.known.lock().unwrap_or_else(PoisonError::into_inner).trouble.take());
+        ServerHandle::new(move || link.known.lock().unwrap_or_else(PoisonError::into_inner).trouble.take());
     Ok((carrier, wire))
 }
 
 /// Posts outgoing messages. Requests are posted side by side, since an answer may wait for a later message.
 /// Everything else is posted one after the other.
-fn carry(link: &Arc<Link>, said: &Receiver<Vec<u8>>, heard: &Heard) {
+fn post_messages(link: &Arc<WebServer>, said: &Receiver<Vec<u8>>, heard: &MessageSender) {
     for message in said {
         let json: Json = serde_json::from_slice(&message).unwrap_or(Json::Null);
         let is_request = json.get("method").is_some() && json.get("id").is_some();
@@ -88,9 +90,9 @@ fn carry(link: &Arc<Link>, said: &Receiver<Vec<u8>>, heard: &Heard) {
     }
 }
 
-impl Link {
+impl WebServer {
     /// Posts one message and forwards the response. Returns false if no response can be expected.
-    fn post(&self, json: &Json, message: Vec<u8>, heard: &Heard) -> bool {
+    fn post(&self, json: &Json, message: Vec<u8>, heard: &MessageSender) -> bool {
         let trouble = |what: &str| {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(what.to_owned());
             false
@@ -148,24 +150,24 @@ impl Link {
 
     fn learn(&self, response: &Response<ureq::Body>) {
         let session = response.headers().get("mcp-session-id");
-        if let Some(session) = session.filter(|session| session.len() <= LONGEST_SESSION) {
+        if let Some(session) = session.filter(|session| session.len() <= MAX_SESSION_LEN) {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
     }
 
     /// Reads one message, or a stream of events that each hold one.
-    fn read(&self, mut response: Response<ureq::Body>, heard: &Heard) -> bool {
+    fn read(&self, mut response: Response<ureq::Body>, heard: &MessageSender) -> bool {
         let kind =
             response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_stream = kind.starts_with("text/event-stream");
         let mut body = BufReader::new(response.body_mut().with_config().limit(u64::MAX).reader());
         if !is_stream {
             let mut bytes = Vec::new();
-            let read = body.take(LONGEST as u64).read_to_end(&mut bytes);
-            return read.is_ok_and(|count| count < LONGEST) && is_answer(&bytes) && self.hear(&bytes, heard);
+            let read = body.take(MAX_LEN as u64).read_to_end(&mut bytes);
+            return read.is_ok_and(|count| count < MAX_LEN) && is_answer(&bytes) && self.hear(&bytes, heard);
         }
-        let mut events = Events::up_to(LONGEST);
-        while events.lines() < u64::from(MOST_UNASKED) {
+        let mut events = Events::up_to(MAX_LEN);
+        while events.lines() < u64::from(MAX_UNASKED) {
             let Ok(piece @ [_, ..]) = body.fill_buf() else { return false };
             let (length, mut messages) = (piece.len(), Vec::new());
             // Messages that came whole count, even if an endless event follows them.
@@ -186,26 +188,26 @@ impl Link {
         false
     }
 
-    fn hear(&self, bytes: &[u8], heard: &Heard) -> bool {
+    fn hear(&self, bytes: &[u8], heard: &MessageSender) -> bool {
         let json: Json = serde_json::from_slice(bytes).unwrap_or(Json::Null);
         if let Some(version) = json.pointer("/result/protocolVersion").and_then(Json::as_str) {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.version = HeaderValue::from_str(version).ok();
         }
-        hand_on(bytes, heard)
+        forward_message(bytes, heard)
     }
 
     /// Tells the protocol that nothing will come of a request, as a server would.
-    fn refuse(&self, request: &Json, heard: &Heard) {
+    fn refuse(&self, request: &Json, heard: &MessageSender) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let why = known.trouble.clone().unwrap_or_else(|| "there was no answer".to_owned());
         drop(known);
         let error = serde_json::json!({
             "jsonrpc": "2.0",
             "id": request.get("id"),
-            "error": { "code": UNANSWERED, "message": why },
+            "error": { "code": NO_ANSWER_CODE, "message": why },
         });
-        hand_on(error.to_string().as_bytes(), heard);
+        forward_message(error.to_string().as_bytes(), heard);
     }
 }
 

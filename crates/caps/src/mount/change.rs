@@ -9,16 +9,16 @@ use passable::visible_line;
 use rustix::fs::AtFlags;
 
 use super::{Mount, something};
+use crate::atomic_write::{AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::{Plain, Purpose};
-use crate::place::{PlaceError, Placing};
 use crate::walk::{self, Kind};
 
 /// How often a write is tried again when somebody else writes at the same time.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// How large a file may be that is replaced: it is read first, so that nothing is lost of a change made meanwhile.
-const MOST_REPLACED: u64 = 1 << 30;
+const MAX_REPLACED_BYTES: u64 = 1 << 30;
 
 /// Temporary files of one process have different names.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
@@ -39,19 +39,25 @@ impl Mount {
         }
         let doing = format!("write `{}`", path.as_str());
         let failed = |error: io::Error| failure::finding(&error, &doing, "path");
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let parent = self.parent(&path, &doing)?;
             let name = path.split().1;
-            let expected = walk::present(parent.as_fd(), name, MOST_REPLACED).map_err(failed)?;
+            let expected = walk::present(parent.as_fd(), name, MAX_REPLACED_BYTES).map_err(failed)?;
             let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
             let temporary = format!(".almoner-m{}-{serial}.tmp", std::process::id());
             let directory = parent.as_fd();
-            let placing =
-                Placing { directory, name, temporary: &temporary, bytes, expected, limit: MOST_REPLACED };
+            let placing = AtomicWrite {
+                directory,
+                name,
+                temporary: &temporary,
+                bytes,
+                expected,
+                limit: MAX_REPLACED_BYTES,
+            };
             match placing.put() {
                 Ok(()) => return Ok(()),
-                Err(PlaceError::Changed) => {}
-                Err(PlaceError::Io(error)) => return Err(failed(error)),
+                Err(AtomicWriteError::Changed) => {}
+                Err(AtomicWriteError::Io(error)) => return Err(failed(error)),
             }
         }
         let what = format!("could not {}: somebody else writes it all the time", visible_line(&doing));

@@ -10,14 +10,14 @@ use passable::visible_line;
 use super::{Mount, plain, something};
 use crate::failure;
 use crate::path::{Plain, Purpose, is_temporary};
-use crate::walk::{self, Found, Kind};
+use crate::walk::{self, FoundEntry, Kind};
 
 /// The most names in one directory.
-const MOST_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 /// The result of a lookup: a place relative to the start, with no link on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct ResolvedPlace {
     /// The names that lead to it.
     pub place: Vec<String>,
     /// Whether it is a directory; a file otherwise.
@@ -53,11 +53,11 @@ impl Mount {
     ///
     /// # Errors
     /// When nothing is there, or neither a file nor a directory, or it lies outside.
-    pub fn look_up(&self, way: &[String]) -> Result<Looked, Finding> {
+    pub fn look_up(&self, way: &[String]) -> Result<ResolvedPlace, Finding> {
         let path = something(way, Purpose::Look)?;
         let found = self.found(&path, "look up")?;
         let place = found.resolved.split('/').filter(|name| !matches!(*name, "" | ".")).map(str::to_owned);
-        Ok(Looked { place: place.collect(), is_directory: found.kind == Kind::Directory })
+        Ok(ResolvedPlace { place: place.collect(), is_directory: found.kind == Kind::Directory })
     }
 
     /// Returns the names in a directory: files and directories that can be looked up, in order.
@@ -89,8 +89,8 @@ impl Mount {
         let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
         let (mut entries, mut unnamed) = (Vec::new(), None);
         for (seen, entry) in self.root.read_dir(shown).map_err(|error| failed(&error))?.enumerate() {
-            if seen == MOST_NAMES {
-                let what = format!("`{}` holds more than {MOST_NAMES} names", visible_line(shown));
+            if seen == MAX_NAMES {
+                let what = format!("`{}` holds more than {MAX_NAMES} names", visible_line(shown));
                 return Err(Finding::new("mount/many", what).at("path"));
             }
             let entry = entry.map_err(|error| failed(&error))?;
@@ -152,7 +152,7 @@ impl Mount {
         if self.has(way)? { self.read(way, most).map(Some) } else { Ok(None) }
     }
 
-    fn found(&self, path: &Plain, doing: &str) -> Result<Found, Finding> {
+    fn found(&self, path: &Plain, doing: &str) -> Result<FoundEntry, Finding> {
         let shown = path.as_str();
         let found = walk::look(&self.root, shown)
             .map_err(|error| failure::finding(&error, &format!("{doing} `{shown}`"), "path"))?;
@@ -169,7 +169,7 @@ impl Mount {
     }
 
     /// Returns whether the caller may see a found entry.
-    fn shows(&self, name: &str, found: &Found) -> bool {
+    fn shows(&self, name: &str, found: &FoundEntry) -> bool {
         match found.kind {
             Kind::Directory => true,
             Kind::File => self.limits.cover(name, found.bytes) && self.limits.fit_name(&found.resolved),

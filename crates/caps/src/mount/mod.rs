@@ -7,7 +7,7 @@
 //! it was looked up.
 
 mod change;
-mod handed;
+mod granted_directory;
 mod look;
 
 use std::os::fd::AsFd as _;
@@ -22,17 +22,17 @@ use crate::path::{Plain, Purpose};
 use crate::walk;
 use crate::{OpenError, failure, open_directory};
 
-pub use handed::{Handed, interface as handed_interface};
-pub use look::{Entry, Looked};
+pub use granted_directory::{GrantedDirectory, interface as handed_interface};
+pub use look::{Entry, ResolvedPlace};
 
 /// The most bytes of a text that is read or written, if the grant says nothing: 8 MiB.
-pub const MOST_TEXT: u64 = 8 << 20;
+pub const MAX_TEXT_BYTES: u64 = 8 << 20;
 
 /// The most bytes of a file that is handed out piece by piece or kept in a tree: 64 MiB.
-pub const MOST_BYTES: u64 = 64 << 20;
+pub const MAX_BYTES: u64 = 64 << 20;
 
 /// The most names from the root to a place.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// An open directory.
 pub struct Mount {
@@ -64,7 +64,7 @@ impl Mount {
             return Ok(self);
         }
         let shown = visible_line(&place.join("/")).into_owned();
-        if place.len() > DEEPEST {
+        if place.len() > MAX_DEPTH {
             return Err(Finding::new("mount/deep", quoting!("`{}` is too deep", shown)).at("path"));
         }
         let entered = walk::enter(self.root.as_fd(), place.iter().map(String::as_str));

@@ -4,12 +4,12 @@ use kernel::proposal::Finding;
 use passable::visible_line;
 
 /// The longest address that mail takes, in bytes.
-pub(super) const LONGEST: usize = 254;
+pub(super) const MAX_LEN: usize = 254;
 
 /// Checks that `text` is one plain address: `local@host`, ASCII, no name, no list, no header after it.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
     let wrong = |rule: &str, message: &'static str| {
-        let shown: String = text.chars().take(LONGEST).collect();
+        let shown: String = text.chars().take(MAX_LEN).collect();
         Err(Finding::new(rule, message)
             .at("to")
             .counter_example(visible_line(&shown))
@@ -27,7 +27,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     if text.contains([',', ';']) {
         return wrong("outbox/several", "there is more than one address; each mail goes to one");
     }
-    if text.len() > LONGEST {
+    if text.len() > MAX_LEN {
         return wrong("outbox/long", "the address is longer than 254 bytes");
     }
     let is_address = text.split_once('@').is_some_and(|(local, host)| is_local(local) && is_host(host));

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use kernel::id::{BlobHash, StepRef};
 
 /// The longest line of encoded text, without its line break.
-const LINE: usize = 76;
+const MAX_LINE_LEN: usize = 76;
 
 /// A mail to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ fn quoted_printable(out: &mut String, line: &str) {
             _ => byte.is_ascii_graphic(),
         };
         let needed = if is_plain { 1 } else { 3 };
-        if width + needed + usize::from(!is_last) > LINE {
+        if width + needed + usize::from(!is_last) > MAX_LINE_LEN {
             out.push_str("=\r\n");
             width = 0;
         }

@@ -8,32 +8,32 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use kernel::Interface;
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, StepRef};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use passable::{Quoting, quoting, visible_line};
 use policy::Facts;
 
-use crate::place::{PlaceError, Placing};
+use crate::atomic_write::{AtomicWrite, AtomicWriteError};
 use crate::{Capability, OpenError, Probe, failure, foreign, open_directory, path, walk};
 
 pub(crate) use interface::interface;
 use mail::Mail;
 
 /// The most bytes of one mail's texts if the grant says nothing: 1 MiB.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The longest subject, in bytes.
-const LONGEST_SUBJECT: usize = 250;
+const MAX_SUBJECT_LEN: usize = 250;
 
 /// The most texts that go with one mail.
-const MOST_ATTACHMENTS: usize = 20;
+const MAX_ATTACHMENTS: usize = 20;
 
 /// The largest message file that is read to see whether it is the one that should be there.
-const LARGEST_FILE: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A spool directory of this machine.
 pub(crate) struct Outbox {
@@ -51,7 +51,7 @@ impl Outbox {
 
     /// Returns all problems of a mail.
     fn problems(&self, mail: &Mail<'_>) -> Vec<Finding> {
-        let most = self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES);
+        let most = self.grant.attenuation.max_bytes.unwrap_or(MAX_BYTES);
         let mut problems: Vec<Finding> = address::check(mail.to).err().into_iter().collect();
         if mail.subject.contains(char::is_control) || visible_line(mail.subject) != mail.subject {
             problems.push(
@@ -64,7 +64,7 @@ impl Outbox {
                 .allowed("one line of visible characters"),
             );
         }
-        if mail.subject.len() > LONGEST_SUBJECT {
+        if mail.subject.len() > MAX_SUBJECT_LEN {
             problems.push(
                 Finding::new(
                     "outbox/subject",
@@ -72,10 +72,10 @@ impl Outbox {
                 )
                 .at("subject")
                 .counter_example(format!("{} bytes", mail.subject.len()))
-                .allowed(format!("at most {LONGEST_SUBJECT} bytes")),
+                .allowed(format!("at most {MAX_SUBJECT_LEN} bytes")),
             );
         }
-        if mail.attachments.len() > MOST_ATTACHMENTS {
+        if mail.attachments.len() > MAX_ATTACHMENTS {
             problems.push(
                 Finding::new(
                     "outbox/attachments",
@@ -83,7 +83,7 @@ impl Outbox {
                 )
                 .at("attach")
                 .counter_example(mail.attachments.len().to_string())
-                .allowed(format!("at most {MOST_ATTACHMENTS}")),
+                .allowed(format!("at most {MAX_ATTACHMENTS}")),
             );
         }
         if mail.bytes() > most {
@@ -107,7 +107,7 @@ impl Outbox {
         let told_apart = format!("{}-{}-{}.eml", step.run, step.step, digest.short());
         let spool = self.spool.as_fd();
         for name in [&plain, &told_apart] {
-            if walk::present(spool, name, LARGEST_FILE)
+            if walk::present(spool, name, MAX_FILE_BYTES)
                 .ok()
                 .flatten()
                 .is_some_and(|file| file.digest == digest)
@@ -118,7 +118,7 @@ impl Outbox {
         Ok(Err(if walk::kind(spool, &plain)?.is_none() { plain } else { told_apart }))
     }
 
-    fn send(&self, begun: &Begun, mail: &Mail<'_>) -> Completion {
+    fn send(&self, begun: &StartedEffect, mail: &Mail<'_>) -> Completion {
         let problems = self.problems(mail);
         if !problems.is_empty() {
             return Completion::Refused(problems);
@@ -134,18 +134,18 @@ impl Outbox {
                 Ok(Err(free)) => free,
                 Err(error) => return failed(&error),
             };
-            let placing = Placing {
+            let placing = AtomicWrite {
                 directory: self.spool.as_fd(),
                 name: &name,
                 temporary: &path::temporary(begun),
                 bytes: &message,
                 expected: None,
-                limit: LARGEST_FILE,
+                limit: MAX_FILE_BYTES,
             };
             match placing.put() {
                 Ok(()) => return done(begun, &name, &message),
-                Err(PlaceError::Changed) => taken = name,
-                Err(PlaceError::Io(error)) => return failed(&error),
+                Err(AtomicWriteError::Changed) => taken = name,
+                Err(AtomicWriteError::Io(error)) => return failed(&error),
             }
         }
         Completion::Failed(
@@ -170,7 +170,7 @@ impl Capability for Outbox {
             };
         };
         let mail = call.mail();
-        let to: String = mail.to.chars().take(address::LONGEST).collect();
+        let to: String = mail.to.chars().take(address::MAX_LEN).collect();
         let attached = match mail.attachments.len() {
             0 => String::new(),
             1 => ", 1 text attached".to_owned(),
@@ -184,7 +184,7 @@ impl Capability for Outbox {
         }
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
@@ -194,7 +194,7 @@ impl Capability for Outbox {
         }
     }
 
-    fn probe(&self, begun: &Begun) -> Probe {
+    fn probe(&self, begun: &StartedEffect) -> Probe {
         let Some(call) = Call::parse(&begun.proposal().method, &begun.proposal().args) else {
             return Probe::NotDone;
         };
@@ -246,17 +246,17 @@ fn mismatch(method: &str) -> Finding {
         .allowed("send(to, subject, body, attach?), all of them text, `attach` a list of texts")
 }
 
-fn compose(begun: &Begun, mail: &Mail<'_>) -> Vec<u8> {
+fn compose(begun: &StartedEffect, mail: &Mail<'_>) -> Vec<u8> {
     mail.compose(begun.step(), &begun.proposal().principal.short())
 }
 
-fn done(begun: &Begun, name: &str, message: &[u8]) -> Completion {
+fn done(begun: &StartedEffect, name: &str, message: &[u8]) -> Completion {
     let (value, provenance) = sent(begun, name, message);
     Completion::Done { value, provenance }
 }
 
 /// Returns the value of `send` and its provenance: it depends on the words of the call and nothing else.
-fn sent(begun: &Begun, name: &str, message: &[u8]) -> (Value, Provenance) {
+fn sent(begun: &StartedEffect, name: &str, message: &[u8]) -> (Value, Provenance) {
     let value = Value::record_from_map(BTreeMap::from([
         ("file".to_owned(), Value::from(name)),
         ("bytes".to_owned(), Value::number(message.len() as f64)),

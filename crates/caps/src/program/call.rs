@@ -7,15 +7,15 @@ use passable::{Quoting, quoting, visible_line};
 use resource::programs::variable_problem;
 
 /// The most words of one call.
-pub(super) const MOST_WORDS: usize = 1000;
+pub(super) const MAX_WORDS: usize = 1000;
 /// The longest word, in bytes: the limit of Linux.
-pub(super) const LONGEST_WORD: usize = (128 << 10) - 1;
+pub(super) const MAX_WORD_LEN: usize = (128 << 10) - 1;
 /// The most variables that a call can set.
-const MOST_VARIABLES: usize = 16;
+const MAX_VARIABLES: usize = 16;
 /// The most bytes of all words.
-const MOST_ALL: usize = 512 << 10;
+const MAX_ARGV_BYTES: usize = 512 << 10;
 /// The most bytes of standard input.
-pub(super) const MOST_INPUT: usize = 4 << 20;
+pub(super) const MAX_INPUT_BYTES: usize = 4 << 20;
 
 /// The program to run, with its arguments and input.
 #[derive(Debug, PartialEq)]
@@ -57,13 +57,15 @@ impl Call {
             ));
         }
         let all: usize = argv.iter().map(|word| word.len() + 1).sum();
-        if argv.len() > MOST_WORDS || all > MOST_ALL || argv.iter().any(|word| word.len() > LONGEST_WORD) {
-            let allowed =
-                format!("at most {MOST_WORDS} words with {MOST_ALL} bytes together; the rest as `stdin`");
+        if argv.len() > MAX_WORDS || all > MAX_ARGV_BYTES || argv.iter().any(|word| word.len() > MAX_WORD_LEN)
+        {
+            let allowed = format!(
+                "at most {MAX_WORDS} words with {MAX_ARGV_BYTES} bytes together; the rest as `stdin`"
+            );
             return Err(wrong("program/size", "the arguments are too many or too long", "argv", allowed));
         }
-        if stdin.len() > MOST_INPUT {
-            let allowed = format!("at most {MOST_INPUT} bytes");
+        if stdin.len() > MAX_INPUT_BYTES {
+            let allowed = format!("at most {MAX_INPUT_BYTES} bytes");
             return Err(wrong("program/size", "there is too much for standard input", "stdin", allowed));
         }
         Ok(Call { argv, stdin: stdin.to_owned(), environment })
@@ -89,8 +91,8 @@ fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, Strin
         }
         all.insert(name.to_owned(), slot.to_owned());
     }
-    if all.len() > MOST_VARIABLES {
-        let allowed = Quoting::ours(format!("at most {MOST_VARIABLES}"));
+    if all.len() > MAX_VARIABLES {
+        let allowed = Quoting::ours(format!("at most {MAX_VARIABLES}"));
         return Err(wrong("program/size", "there are too many variables", "env", allowed));
     }
     Ok(all)
@@ -117,32 +119,32 @@ fn mismatch(method: &str) -> Box<Finding> {
 mod tests {
     use super::*;
 
-    fn words(words: &[&str]) -> Value {
+    fn word_list(words: &[&str]) -> Value {
         Value::array(words.iter().map(|word| Value::from(*word)))
     }
 
     #[test]
     fn run_accepts_argument_lists_and_refuses_command_lines() {
-        let call = Call::parse("run", &[words(&["rg", "-n", "a b"]), Value::from("in")]).unwrap();
+        let call = Call::parse("run", &[word_list(&["rg", "-n", "a b"]), Value::from("in")]).unwrap();
         assert_eq!((call.argv.join("|").as_str(), call.stdin.as_str()), ("rg|-n|a b", "in"));
-        assert!(Call::parse("run", &[words(&["rg"]), Value::Undefined]).is_ok());
+        assert!(Call::parse("run", &[word_list(&["rg"]), Value::Undefined]).is_ok());
         let env = |name: &str| Value::record_from_map([(name.to_owned(), Value::from("token"))].into());
-        let call = Call::parse("run", &[words(&["gh"]), Value::Undefined, env("GH_TOKEN")]).unwrap();
+        let call = Call::parse("run", &[word_list(&["gh"]), Value::Undefined, env("GH_TOKEN")]).unwrap();
         assert_eq!((call.stdin.as_str(), call.environment["GH_TOKEN"].as_str()), ("", "token"));
         for (method, args, rule) in [
             ("run", vec![], "program/arguments"),
             ("run", vec![Value::from("rm -rf ~")], "program/arguments"),
-            ("run", vec![words(&[])], "program/arguments"),
+            ("run", vec![word_list(&[])], "program/arguments"),
             ("run", vec![Value::array([Value::Null])], "program/arguments"),
-            ("run", vec![words(&["a"]), Value::Null], "program/arguments"),
-            ("start", vec![words(&["a"])], "program/arguments"),
-            ("run", vec![words(&["a", "b\0c"])], "program/zero"),
-            ("run", vec![words(&["a"]), Value::Undefined, env("LD_PRELOAD")], "program/variable"),
-            ("run", vec![words(&["a"]), Value::Undefined, env("A B")], "program/variable"),
-            ("run", vec![words(&["a"]), Value::Undefined, Value::from("secret:x")], "program/arguments"),
-            ("run", vec![words(&["a"; 1001])], "program/size"),
-            ("run", vec![words(&["a", &"x".repeat(200 << 10)])], "program/size"),
-            ("run", vec![words(&["a"]), Value::from("x".repeat(5 << 20))], "program/size"),
+            ("run", vec![word_list(&["a"]), Value::Null], "program/arguments"),
+            ("start", vec![word_list(&["a"])], "program/arguments"),
+            ("run", vec![word_list(&["a", "b\0c"])], "program/zero"),
+            ("run", vec![word_list(&["a"]), Value::Undefined, env("LD_PRELOAD")], "program/variable"),
+            ("run", vec![word_list(&["a"]), Value::Undefined, env("A B")], "program/variable"),
+            ("run", vec![word_list(&["a"]), Value::Undefined, Value::from("secret:x")], "program/arguments"),
+            ("run", vec![word_list(&["a"; 1001])], "program/size"),
+            ("run", vec![word_list(&["a", &"x".repeat(200 << 10)])], "program/size"),
+            ("run", vec![word_list(&["a"]), Value::from("x".repeat(5 << 20))], "program/size"),
         ] {
             assert_eq!(Call::parse(method, &args).unwrap_err().rule, rule, "{method} {rule}");
         }

@@ -8,7 +8,7 @@ use kernel::BlobHash;
 use resource::programs::{EndowedProgram, Interpreter};
 
 /// The largest file that is taken for a program.
-const LARGEST: u64 = 2 << 30;
+const MAX_PROGRAM_BYTES: u64 = 2 << 30;
 
 /// Why a file cannot be endowed as a program, or run.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub(crate) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
     use std::os::unix::fs::PermissionsExt as _;
     // A pipe would block. So the kind is checked before the file is opened, and again on the open file.
     let is_program = |meta: &std::fs::Metadata| {
-        meta.is_file() && meta.len() <= LARGEST && meta.permissions().mode() & 0o111 != 0
+        meta.is_file() && meta.len() <= MAX_PROGRAM_BYTES && meta.permissions().mode() & 0o111 != 0
     };
     if !is_program(&std::fs::metadata(path)?) {
         return Err(ProgramError::NoFile);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::{Effect, Limit, Limits};
 
-use super::call::{LONGEST_WORD, MOST_INPUT, MOST_WORDS};
+use super::call::{MAX_INPUT_BYTES, MAX_WORD_LEN, MAX_WORDS};
 use crate::text;
 
 /// Returns the interface of all programs, with all that a call can say.
@@ -22,8 +22,8 @@ pub(crate) fn without_secrets() -> &'static Interface {
 
 fn made(has_secrets: bool) -> Interface {
     let words = Pattern::array_of_within(
-        text(LONGEST_WORD as u64),
-        Limits::of([(Limit::ArrayLength, MOST_WORDS as f64)]),
+        text(MAX_WORD_LEN as u64),
+        Limits::from_pairs([(Limit::ArrayLength, MAX_WORDS as f64)]),
     );
     let ended = [
         ("ended", Pattern::string()),
@@ -35,7 +35,7 @@ fn made(has_secrets: bool) -> Interface {
                  is passed on as it is.";
     let mut run = Method::new("run", Effect::Modify, about)
         .param(Param::required("argv", words, "the program's name, then its arguments"))
-        .param(Param::optional("stdin", text(MOST_INPUT as u64), "what it reads from standard input"));
+        .param(Param::optional("stdin", text(MAX_INPUT_BYTES as u64), "what it reads from standard input"));
     if has_secrets {
         let about = "secrets that the program gets as variables: for each variable the name of one of your slots that \
                      holds a secret, as {\"GITHUB_TOKEN\": \"token\"}. You never see the value";

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::{quoting, visible_line};
 use policy::{Facts, ProgramFact, SecretFact};
@@ -26,30 +26,34 @@ pub(crate) use endow::{digest, interpreters};
 pub(crate) use interface::{interface, without_secrets};
 pub use scratch::sweep;
 
-use crate::http::{LOCKED, Outside};
+use crate::http::{HostServices, LOCKED};
 use crate::{Capability, Probe, foreign};
 use call::Call;
 use scratch::Scratch;
-use secrets::Given;
+use secrets::CallEnvironment;
 
 /// The kind of the pins that say which program is meant.
 const PROGRAM: &str = "program";
 /// Bytes of each stream that are handed back if the grant says nothing.
-const MOST_OUTPUT: u64 = 64 << 10;
+const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 /// The most that a line on a card shows of a call. All of it stands below.
-const LONGEST_LINE: usize = 200;
+const MAX_LINE_LEN: usize = 200;
 
 /// Programs that were endowed together.
 pub(crate) struct ProgramCapability {
     programs: Programs,
     grant: Grant,
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn HostServices>,
     interface: &'static Interface,
 }
 
 impl ProgramCapability {
-    pub(crate) fn open(programs: &Programs, grant: &Grant, outside: Arc<dyn Outside>) -> ProgramCapability {
-        let interface = match outside.handed().is_empty() {
+    pub(crate) fn open(
+        programs: &Programs,
+        grant: &Grant,
+        outside: Arc<dyn HostServices>,
+    ) -> ProgramCapability {
+        let interface = match outside.slot_secrets().is_empty() {
             true => without_secrets(),
             false => interface(),
         };
@@ -80,7 +84,7 @@ impl ProgramCapability {
                 .map(|program| endow::interpreters(Path::new(&program.path)).unwrap_or_default())
                 .unwrap_or_default(),
             endowed_interpreters: program.map(|program| program.interpreters.clone()).unwrap_or_default(),
-            names: policy::arguments::names(&call.argv, &directories, writes, &look),
+            names: policy::arguments::find_protected(&call.argv, &directories, writes, &look),
             writes,
             allowed: self.programs.programs.iter().map(|program| program.name.clone()).collect(),
             network: self.programs.network,
@@ -102,7 +106,7 @@ impl ProgramCapability {
         .collect()
     }
 
-    fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path, given: &Given) -> Spec {
+    fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path, given: &CallEnvironment) -> Spec {
         let directories = |write: bool| {
             let chosen = self.programs.directories.iter().filter(move |directory| directory.write == write);
             chosen.map(|directory| PathBuf::from(&directory.path))
@@ -113,7 +117,8 @@ impl ProgramCapability {
         let mut writable = vec![scratch.to_owned()];
         writable.extend(directories(true));
         // A program that only does its own work starts no other program.
-        let starts = self.programs.starts_others || policy::launchers::widens(&program.path, &call.argv);
+        let starts =
+            self.programs.starts_others || policy::launchers::must_start_others(&program.path, &call.argv);
         let mut executable = Vec::new();
         if starts {
             executable = sandbox::programs_of_the_system();
@@ -163,14 +168,14 @@ impl ProgramCapability {
                     wall_ms: self.programs.wall_ms,
                     cpu_s: self.programs.wall_ms.div_ceil(1000),
                     memory: self.programs.memory,
-                    output: self.grant.attenuation.max_bytes.unwrap_or(MOST_OUTPUT),
+                    output: self.grant.attenuation.max_bytes.unwrap_or(MAX_OUTPUT_BYTES),
                     ..Limits::default()
                 },
             },
         }
     }
 
-    fn run(&self, begun: &Begun, call: &Call) -> Completion {
+    fn run(&self, begun: &StartedEffect, call: &Call) -> Completion {
         let fact = self.fact(call, vec![]);
         let called = visible_line(&fact.path).into_owned();
         let refused = |rule: &str, message: String, allowed: String| {
@@ -217,7 +222,13 @@ impl ProgramCapability {
         }
     }
 
-    fn done(&self, begun: &Begun, program: &EndowedProgram, report: &Report, given: &Given) -> Completion {
+    fn done(
+        &self,
+        begun: &StartedEffect,
+        program: &EndowedProgram,
+        report: &Report,
+        given: &CallEnvironment,
+    ) -> Completion {
         let status = match report.end {
             End::Exited { status } => Value::number(f64::from(status)),
             _ => Value::Null,
@@ -225,7 +236,7 @@ impl ProgramCapability {
         let (stdout, stderr) = (text(&report.stdout, given), text(&report.stderr, given));
         let hash = BlobHash::of(format!("{stdout}\n{stderr}").as_bytes());
         let value = Value::record_from_map(BTreeMap::from([
-            ("ended".to_owned(), Value::from(report.end.words())),
+            ("ended".to_owned(), Value::from(report.end.description())),
             ("status".to_owned(), status),
             ("stdout".to_owned(), Value::from(stdout)),
             ("stderr".to_owned(), Value::from(stderr)),
@@ -246,8 +257,8 @@ fn pins(program: &ProgramFact) -> BTreeSet<Pin> {
 }
 
 /// Returns a stream as text, with a note on the bytes that were cut.
-fn text(output: &Output, given: &Given) -> String {
-    let mut text = given.taken_out(output);
+fn text(output: &Output, given: &CallEnvironment) -> String {
+    let mut text = given.redacted_text(output);
     if output.cut > 0 {
         text += &format!("\n[{} bytes more were cut]\n", output.cut);
     }
@@ -278,7 +289,7 @@ impl Capability for ProgramCapability {
             .map(|fact| format!(", with {} from the secret {}", fact.variable, fact.secret))
             .collect();
         let program = self.fact(&call, secrets);
-        let line: String = call.argv.join(" ").chars().take(LONGEST_LINE).collect();
+        let line: String = call.argv.join(" ").chars().take(MAX_LINE_LEN).collect();
         let mut problems = self.problems();
         problems.extend(secret_problems);
         Facts {
@@ -292,12 +303,12 @@ impl Capability for ProgramCapability {
         }
     }
 
-    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
+    fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {
         let (_, problems) = self.secrets(&Call::parse(method, args).ok()?);
         problems.into_iter().find(|problem| problem.rule == LOCKED)
     }
 
-    fn perform(&self, begun: &Begun) -> Completion {
+    fn perform(&self, begun: &StartedEffect) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
@@ -313,7 +324,7 @@ impl Capability for ProgramCapability {
 
     /// Returns that the outcome is unknown: a program may have done all, some or none of its work. Only the user can
     /// tell.
-    fn probe(&self, _: &Begun) -> Probe {
+    fn probe(&self, _: &StartedEffect) -> Probe {
         Probe::Unknown
     }
 }

@@ -13,12 +13,12 @@ use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 /// How many names are held at a time.
-const PAGE: usize = 1024;
+const MAX_NAMES: usize = 1024;
 
 /// The prefix of the names of these directories, among the temporary files.
 const PREFIX: &str = "almoner-call-";
 /// The most tries at making a directory: a sweep may remove it in the moment before it is locked.
-const TRIES: usize = 8;
+const MAX_TRIES: usize = 8;
 
 /// An empty directory of its own, as long as this lives.
 pub(crate) struct Scratch {
@@ -34,11 +34,11 @@ impl Scratch {
     }
 
     fn within(place: &Path) -> io::Result<Scratch> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             // No other user may enter, even if the usual mode of new directories allows it.
             let mode = std::fs::Permissions::from_mode(0o700);
             let path = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(place)?.keep();
-            match hold(&path) {
+            match try_lock(&path) {
                 Ok(None) => {}
                 Ok(lock) => return Ok(Scratch { path, _lock: lock }),
                 // A file system without locks: nothing is swept there either.
@@ -76,14 +76,14 @@ fn sweep_in(place: &Path) -> usize {
     let mut removed = 0;
     for path in ours {
         // One that somebody holds is at work.
-        let Ok(Some(_lock)) = hold(&path) else { continue };
+        let Ok(Some(_lock)) = try_lock(&path) else { continue };
         removed += usize::from(remove(&path).is_ok());
     }
     removed
 }
 
 /// Returns the lock on a directory of this user, if it still exists and no other process holds the lock.
-fn hold(path: &Path) -> io::Result<Option<OwnedFd>> {
+fn try_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
@@ -117,7 +117,7 @@ fn remove(path: &Path) -> io::Result<()> {
             return Ok(rustix::fs::rmdir(path)?);
         }
         for name in names {
-            if is_gone(&top, &name)? {
+            if remove_non_directory(&top, &name)? {
                 continue;
             }
             rustix::fs::chmodat(&top, &name, Mode::RWXU, AtFlags::empty())?;
@@ -136,7 +136,7 @@ fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
             return Ok(());
         }
         for name in names {
-            if is_gone(inner, &name)? {
+            if remove_non_directory(inner, &name)? {
                 continue;
             }
             // Moving a directory changes its `..` entry, which takes write permission.
@@ -154,7 +154,7 @@ fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
 }
 
 /// Removes an entry that is no directory. Returns false for a directory.
-fn is_gone(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
+fn remove_non_directory(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
     match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::ISDIR) => Ok(false),
@@ -170,7 +170,7 @@ fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
         if !matches!(name.as_bytes(), b"." | b"..") {
             names.push(name);
         }
-        if names.len() == PAGE {
+        if names.len() == MAX_NAMES {
             break;
         }
     }

@@ -18,10 +18,10 @@ const PIN: &str = "secret";
 /// The rule of the findings about a secret.
 const RULE: &str = "program/secret";
 /// How many bytes the longest spelling of a byte has that is looked for.
-const SPELLED: usize = 3;
+const MAX_EXPANSION: usize = 3;
 
 /// The variables that a call gets in addition to the usual ones.
-pub(super) struct Given {
+pub(super) struct CallEnvironment {
     /// Each variable and its value.
     pub(super) variables: BTreeMap<String, String>,
     /// The values of secrets among them, by the secret's name.
@@ -39,7 +39,7 @@ impl ProgramCapability {
         }
         let handed = match call.environment.is_empty() {
             true => BTreeMap::new(),
-            false => self.outside.handed(),
+            false => self.outside.slot_secrets(),
         };
         let called = call.argv.first().map_or("", String::as_str);
         // A call may name the program by its path; the rules apply to its name.
@@ -79,7 +79,7 @@ impl ProgramCapability {
     }
 
     /// Returns the environment of a call that begins, if its secrets still match the judged pins.
-    pub(super) fn given(&self, call: &Call, judged: &BTreeSet<Pin>) -> Result<Given, Vec<Finding>> {
+    pub(super) fn given(&self, call: &Call, judged: &BTreeSet<Pin>) -> Result<CallEnvironment, Vec<Finding>> {
         let (facts, problems) = self.secrets(call);
         if !problems.is_empty() {
             return Err(problems);
@@ -95,7 +95,7 @@ impl ProgramCapability {
             Setting::Text(text) => Some((variable.clone(), text.clone())),
             Setting::Secret(_) => None,
         };
-        let mut given = Given {
+        let mut given = CallEnvironment {
             variables: self.programs.environment.iter().filter_map(text).collect(),
             values: BTreeMap::new(),
         };
@@ -111,23 +111,23 @@ impl ProgramCapability {
     }
 }
 
-impl Drop for Given {
+impl Drop for CallEnvironment {
     fn drop(&mut self) {
         use zeroize::Zeroize as _;
         self.variables.values_mut().chain(self.values.values_mut()).for_each(|value| value.zeroize());
     }
 }
 
-impl Given {
+impl CallEnvironment {
     /// Returns a stream as text without the values, also where the stream was cut within one.
-    pub(super) fn taken_out(&self, output: &Output) -> String {
+    pub(super) fn redacted_text(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.bytes);
         let Some(longest) = self.values.values().map(String::len).max() else { return text.into_owned() };
         let all = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut text = Secrets::new(all).redact(&text).into_owned();
         if output.cut > 0 {
             // The cut text may end in the beginning of a value, which redaction does not find.
-            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest * SPELLED)));
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest * MAX_EXPANSION)));
         }
         text
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn cut_stream_leaks_no_part_of_a_secret() {
         let value = "hunter2-periwinkle";
-        let given = Given {
+        let given = CallEnvironment {
             variables: BTreeMap::new(),
             values: BTreeMap::from([("T".to_owned(), value.to_owned())]),
         };
@@ -159,12 +159,12 @@ mod tests {
         for spelled in [value, hex.trim_end()] {
             for kept in 1..=spelled.len() {
                 let bytes = format!("{before}{}", &spelled[..kept]).into_bytes();
-                let text = given.taken_out(&Output { bytes, cut: 9 });
+                let text = given.redacted_text(&Output { bytes, cut: 9 });
                 assert!(text.starts_with("before before"), "{text}");
                 assert!(!text.contains(&spelled[..2]), "{kept}: {text}");
             }
             let whole = Output { bytes: format!("{before}{spelled} after").into_bytes(), cut: 0 };
-            assert_eq!(given.taken_out(&whole), format!("{before}⟦secret T⟧ after"));
+            assert_eq!(given.redacted_text(&whole), format!("{before}⟦secret T⟧ after"));
         }
     }
 }

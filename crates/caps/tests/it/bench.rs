@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use caps::Capability;
-use kernel::begun::Begun;
 use kernel::formula::Formula;
 use kernel::grant::{Attenuation, Grant};
 use kernel::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use kernel::proposal::{Caller, Pin, Proposal, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use policy::Facts;
 use resource::{Kind, Resource};
 use tempfile::TempDir;
@@ -149,7 +149,7 @@ impl Bench {
         args: &[Value],
         pins: BTreeSet<Pin>,
         again: bool,
-    ) -> Begun {
+    ) -> StartedEffect {
         let kind = if self.spool { "outbox" } else { "dir" };
         let proposal = Proposal {
             principal: self.host,
@@ -165,7 +165,7 @@ impl Bench {
             traces: Vec::new(),
             place: None,
         };
-        Begun::for_test(at, proposal, self.grant.clone(), again)
+        StartedEffect::for_test(at, proposal, self.grant.clone(), again)
     }
 
     /// Judges nothing: looks, then does.

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use caps::{Capability, NoSecret, Outside, Probe};
-use kernel::begun::Begun;
+use caps::{Capability, HostServices, NoSecret, Probe};
 use kernel::formula::Formula;
 use kernel::grant::{Attenuation, Grant};
 use kernel::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use kernel::proposal::{Caller, Proposal, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
 use resource::web::{Origin, Place, SecretUse, Web};
 use resource::{Kind, Resource};
 use zeroize::Zeroizing;
@@ -24,15 +24,15 @@ const KEY: &str = "the-key-of-the-user";
 /// A server of this machine that answers each request in the same way, and remembers the requests.
 struct Server {
     port: u16,
-    told: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     fn new(answer: impl Fn(&str, &mut TcpStream) -> io::Result<()> + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&told);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
@@ -42,15 +42,15 @@ impl Server {
                 let _ = answer(&request, &mut stream);
             }
         });
-        Server { port, told }
+        Server { port, requests }
     }
 
     fn saying(text: &'static str) -> Server {
         Server::new(move |_, stream| stream.write_all(text.as_bytes()))
     }
 
-    fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -83,7 +83,7 @@ const HELLO: &str =
 
 /// Names as the test says, one list of addresses after the other, and one secret.
 #[derive(Default)]
-struct World {
+struct FakeHostServices {
     names: BTreeMap<&'static str, Vec<Vec<IpAddr>>>,
     asked: AtomicUsize,
     pins: Vec<Origin>,
@@ -91,7 +91,7 @@ struct World {
     judged: bool,
 }
 
-impl Outside for World {
+impl HostServices for FakeHostServices {
     fn resolve(&self, host: &str, _: Duration) -> io::Result<Vec<IpAddr>> {
         let at = self.asked.fetch_add(1, Ordering::SeqCst);
         let lists = self.names.get(host).ok_or(io::ErrorKind::NotFound)?;
@@ -158,20 +158,20 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(web: Web, world: World) -> Bench {
+    fn new(web: Web, world: FakeHostServices) -> Bench {
         Bench::within(web, world, None)
     }
 
-    fn within(web: Web, world: World, max_bytes: Option<u64>) -> Bench {
+    fn within(web: Web, world: FakeHostServices, max_bytes: Option<u64>) -> Bench {
         let grant = grant(max_bytes);
-        let outside: Arc<dyn Outside> = Arc::new(world);
+        let outside: Arc<dyn HostServices> = Arc::new(world);
         Bench {
             capability: caps::open_with(&Formula::Resource(Resource::Web(web)), &grant, &outside).unwrap(),
             grant,
         }
     }
 
-    fn begun(&self, method: &str, args: &[Value]) -> Begun {
+    fn begun(&self, method: &str, args: &[Value]) -> StartedEffect {
         let step = StepRef { run: RunNumber(17), step: 9 };
         let proposal = Proposal {
             principal: id(1),
@@ -187,7 +187,7 @@ impl Bench {
             traces: Vec::new(),
             place: None,
         };
-        Begun::for_test(step, proposal, self.grant.clone(), false)
+        StartedEffect::for_test(step, proposal, self.grant.clone(), false)
     }
 
     /// Returns the status and the body, or the rule that stopped it. No finding ever shows the key.
@@ -233,7 +233,7 @@ fn rule(rule: &str) -> Result<(f64, String), String> {
 #[test]
 fn get_and_send_reach_the_endowed_path() {
     let server = Server::saying(HELLO);
-    let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), World::default());
+    let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), FakeHostServices::default());
     let query = record(&[("q", "a b&c=d"), ("x", "ü")]);
     let headers = record(&[("accept", "text/plain"), ("X-GitHub-Api-Version", "1")]);
     assert_eq!(bench.call("get", &[Value::from("/items"), query, headers]), ok("hello"));
@@ -241,7 +241,7 @@ fn get_and_send_reach_the_endowed_path() {
     assert_eq!(bench.call("send", &sent), ok("hello"));
     let sent = [Value::from("POST"), Value::from("items"), record(&[("a", "1")])];
     assert_eq!(bench.call("send", &sent), ok("hello"));
-    let told = server.told();
+    let told = server.requests();
     assert!(told[0].starts_with("GET /v1/items?q=a%20b%26c%3Dd&x=%C3%BC HTTP/1.1\r\n"), "{}", told[0]);
     assert!(told[0].contains("accept: text/plain\r\n"));
     assert!(
@@ -259,7 +259,7 @@ fn get_and_send_reach_the_endowed_path() {
 #[test]
 fn ambiguous_paths_and_unsafe_headers_are_refused() {
     let server = Server::saying(HELLO);
-    let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), World::default());
+    let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), FakeHostServices::default());
     for path in [
         "../admin",
         "/a/%2e%2e/b",
@@ -308,7 +308,7 @@ fn ambiguous_paths_and_unsafe_headers_are_refused() {
     assert_eq!(bench.call("send", &put), rule("http/method"));
     let trace = [Value::from("TRACE"), Value::from("/a")];
     assert_eq!(bench.call("send", &trace), rule("http/arguments"));
-    assert_eq!(server.told(), Vec::<String>::new());
+    assert_eq!(server.requests(), Vec::<String>::new());
 }
 
 #[test]
@@ -327,31 +327,31 @@ fn secret_is_sent_only_to_its_own_server() {
             SecretUse { name: name.into(), header: "authorization".into(), before: "Bearer ".into() };
         Web { secret: Some(secret), ..web(&[here(&server), here(&other)]) }
     };
-    let bench = Bench::new(with_key("KEY"), World { pins: pins(), ..World::default() });
+    let bench = Bench::new(with_key("KEY"), FakeHostServices { pins: pins(), ..FakeHostServices::default() });
     assert_eq!(bench.get("/a"), ok("hello"));
     assert_eq!(bench.get("/on"), ok("hello"));
-    let told = server.told();
+    let told = server.requests();
     assert!(told[0].contains(&format!("authorization: Bearer {KEY}\r\n")), "{}", told[0]);
-    let told = other.told();
+    let told = other.requests();
     assert!(told[0].starts_with("GET /there ") && !told[0].contains(KEY), "{}", told[0]);
     assert!(!told[0].to_lowercase().contains("authorization"));
     let line = bench.capability.facts("get", &[Value::from("/a")]).line;
     assert!(line.contains("with the secret KEY") && !line.contains(KEY), "{line}");
     // One that is for another server, one that there is none of, and one that is locked away.
-    let before = server.told().len();
+    let before = server.requests().len();
     for (name, pins, expected) in [
         ("KEY", vec!["https://api.example.com".parse().unwrap()], "http/secret"),
         ("NONE", pins(), "http/secret"),
         ("LOCKED", pins(), "http/locked"),
     ] {
-        let bench = Bench::new(with_key(name), World { pins, ..World::default() });
+        let bench = Bench::new(with_key(name), FakeHostServices { pins, ..FakeHostServices::default() });
         assert_eq!(bench.get("/a"), rule(expected), "{name}");
         assert_eq!(bench.problems("get", &[Value::from("/a")]), [expected], "{name}");
         // A locked vault can be unlocked; the approval waits for that. Everything else is refused.
-        let waits = bench.capability.hindrance("get", &[Value::from("/a")]).map(|finding| finding.rule);
+        let waits = bench.capability.blocked_by("get", &[Value::from("/a")]).map(|finding| finding.rule);
         assert_eq!(waits.as_deref(), Some(expected).filter(|rule| *rule == "http/locked"), "{name}");
     }
-    assert_eq!(server.told().len(), before);
+    assert_eq!(server.requests().len(), before);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn redirect_finding_shows_only_the_server_name() {
             SecretUse { name: "KEY".into(), header: "authorization".into(), before: "Bearer ".into() };
         let pins = vec![here(&server).parse().unwrap()];
         let web = Web { secret: Some(secret), ..web(&[format!("{}/v1", here(&server))]) };
-        let bench = Bench::new(web, World { pins, ..World::default() });
+        let bench = Bench::new(web, FakeHostServices { pins, ..FakeHostServices::default() });
         assert_eq!(bench.get("/a"), rule("http/redirect"));
     }
 }
@@ -387,7 +387,10 @@ fn name_with_a_private_address_is_refused() {
     let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
     let world = |lists: &[&[&str]]| {
         let lists = lists.iter().map(|list| list.iter().map(|text| ip(text)).collect()).collect();
-        World { names: BTreeMap::from([("api.example.com", lists)]), ..World::default() }
+        FakeHostServices {
+            names: BTreeMap::from([("api.example.com", lists)]),
+            ..FakeHostServices::default()
+        }
     };
     for inside in
         ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0"]
@@ -402,13 +405,13 @@ fn name_with_a_private_address_is_refused() {
     let bench = Bench::new(web(&[named("api.example.com")]), world(&[&["8.8.8.8"], &["127.0.0.1"]]));
     assert_eq!(bench.problems("get", &[Value::from("/")]), Vec::<String>::new());
     assert_eq!(bench.get("/"), rule("egress/address"));
-    assert_eq!(server.told(), Vec::<String>::new());
+    assert_eq!(server.requests(), Vec::<String>::new());
     // The control: an address that the user wrote beside the name is used, without a lookup.
     let pinned = Web { address: Some(ip("127.0.0.1")), ..web(&[named("api.example.com")]) };
     let bench = Bench::new(pinned, world(&[&["8.8.8.8"]]));
     assert_eq!(bench.get("/"), ok("hello"));
-    assert!(server.told()[0].contains(&format!("host: api.example.com:{}\r\n", server.port)));
-    let unknown = Bench::new(web(&[named("api.example.org")]), World::default());
+    assert!(server.requests()[0].contains(&format!("host: api.example.com:{}\r\n", server.port)));
+    let unknown = Bench::new(web(&[named("api.example.org")]), FakeHostServices::default());
     assert_eq!(unknown.get("/"), rule("http/name"));
 }
 
@@ -417,11 +420,12 @@ fn connection_uses_the_checked_address() {
     let server = Server::saying(HELLO);
     // `localhost` always counts as this machine, and only the first lookup gives its address.
     let lists = vec![vec!["127.0.0.1".parse().unwrap()], vec!["8.8.8.8".parse().unwrap()]];
-    let world = World { names: BTreeMap::from([("localhost", lists)]), ..World::default() };
+    let world =
+        FakeHostServices { names: BTreeMap::from([("localhost", lists)]), ..FakeHostServices::default() };
     let bench = Bench::new(web(&[format!("http://localhost:{}", server.port)]), world);
     assert_eq!(bench.get("/"), ok("hello"));
     assert_eq!(bench.get("/"), rule("egress/address"));
-    assert_eq!(server.told().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
@@ -452,7 +456,7 @@ fn redirects_are_followed_only_within_the_endowment() {
         )
     });
     let places = [format!("{}/v1", here(&server)), format!("{}/files", here(&other))];
-    let bench = Bench::new(web(&places), World::default());
+    let bench = Bench::new(web(&places), FakeHostServices::default());
     for (path, expected) in [
         ("within", ok("hello")),
         ("named", ok("hello")),
@@ -469,11 +473,11 @@ fn redirects_are_followed_only_within_the_endowment() {
     ] {
         assert_eq!(bench.get(path), expected, "{path}");
     }
-    assert_eq!(other.told().len(), 1);
-    assert!(other.told()[0].starts_with("GET /files/a?b=c HTTP/1.1\r\n"));
-    assert_eq!(inside.told(), Vec::<String>::new());
+    assert_eq!(other.requests().len(), 1);
+    assert!(other.requests()[0].starts_with("GET /files/a?b=c HTTP/1.1\r\n"));
+    assert_eq!(inside.requests(), Vec::<String>::new());
     // Policies would judge the first address only.
-    let judged = Bench::new(web(&places), World { judged: true, ..World::default() });
+    let judged = Bench::new(web(&places), FakeHostServices { judged: true, ..FakeHostServices::default() });
     for path in ["within", "named"] {
         assert_eq!(judged.get(path), rule("http/policy"), "{path}");
     }
@@ -481,11 +485,11 @@ fn redirects_are_followed_only_within_the_endowment() {
     assert_eq!(judged.get("end"), ok("hello"));
     let told = format!("{:?}", judged.capability.perform(&judged.begun("get", &[Value::from("named")])));
     assert!(told.contains("/files/a") && !told.contains("b=c"), "{told}");
-    assert_eq!(other.told().len(), 1);
+    assert_eq!(other.requests().len(), 1);
     // A sending call gets the redirect as its answer, and does not follow it.
     let sent = [Value::from("POST"), Value::from("/named"), Value::from("x")];
     assert_eq!(bench.call("send", &sent), Ok((302.0, String::new())));
-    assert_eq!(other.told().len(), 1);
+    assert_eq!(other.requests().len(), 1);
 }
 
 #[test]
@@ -496,25 +500,31 @@ fn oversized_or_broken_answers_fail() {
             stream.write_all(&[b'x'; 1024])?;
         }
     });
-    let bench = Bench::within(web(&[here(&endless)]), World::default(), Some(10_000));
+    let bench = Bench::within(web(&[here(&endless)]), FakeHostServices::default(), Some(10_000));
     assert_eq!(bench.get("/"), rule("http/large"));
     let exact = Server::saying(HELLO);
-    assert_eq!(Bench::within(web(&[here(&exact)]), World::default(), Some(5)).get("/"), ok("hello"));
-    assert_eq!(Bench::within(web(&[here(&exact)]), World::default(), Some(4)).get("/"), rule("http/large"));
+    assert_eq!(
+        Bench::within(web(&[here(&exact)]), FakeHostServices::default(), Some(5)).get("/"),
+        ok("hello")
+    );
+    assert_eq!(
+        Bench::within(web(&[here(&exact)]), FakeHostServices::default(), Some(4)).get("/"),
+        rule("http/large")
+    );
     let long = [Value::from("POST"), Value::from("/"), Value::from("12345")];
-    let tight = Bench::within(web(&[here(&exact)]), World::default(), Some(4));
+    let tight = Bench::within(web(&[here(&exact)]), FakeHostServices::default(), Some(4));
     assert_eq!(tight.call("send", &long), rule("http/size"));
     let cut = Server::saying("HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhello");
-    assert_eq!(Bench::new(web(&[here(&cut)]), World::default()).get("/"), rule("http/cut-off"));
+    assert_eq!(Bench::new(web(&[here(&cut)]), FakeHostServices::default()).get("/"), rule("http/cut-off"));
     let binary =
         Server::new(|_, stream| stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\xff\xfe"));
-    assert_eq!(Bench::new(web(&[here(&binary)]), World::default()).get("/"), rule("http/binary"));
+    assert_eq!(Bench::new(web(&[here(&binary)]), FakeHostServices::default()).get("/"), rule("http/binary"));
     let noise = Server::saying("this is no answer\r\n\r\n");
-    assert_eq!(Bench::new(web(&[here(&noise)]), World::default()).get("/"), rule("http/failed"));
+    assert_eq!(Bench::new(web(&[here(&noise)]), FakeHostServices::default()).get("/"), rule("http/failed"));
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = nobody.local_addr().unwrap().port();
     drop(nobody);
-    let bench = Bench::new(web(&[format!("http://127.0.0.1:{port}")]), World::default());
+    let bench = Bench::new(web(&[format!("http://127.0.0.1:{port}")]), FakeHostServices::default());
     let begun = Instant::now();
     assert_eq!(bench.get("/"), rule("http/unreachable"));
     assert!(begun.elapsed() < Duration::from_secs(10));
@@ -525,23 +535,23 @@ fn oversized_or_broken_answers_fail() {
             stream.write_all(b"x-more: and more and more and more and more\r\n")?;
         }
     });
-    assert_eq!(Bench::new(web(&[here(&heads)]), World::default()).get("/"), rule("http/failed"));
+    assert_eq!(Bench::new(web(&[here(&heads)]), FakeHostServices::default()).get("/"), rule("http/failed"));
 }
 
 #[test]
 fn crashed_send_is_unknown_without_an_idempotency_key() {
     let server = Server::saying(HELLO);
-    let plain = Bench::new(web(&[here(&server)]), World::default());
+    let plain = Bench::new(web(&[here(&server)]), FakeHostServices::default());
     let sent = [Value::from("POST"), Value::from("/"), Value::from("x")];
     assert_eq!(plain.capability.probe(&plain.begun("send", &sent)), Probe::Unknown);
     assert_eq!(plain.capability.probe(&plain.begun("get", &[Value::from("/")])), Probe::NotDone);
     let idempotent = Web { idempotency: Some("idempotency-key".into()), ..web(&[here(&server)]) };
-    let bench = Bench::new(idempotent, World::default());
+    let bench = Bench::new(idempotent, FakeHostServices::default());
     assert_eq!(bench.capability.probe(&bench.begun("send", &sent)), Probe::NotDone);
     bench.call("send", &sent).unwrap();
     bench.call("send", &sent).unwrap();
     let keys: Vec<String> = server
-        .told()
+        .requests()
         .iter()
         .filter_map(|told| Some(told.lines().find(|line| line.starts_with("idempotency-key: "))?.to_owned()))
         .collect();

@@ -8,7 +8,7 @@ mod bench;
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
-mod handed;
+mod granted_directory;
 #[cfg(test)]
 mod http;
 #[cfg(test)]

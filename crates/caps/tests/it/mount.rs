@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use caps::mount::{MOST_BYTES, MOST_TEXT, Mount};
+use caps::mount::{MAX_BYTES, MAX_TEXT_BYTES, Mount};
 use kernel::grant::Attenuation;
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ fn names(mount: &Mount, path: &str) -> String {
 }
 
 fn text(mount: &Mount, path: &str) -> String {
-    match mount.read(&way(path), MOST_TEXT) {
+    match mount.read(&way(path), MAX_TEXT_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).unwrap(),
         Err(finding) => finding.rule,
     }
@@ -100,7 +100,7 @@ fn lookups_see_files_and_links_inside_the_mount() {
     }
     let looked = mount.look_up(&way("in/deep")).unwrap();
     assert_eq!((looked.place, looked.is_directory), (way("sub/deep"), true));
-    assert_eq!(said(mount.maybe_read(&way("nothing"), MOST_TEXT)), "None");
+    assert_eq!(said(mount.maybe_read(&way("nothing"), MAX_TEXT_BYTES)), "None");
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn changes_write_move_and_remove_files() {
     let root = place.path().join("root");
     mount.make_directory(&way("new/er")).unwrap();
     mount.make_directory(&way("new/er")).unwrap();
-    mount.write(&way("new/er/x.md"), b"one", MOST_TEXT).unwrap();
-    mount.write(&way("new/er/x.md"), b"two", MOST_TEXT).unwrap();
+    mount.write(&way("new/er/x.md"), b"one", MAX_TEXT_BYTES).unwrap();
+    mount.write(&way("new/er/x.md"), b"two", MAX_TEXT_BYTES).unwrap();
     assert_eq!(text(&mount, "new/er/x.md"), "two");
-    assert_eq!(said(mount.write(&way("gone/x.md"), b"", MOST_TEXT)), "file/missing");
-    assert_eq!(said(mount.write(&way("sub"), b"", MOST_TEXT)), "file/directory");
+    assert_eq!(said(mount.write(&way("gone/x.md"), b"", MAX_TEXT_BYTES)), "file/missing");
+    assert_eq!(said(mount.write(&way("sub"), b"", MAX_TEXT_BYTES)), "file/directory");
     assert_eq!(said(mount.write(&way("big"), b"1234", 3)), "mount/size");
     assert_eq!(said(mount.rename(&way("new/er/x.md"), &way("a.md"))), "()");
     assert_eq!(text(&mount, "a.md"), "two");
@@ -143,7 +143,7 @@ fn changes_follow_no_links() {
     let place = place();
     let mount = open(place.path());
     for path in ["in/x.md", "out/x.md", "in.md", "out.md", "abs/tmp/x.md", "sub/up/x.md"] {
-        assert_eq!(said(mount.write(&way(path), b"x", MOST_TEXT)), "file/link", "{path}");
+        assert_eq!(said(mount.write(&way(path), b"x", MAX_TEXT_BYTES)), "file/link", "{path}");
     }
     assert_eq!(said(mount.remove(&way("out/secret.md"))), "file/link");
     assert_eq!(said(mount.rename(&way("a.md"), &way("out/a.md"))), "file/link");
@@ -164,8 +164,8 @@ fn entered_part_cannot_be_left() {
     }
     let up = || ["..".to_owned(), "a.md".to_owned()];
     assert_eq!(said(part().has(&up())), "path/parent");
-    assert_eq!(said(part().read(&up(), MOST_BYTES)), "path/parent");
-    assert_eq!(said(part().write(&up(), b"x", MOST_TEXT)), "path/parent");
+    assert_eq!(said(part().read(&up(), MAX_BYTES)), "path/parent");
+    assert_eq!(said(part().write(&up(), b"x", MAX_TEXT_BYTES)), "path/parent");
     assert_eq!(said(part().rename(&way("b.md"), &up())), "path/parent");
     // A place is entered name by name, and no link is a place.
     for place_ in ["in", "out", "sub/up", "abs", "a.md"] {
@@ -182,8 +182,8 @@ fn read_only_mount_refuses_changes() {
     let mount = open(place.path()).read_only();
     let before = fs::metadata(place.path().join("root")).unwrap().mtime_nsec();
     for outcome in [
-        mount.write(&way("a.md"), b"x", MOST_TEXT),
-        mount.write(&way("new.md"), b"x", MOST_TEXT),
+        mount.write(&way("a.md"), b"x", MAX_TEXT_BYTES),
+        mount.write(&way("new.md"), b"x", MAX_TEXT_BYTES),
         mount.remove(&way("a.md")),
         mount.rename(&way("a.md"), &way("c.md")),
         mount.make_directory(&way("d")),
@@ -191,7 +191,7 @@ fn read_only_mount_refuses_changes() {
         assert_eq!(said(outcome), "mount/read-only");
     }
     let part = open(place.path()).read_only().enter(&way("sub")).unwrap();
-    assert_eq!(said(part.write(&way("b.md"), b"x", MOST_TEXT)), "mount/read-only");
+    assert_eq!(said(part.write(&way("b.md"), b"x", MAX_TEXT_BYTES)), "mount/read-only");
     assert_eq!(text(&mount, "a.md"), "a");
     assert_eq!(fs::metadata(place.path().join("root")).unwrap().mtime_nsec(), before);
 }
@@ -206,13 +206,13 @@ fn files_outside_the_attenuation_are_invisible() {
     assert_eq!(names(&mount, ""), "a.md in/ in.md sub/");
     assert_eq!(text(&mount, "b.key"), "dir/suffix");
     assert_eq!(said(mount.has(&way("b.key"))), "false");
-    assert_eq!(said(mount.write(&way("c.key"), b"x", MOST_TEXT)), "dir/suffix");
-    assert_eq!(said(mount.write(&way("c.md"), b"1234", MOST_TEXT)), "mount/size");
+    assert_eq!(said(mount.write(&way("c.key"), b"x", MAX_TEXT_BYTES)), "dir/suffix");
+    assert_eq!(said(mount.write(&way("c.md"), b"1234", MAX_TEXT_BYTES)), "mount/size");
     assert_eq!(said(mount.rename(&way("a.md"), &way("a.key"))), "dir/suffix");
     assert_eq!(said(mount.rename(&way("b.key"), &way("b.md"))), "dir/suffix");
     assert_eq!(said(mount.remove(&way("b.key"))), "dir/suffix");
     let part = Mount::open(path.to_str().unwrap(), false, &attenuation).unwrap().enter(&way("sub")).unwrap();
-    assert_eq!(said(part.write(&way("c.key"), b"x", MOST_TEXT)), "dir/suffix");
+    assert_eq!(said(part.write(&way("c.key"), b"x", MAX_TEXT_BYTES)), "dir/suffix");
 }
 
 proptest! {
@@ -229,9 +229,9 @@ proptest! {
         for part in ["", "sub"] {
             let place = place();
             let mount = || open(place.path()).enter(&way(part)).unwrap();
-            let read = mount().read(&names, MOST_BYTES).unwrap_or_default();
+            let read = mount().read(&names, MAX_BYTES).unwrap_or_default();
             prop_assert!(!String::from_utf8_lossy(&read).contains("CANARY"), "{names:?}");
-            let _ = mount().write(&names, b"overwritten", MOST_TEXT);
+            let _ = mount().write(&names, b"overwritten", MAX_TEXT_BYTES);
             let _ = mount().rename(&names, &["taken.md".to_owned()]);
             let _ = mount().make_directory(&names);
             let _ = mount().remove(&names);
@@ -267,13 +267,13 @@ fn swapped_part_never_leads_out() {
         for _ in 0..500 {
             let mount = open(place.path());
             for part in ["real", "swap"] {
-                let through = mount.read(&way(&format!("{part}/secret.md")), MOST_BYTES).unwrap_or_default();
+                let through = mount.read(&way(&format!("{part}/secret.md")), MAX_BYTES).unwrap_or_default();
                 assert_ne!(through, b"CANARY");
-                let _ = mount.write(&way(&format!("{part}/new.md")), b"x", MOST_TEXT);
+                let _ = mount.write(&way(&format!("{part}/new.md")), b"x", MAX_TEXT_BYTES);
                 let _ = mount.remove(&way(&format!("{part}/secret.md.gone")));
                 let Ok(inner) = open(place.path()).enter(&way(part)) else { continue };
-                assert_ne!(inner.read(&way("secret.md"), MOST_BYTES).unwrap_or_default(), b"CANARY");
-                let _ = inner.write(&way("new.md"), b"x", MOST_TEXT);
+                assert_ne!(inner.read(&way("secret.md"), MAX_BYTES).unwrap_or_default(), b"CANARY");
+                let _ = inner.write(&way("new.md"), b"x", MAX_TEXT_BYTES);
             }
         }
         is_over.store(true, Ordering::SeqCst);

@@ -15,7 +15,7 @@ use std::time::Duration;
 use captp::netstring::{self, Decoder};
 use captp::{Message, Options, Session, Slot};
 use passable::Value;
-use switchboard::{Action, Limits, Party, Switchboard};
+use switchboard::{Action, Limits, SideOptions, Switchboard};
 
 /// Messages that a hostile client begins with; `N` stands for small numbers that the fuzzer chooses.
 const SEEDS: &[&str] = &[
@@ -77,7 +77,7 @@ struct Victim {
 impl Victim {
     fn new() -> Victim {
         let mut board = Switchboard::new();
-        let home = board.add(Party::default());
+        let home = board.add(SideOptions::default());
         let root = board.object(home, 0).unwrap();
         let limits = Limits { owned: 60, held: 60, waiting: 20 };
         let options = Options { limits, questions: 30, memory: 2_000, drops: true, ..Options::default() };
@@ -91,7 +91,7 @@ impl Victim {
                 check_round_trip(&message);
                 drop(self.session.receive(&mut self.board, message));
             }
-            Err(violation) => self.session.violated(&mut self.board, &violation),
+            Err(violation) => self.session.end_with_violation(&mut self.board, &violation),
         }
         self.work();
         assert_eq!(self.board.audit(), Ok(()));
@@ -120,7 +120,7 @@ impl Victim {
             let messages = self.session.flush(&mut self.board);
             for message in &messages {
                 let json = message.to_json();
-                self.session.wrote(&mut self.board, json.len() as u64);
+                self.session.record_sent_bytes(&mut self.board, json.len() as u64);
                 Message::read(json.as_bytes()).expect("what is sent can be read");
             }
             if messages.is_empty() && round > 0 {

@@ -2,7 +2,7 @@
 
 use captp::{Message, Options, Session};
 use passable::{Text, Value};
-use switchboard::{Action, Call, Name, Outcome, Party, Ref, Side, Switchboard, To};
+use switchboard::{Action, Call, CallTarget, Name, Outcome, Ref, Side, SideOptions, Switchboard};
 
 type V = Value<Ref>;
 
@@ -12,7 +12,7 @@ struct End {
     home: Side,
     session: Session,
     /// Calls that came and were not answered yet.
-    came: Vec<(u64, Call<Ref>, Ref)>,
+    pending_calls: Vec<(u64, Call<Ref>, Ref)>,
     settled: Vec<(u64, Outcome)>,
     released: Vec<u64>,
 }
@@ -20,21 +20,21 @@ struct End {
 impl End {
     fn new(name: &str) -> End {
         let mut board = Switchboard::new();
-        let home = board.add(Party::default());
+        let home = board.add(SideOptions::default());
         let root = board.object(home, 0).unwrap();
         let options = Options { name: name.to_owned(), drops: true, ..Options::default() };
         let session = Session::open(&mut board, Value::remotable(root), options).unwrap();
-        End { board, home, session, came: vec![], settled: vec![], released: vec![] }
+        End { board, home, session, pending_calls: vec![], settled: vec![], released: vec![] }
     }
 
     fn work(&mut self) {
         for action in self.board.take(self.home) {
             match action {
-                Action::Deliver { to: To::Object(key), call, answer } => {
+                Action::Deliver { to: CallTarget::Object(key), call, answer } => {
                     for mentioned in call.args().iter().flat_map(|value| value.references()) {
                         self.board.hold(self.home, *mentioned).unwrap();
                     }
-                    self.came.push((key, call, answer));
+                    self.pending_calls.push((key, call, answer));
                 }
                 Action::Deliver { .. } => panic!("this side takes no calls to promises"),
                 Action::Settled { tag, outcome } => {
@@ -57,7 +57,7 @@ impl End {
     }
 
     fn answer(&mut self, outcome: Outcome) -> Call<Ref> {
-        let (_, call, answer) = self.came.remove(0);
+        let (_, call, answer) = self.pending_calls.remove(0);
         self.board.resolve(self.home, answer, outcome);
         call
     }
@@ -139,12 +139,12 @@ fn pipelined_calls_arrive_before_the_first_is_answered() {
     let second = pair.a.send(first, "second", &[], 2);
     pair.a.send(second, "third", &[Value::promise(first)], 3);
     pair.pass();
-    assert_eq!(pair.b.came.len(), 1, "the others wait there, not here");
+    assert_eq!(pair.b.pending_calls.len(), 1, "the others wait there, not here");
     assert_eq!(pair.a.session.flush(&mut pair.a.board).len(), 0);
     let room = pair.b.board.object(pair.b.home, 7).unwrap();
     pair.b.answer(Ok(Value::remotable(room)));
     pair.pass();
-    assert_eq!(pair.b.came[0].0, 7, "called on what the first came to");
+    assert_eq!(pair.b.pending_calls[0].0, 7, "called on what the first came to");
     pair.b.answer(Ok(Value::remotable(room)));
     pair.pass();
     pair.b.answer(Ok(Value::string("done")));
@@ -160,7 +160,7 @@ fn promises_pass_both_ways_and_settle_at_the_other_end() {
     let mine = pair.a.board.promise(pair.a.home, Some(5)).unwrap();
     pair.a.send(root, "take", &[Value::array([Value::promise(mine)])], 1);
     pair.pass();
-    let their = pair.b.came[0].1.args()[0].references()[0].to_owned();
+    let their = pair.b.pending_calls[0].1.args()[0].references()[0].to_owned();
     // The other end calls it, and passes it on to where it came from.
     pair.b.send(their, "early", &[], 2);
     pair.b.answer(Ok(Value::array([Value::promise(their)])));
@@ -170,7 +170,7 @@ fn promises_pass_both_ways_and_settle_at_the_other_end() {
     let object = pair.a.board.object(pair.a.home, 9).unwrap();
     pair.a.board.resolve(pair.a.home, mine, Ok(Value::remotable(object)));
     pair.pass();
-    assert_eq!(pair.a.came[0].0, 9);
+    assert_eq!(pair.a.pending_calls[0].0, 9);
     pair.a.answer(Err(Value::error("Error", "not today")));
     pair.pass();
     let (tag, outcome) = pair.b.settled.remove(0);

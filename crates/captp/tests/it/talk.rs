@@ -2,7 +2,7 @@
 
 use captp::{Message, Options, Session};
 use passable::Value;
-use switchboard::{Action, Call, Limits, Ref, Side, Switchboard, To};
+use switchboard::{Action, Call, CallTarget, Limits, Ref, Side, Switchboard};
 
 /// A daemon's end with a few objects.
 ///
@@ -30,7 +30,7 @@ impl Server {
 
     fn with(options: Options) -> Server {
         let mut board = Switchboard::new();
-        let home = board.add(switchboard::Party::default());
+        let home = board.add(switchboard::SideOptions::default());
         let root = board.object(home, 0).unwrap();
         let session = Session::open(&mut board, Value::remotable(root), options).unwrap();
         Server { board, home, session, root, promises: vec![], made: 0 }
@@ -41,7 +41,7 @@ impl Server {
         for message in said {
             match Message::read(message.as_bytes()) {
                 Ok(message) => drop(self.session.receive(&mut self.board, message)),
-                Err(violation) => self.session.violated(&mut self.board, &violation),
+                Err(violation) => self.session.end_with_violation(&mut self.board, &violation),
             }
             self.work();
         }
@@ -57,7 +57,7 @@ impl Server {
             }
             for message in messages {
                 let json = message.to_json();
-                self.session.wrote(&mut self.board, json.len() as u64);
+                self.session.record_sent_bytes(&mut self.board, json.len() as u64);
                 lines.push(json);
             }
             self.work();
@@ -68,7 +68,7 @@ impl Server {
     fn work(&mut self) {
         for action in self.board.take(self.home) {
             let Action::Deliver { to, call, answer } = action else { continue };
-            let To::Object(key) = to else { panic!("calls to promises do not come here") };
+            let CallTarget::Object(key) = to else { panic!("calls to promises do not come here") };
             let Call::Method(name, args) = &call else {
                 self.board.resolve(self.home, answer, Err(Value::error("TypeError", "no function")));
                 continue;
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Settles the first promise that `later` or `pair` has made.
-    fn tell(&mut self, outcome: Result<&str, &str>) {
+    fn settle_promise(&mut self, outcome: Result<&str, &str>) {
         let outcome = match outcome {
             Ok(text) => Ok(Value::string(text)),
             Err(text) => Err(Value::error("Error", text)),
@@ -166,7 +166,7 @@ fn calls_to_pending_answers_wait() {
     let after = call(3, "q-2", r#"["length"]"#);
     server.say(&[BOOTSTRAP]);
     assert_eq!(server.say(&[&later, &after]), "");
-    server.tell(Ok("four"));
+    server.settle_promise(Ok("four"));
     assert_eq!(
         server.hear(),
         concat!(
@@ -197,7 +197,7 @@ fn promise_in_a_value_settles_later_by_the_readers_name() {
         server.say(&[&echo]),
         r#"{"type":"CTP_RETURN","epoch":0,"answerID":"q-4","result":{"body":"[{\"@qclass\":\"slot\",\"index\":0}]","slots":["p+1"]}}"#
     );
-    server.tell(Err("no"));
+    server.settle_promise(Err("no"));
     let heard = server.hear();
     let exception = r#"{"body":"{\"@qclass\":\"error\",\"errorId\":\"error:captp:Endo#20001\",\"message\":\"no\",\"name\":\"Error\"}","slots":[]}"#;
     let mut lines: Vec<&str> = heard.lines().collect();
@@ -265,7 +265,7 @@ fn dropped_references_are_forgotten() {
     // A promise that waits may be dropped as well.
     server.say(&[&call(10, "o-1", r#"["pair",[]]"#)]);
     server.say(&[&drop("q-10"), &drop("p-1")]);
-    server.tell(Ok("too late"));
+    server.settle_promise(Ok("too late"));
     assert_eq!(server.hear(), "");
     assert_eq!(server.board.counts().references, 1);
 }
@@ -357,7 +357,7 @@ fn disconnect_is_echoed_once() {
     let bye = r#"{"type":"CTP_DISCONNECT","epoch":0,"reason":"going home"}"#;
     assert_eq!(server.say(&[bye, bye]), bye);
     assert_eq!(server.session.over(), Some("going home"));
-    server.tell(Ok("nobody hears"));
+    server.settle_promise(Ok("nobody hears"));
     assert_eq!(server.hear(), "");
     assert_eq!(server.board.counts().references, 0, "and nothing is left");
 }

@@ -5,8 +5,8 @@
 
 mod models;
 pub mod project;
+mod project_limits;
 mod read;
-mod tighter;
 mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use control::exit::{Exit, Failure};
 pub const FILE: &str = "config.toml";
 
 /// The largest file that is read.
-const LARGEST: u64 = 64 << 10;
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// The name of notifications where their health is shown.
 pub const NOTIFY: &str = "notify";
@@ -90,7 +90,7 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Settings::default()),
         Err(e) => return Err(fail(&e.to_string(), "the file must be yours to read")),
     };
-    trusted(&meta).map_err(|(what, help)| fail(what, help))?;
+    check_trusted(&meta).map_err(|(what, help)| fail(what, help))?;
     let bytes = std::fs::read(path).map_err(|e| fail(&e.to_string(), "the file must be yours to read"))?;
     let text = String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8", "save it as plain text"))?;
     read::parse(&text).map_err(|trouble| {
@@ -104,12 +104,12 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
 ///
 /// # Errors
 /// The fault of the file, with advice.
-pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
+pub fn check_trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {
         return Err(("this is no file", "move it away, or write a file there"));
     }
-    if meta.len() > LARGEST {
+    if meta.len() > MAX_FILE_BYTES {
         return Err(("it has more than 64 KiB", "settings are short; is it the right file?"));
     }
     if ![rustix::process::getuid().as_raw(), 0].contains(&meta.uid()) {
@@ -122,28 +122,28 @@ pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static s
 }
 
 /// The settings as they are followed while a daemon runs.
-pub struct Followed {
+pub struct SettingsWatcher {
     path: PathBuf,
-    seen: Option<Seen>,
+    seen: Option<FileStamp>,
     settings: Settings,
 }
 
 /// The fingerprint by which a changed file is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum FileStamp {
     None,
     File { inode: u64, bytes: u64, changed: Option<SystemTime>, mode: u32 },
 }
 
-impl Followed {
+impl SettingsWatcher {
     /// Returns the settings of this file, before the first read.
-    pub fn new(path: PathBuf) -> Followed {
-        Followed { path, seen: None, settings: Settings::default() }
+    pub fn new(path: PathBuf) -> SettingsWatcher {
+        SettingsWatcher { path, seen: None, settings: Settings::default() }
     }
 
     /// Returns the settings now. A file that cannot be read leaves those that were read last, and is told of once.
-    pub fn look(&mut self) -> (&Settings, Option<Failure>) {
-        let now = Seen::of(&self.path);
+    pub fn reload(&mut self) -> (&Settings, Option<Failure>) {
+        let now = FileStamp::of(&self.path);
         if self.seen == Some(now) {
             return (&self.settings, None);
         }
@@ -159,17 +159,17 @@ impl Followed {
     }
 }
 
-impl Seen {
-    fn of(path: &Path) -> Seen {
+impl FileStamp {
+    fn of(path: &Path) -> FileStamp {
         use std::os::unix::fs::MetadataExt as _;
         match std::fs::metadata(path) {
-            Ok(meta) => Seen::File {
+            Ok(meta) => FileStamp::File {
                 inode: meta.ino(),
                 bytes: meta.len(),
                 changed: meta.modified().ok(),
                 mode: meta.mode(),
             },
-            Err(_) => Seen::None,
+            Err(_) => FileStamp::None,
         }
     }
 }
@@ -206,13 +206,13 @@ mod tests {
     fn unreadable_file_keeps_last_settings() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
-        let mut followed = Followed::new(path.clone());
+        let mut followed = SettingsWatcher::new(path.clone());
         let mut check = |text: Option<&str>, command: Option<&str>, told: bool| {
             match text {
                 Some(text) => std::fs::write(&path, text).unwrap(),
                 None => std::fs::remove_file(&path).unwrap_or_default(),
             }
-            let (settings, failure) = followed.look();
+            let (settings, failure) = followed.reload();
             assert_eq!(settings.notify.as_ref().map(|notify| notify.command.join(" ")).as_deref(), command);
             assert_eq!(failure.is_some(), told, "{text:?}");
         };

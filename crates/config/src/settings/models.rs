@@ -9,17 +9,17 @@ use toml::de::DeValue;
 use worker::definition::nearest;
 
 use super::Models;
-use super::read::{Text, Trouble, table};
+use super::read::{SettingsError, Text, table};
 
 /// The keys of the section.
 const KEYS: [&str; 6] = ["default", "names", "prices", "images", "pdfs", "private"];
 
 /// The longest name of a model.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_LEN: usize = 40;
 
-const LIKE: &str = "write fast = \"openai:gpt-4.1-mini\", or fast = { model = \"openai:gpt-4.1-mini\", key = \"SECRET\", private = true }";
+const NAME_EXAMPLE: &str = "write fast = \"openai:gpt-4.1-mini\", or fast = { model = \"openai:gpt-4.1-mini\", key = \"SECRET\", private = true }";
 
-pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Models, Trouble> {
+pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Models, SettingsError> {
     let mut models = Models::default();
     let mut chosen = None;
     for (key, value) in table(text, value, "models")? {
@@ -29,7 +29,7 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
                     let (at, name) = (model.span().start, model.get_ref());
                     let reference = reference(text, at, name)?;
                     // The price of a model does not depend on the key that a request carries.
-                    costs(text, &mut models, at, &reference, price(text, at, value)?)?;
+                    insert_price(text, &mut models, at, &reference, price(text, at, value)?)?;
                 }
             }
             "default" => chosen = Some(value),
@@ -48,23 +48,23 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
 }
 
 /// Reads the user's own names for models.
-fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> Result<(), Trouble> {
+fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> Result<(), SettingsError> {
     for (key, value) in table(text, value, "models.names")? {
         let (at, name) = (key.span().start, key.get_ref().as_ref());
         let fits = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.len() <= LONGEST_NAME
+            && name.len() <= MAX_NAME_LEN
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
         if !fits || name == "local" {
             let what = format!("`{}` cannot be the name of a model", visible_line(name));
-            let help = format!("letters, digits, `-` and `_`, at most {LONGEST_NAME}, and not `local`");
+            let help = format!("letters, digits, `-` and `_`, at most {MAX_NAME_LEN}, and not `local`");
             return Err(text.trouble(at, what, help));
         }
         let reference = match value.get_ref() {
             DeValue::String(said) => reference(text, value.span().start, said)?,
-            DeValue::Table(_) => with_more(text, name, value, models)?,
+            DeValue::Table(_) => model_entry(text, name, value, models)?,
             _ => {
                 let what = format!("`{name}` is a model, or a section with one");
-                return Err(text.trouble(value.span().start, what, LIKE));
+                return Err(text.trouble(value.span().start, what, NAME_EXAMPLE));
             }
         };
         models.names.insert(name.to_owned(), reference.to_string());
@@ -73,16 +73,16 @@ fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> 
 }
 
 /// Returns a model with the key for its requests, and keeps its other settings.
-fn with_more(
+fn model_entry(
     text: &Text<'_>,
     name: &str,
     value: &Spanned<DeValue<'_>>,
     models: &mut Models,
-) -> Result<ModelRef, Trouble> {
+) -> Result<ModelRef, SettingsError> {
     let fields = table(text, value, &format!("models.names.{name}"))?;
     let said = |key: &str, field: &'_ Spanned<DeValue<'_>>| match field.get_ref() {
         DeValue::String(word) => Ok(word.to_string()),
-        _ => Err(text.trouble(field.span().start, format!("`{key}` is a text"), LIKE)),
+        _ => Err(text.trouble(field.span().start, format!("`{key}` is a text"), NAME_EXAMPLE)),
     };
     let (mut model, mut key, mut is_private, mut cost) = (None, None, false, None);
     for (field, value) in fields {
@@ -93,7 +93,7 @@ fn with_more(
             "price" => cost = Some((at, price(text, at, value)?)),
             "private" => match value.get_ref() {
                 DeValue::Boolean(flag) => is_private = *flag,
-                _ => return Err(text.trouble(at, "`private` is `true` or `false`", LIKE)),
+                _ => return Err(text.trouble(at, "`private` is `true` or `false`", NAME_EXAMPLE)),
             },
             other => {
                 let known = ["model", "key", "private", "price"];
@@ -103,17 +103,18 @@ fn with_more(
     }
     let Some(mut model) = model else {
         let what = format!("`{name}` says not which model it is");
-        return Err(text.trouble(value.span().start, what, LIKE));
+        return Err(text.trouble(value.span().start, what, NAME_EXAMPLE));
     };
     if let Some((at, key)) = key {
-        model =
-            model.with_key(&key).map_err(|error| text.trouble(at, visible_line(&error.to_string()), LIKE))?;
+        model = model
+            .with_key(&key)
+            .map_err(|error| text.trouble(at, visible_line(&error.to_string()), NAME_EXAMPLE))?;
     }
     if is_private {
         models.private.insert(model.to_string());
     }
     if let Some((at, price)) = cost {
-        costs(text, models, at, &model, price)?;
+        insert_price(text, models, at, &model, price)?;
     }
     Ok(model)
 }
@@ -122,13 +123,13 @@ fn with_more(
 ///
 /// # Errors
 /// When the model already has another price.
-fn costs(
+fn insert_price(
     text: &Text<'_>,
     models: &mut Models,
     at: usize,
     reference: &ModelRef,
     price: Price,
-) -> Result<(), Trouble> {
+) -> Result<(), SettingsError> {
     let plain = reference.plain().to_string();
     match models.prices.insert(plain.clone(), price) {
         Some(other) if other != price => {
@@ -160,21 +161,21 @@ impl Models {
 }
 
 /// Returns a model, or several that are tried in turn, as after `-m`.
-fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Result<String, Trouble> {
+fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Result<String, SettingsError> {
     let at = value.span().start;
     let help = "write the model as after `-m`, in quotes";
     let DeValue::String(name) = value.get_ref() else {
         return Err(text.trouble(at, "`default` is a text", help));
     };
     let resolved = models.resolve(name).map_err(|(what, help)| text.trouble(at, what, help))?;
-    match model::list(&resolved) {
+    match model::parse_list(&resolved) {
         Ok(_) => Ok(resolved),
         Err(error) => Err(text.trouble(at, visible_line(&error.to_string()), help)),
     }
 }
 
 /// Returns a price in dollars for a million tokens.
-fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Price, Trouble> {
+fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Price, SettingsError> {
     const KEYS: [&str; 4] = ["input", "output", "cached", "cache_write"];
     let mut amounts = BTreeMap::new();
     for (key, value) in table(text, value, "a price")? {
@@ -200,11 +201,11 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
         ));
     };
     let of = |name: &str| amounts.get(name).copied();
-    Ok(Price::of_dollars(*input, of("cached"), of("cache_write"), *output))
+    Ok(Price::from_dollars(*input, of("cached"), of("cache_write"), *output))
 }
 
 /// Returns a model as runs store it.
-fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, Trouble> {
+fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, SettingsError> {
     name.parse().map_err(|error: model::ReferenceError| {
         let what = visible_line(&format!("{error}")).into_owned();
         text.trouble(at, what, "write the model as after `-m`, in quotes")
@@ -212,7 +213,11 @@ fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, Trouble
 }
 
 /// Returns a list of models.
-fn names(text: &Text<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeSet<String>, Trouble> {
+fn names(
+    text: &Text<'_>,
+    key: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<BTreeSet<String>, SettingsError> {
     let at = value.span().start;
     let wrong = || {
         let what = format!("`{key}` is a list of models");
@@ -237,7 +242,7 @@ mod tests {
         let text = "[models]\nimages = [\"ollama:llava\"]\n\
                     [models.prices]\n\"compat:https://h/v1/#m\" = { input = 1, output = 2.5, cached = 0.1 }\n";
         let models = parse(text).unwrap().models;
-        let price = Price::of_dollars(1.0, Some(0.1), None, 2.5);
+        let price = Price::from_dollars(1.0, Some(0.1), None, 2.5);
         assert_eq!(models.prices, BTreeMap::from([("compat:https://h/v1#m".to_owned(), price)]));
         assert_eq!(models.images, BTreeSet::from(["ollama:llava".to_owned()]));
         assert!(models.pdfs.is_empty());

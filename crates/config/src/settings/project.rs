@@ -11,8 +11,8 @@ use passable::visible_line;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::read::{Text, Trouble, table};
-use super::tighter::Tighter;
+use super::project_limits::ProjectLimits;
+use super::read::{SettingsError, Text, table};
 use crate::machine::Machine;
 use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind, ResourceSpec};
@@ -20,7 +20,7 @@ use worker::definition::{self, Bundle};
 
 /// The endowments of one worker in a project's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Handed {
+pub struct ProjectEndowments {
     /// The model, if none is named.
     pub model: Option<String>,
     /// The contents of its slots.
@@ -28,7 +28,7 @@ pub struct Handed {
     /// The methods without a question to the user, as `slot.method`.
     pub allow: Vec<String>,
     /// Its limits, where they are lower than those of its own file.
-    pub limits: Tighter,
+    pub limits: ProjectLimits,
 }
 
 /// The most dots in the name of a slot whose kind is looked up.
@@ -36,7 +36,7 @@ const MAX_SLOT_DEPTH: usize = 8;
 
 /// The content of a project's file, by worker. The key is the worker's path from the file's directory, without its
 /// suffix.
-pub type Workers = BTreeMap<String, Handed>;
+pub type Workers = BTreeMap<String, ProjectEndowments>;
 
 /// Reads the text of `file`, which lies in the directory `base`, given by its real path.
 ///
@@ -51,7 +51,7 @@ pub fn parse(file: &Path, base: &Path, source: &str) -> Result<Workers, Failure>
     })
 }
 
-fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
+fn read(base: &Path, source: &str) -> Result<Workers, SettingsError> {
     let text = Text::new(source);
     let parsed = text.sections()?;
     let mut workers = Workers::new();
@@ -59,7 +59,7 @@ fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
         match key.get_ref().as_ref() {
             "workers" => {
                 for (name, value) in table(&text, value, "workers")? {
-                    let handed = handed(&text, base, name.get_ref(), value)?;
+                    let handed = read_worker(&text, base, name.get_ref(), value)?;
                     workers.insert(name.get_ref().to_string(), handed);
                 }
             }
@@ -69,8 +69,13 @@ fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
     Ok(workers)
 }
 
-fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Handed, Trouble> {
-    let mut handed = Handed::default();
+fn read_worker(
+    text: &Text<'_>,
+    base: &Path,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<ProjectEndowments, SettingsError> {
+    let mut handed = ProjectEndowments::default();
     for (key, value) in table(text, value, &format!("workers.{}", visible_line(name)))? {
         let at = value.span().start;
         match key.get_ref().as_ref() {
@@ -89,7 +94,7 @@ fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>
                     handed.allow.push(word(text, "a method", rule)?.to_owned());
                 }
             }
-            "limits" => handed.limits = Tighter::read(text, value)?,
+            "limits" => handed.limits = ProjectLimits::read(text, value)?,
             other => {
                 let known = ["model", "endow", "allow", "limits"];
                 return Err(text.unknown(key.span().start, "key", other, &known));
@@ -99,7 +104,7 @@ fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>
     Ok(handed)
 }
 
-fn word<'a>(text: &Text<'_>, what: &str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Trouble> {
+fn word<'a>(text: &Text<'_>, what: &str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, SettingsError> {
     match value.get_ref() {
         DeValue::String(word) => Ok(word),
         _ => Err(text.trouble(value.span().start, format!("{what} is a text"), "write it in quotes")),
@@ -107,7 +112,7 @@ fn word<'a>(text: &Text<'_>, what: &str, value: &'a Spanned<DeValue<'_>>) -> Res
 }
 
 /// Models as after `-m`, with files taken from where this file lies.
-fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, Trouble> {
+fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, SettingsError> {
     let wrong = |what: String| {
         text.trouble(at, visible_line(&what).into_owned(), "write the model as after `-m`, in quotes")
     };
@@ -118,12 +123,12 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
     {
         return Ok(said.to_owned());
     }
-    let all = model::list(said).map_err(|error| wrong(error.to_string()))?;
+    let all = model::parse_list(said).map_err(|error| wrong(error.to_string()))?;
     let placed = all.into_iter().map(|reference| {
         let at_home = |path: PathBuf| {
             let joined = base.join(path).into_os_string().into_string();
             let joined = joined.map_err(|_| "its path is not UTF-8 text".to_owned())?;
-            settled(base, &joined).map(PathBuf::from)
+            resolve_path(base, &joined).map(PathBuf::from)
         };
         Ok(match reference {
             ModelRef::Scripted { path } => ModelRef::Scripted { path: at_home(path)? },
@@ -137,13 +142,19 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
 }
 
 /// Returns the content of a slot, as after `-e SLOT=`, with paths relative to the directory of this file.
-fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) -> Result<Endowment, Trouble> {
+fn endowment(
+    text: &Text<'_>,
+    base: &Path,
+    at: usize,
+    slot: &str,
+    said: &str,
+) -> Result<Endowment, SettingsError> {
     let mut given = Machine::At(base)
         .parse_endowment(&format!("{slot}={said}"))
         .map_err(|failure| text.trouble(at, failure.message.visible_line(), failure.help))?;
     for path in given.fill.paths_mut() {
         let help = "name a directory by its own path";
-        *path = settled(base, path)
+        *path = resolve_path(base, path)
             .map_err(|what| text.trouble(at, format!("{}: {what}", visible_line(path)), help))?;
     }
     Ok(given)
@@ -151,7 +162,7 @@ fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) ->
 
 /// Returns the path without `..`. A path within the project must not lead out of it. Otherwise an author of the
 /// project could make it lead anywhere, and the file would still be the trusted one.
-fn settled(base: &Path, path: &str) -> Result<String, String> {
+fn resolve_path(base: &Path, path: &str) -> Result<String, String> {
     let rest = Path::new(path).strip_prefix(base);
     let mut at = if rest.is_ok() { base.to_owned() } else { PathBuf::from("/") };
     let mut has_gone_down = rest.is_err();
@@ -170,7 +181,7 @@ fn settled(base: &Path, path: &str) -> Result<String, String> {
             Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }
     }
-    if at.starts_with(base) && !real(&at).is_some_and(|real| real.starts_with(base)) {
+    if at.starts_with(base) && !resolve_links(&at).is_some_and(|real| real.starts_with(base)) {
         return Err("it leads out of the project through a link".to_owned());
     }
     at.into_os_string().into_string().map_err(|_| "its full path is not UTF-8 text".to_owned())
@@ -178,13 +189,13 @@ fn settled(base: &Path, path: &str) -> Result<String, String> {
 
 /// Returns the path with all links followed. Of a path that is not there yet, it follows the part that is there.
 /// `None` if the path leads nowhere.
-fn real(path: &Path) -> Option<PathBuf> {
+fn resolve_links(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find(|part| std::fs::symlink_metadata(part).is_ok())
         .and_then(|part| std::fs::canonicalize(part).ok())
 }
 
-impl Handed {
+impl ProjectEndowments {
     /// Returns all of it, a line for each item. The worker's file determines the kind of a path in a slot; without
     /// it, a path is shown as it was typed. Not made visible.
     pub fn lines(&self, worker: Option<&Path>) -> Vec<String> {
@@ -237,7 +248,7 @@ pub fn worker_file(dir: &Path, name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn lines(base: &Path, source: &str) -> Result<Vec<String>, Trouble> {
+    fn lines(base: &Path, source: &str) -> Result<Vec<String>, SettingsError> {
         let workers = read(base, source)?;
         Ok(workers
             .iter()

@@ -8,14 +8,14 @@ use worker::definition::nearest;
 use super::{Notify, Settings, models, web};
 
 /// The most parts that a command may have.
-const PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 /// The placeholders that a command may have in braces.
 pub(super) const PLACES: [&str; 3] = ["text", "number", "count"];
 
 /// An error in the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct SettingsError {
     /// In which line, from 1.
     pub(super) line: Option<usize>,
     /// The error, in words that are safe to show.
@@ -33,24 +33,29 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the top-level sections of the text.
-    pub(super) fn sections(&self) -> Result<Spanned<DeTable<'a>>, Trouble> {
+    pub(super) fn sections(&self) -> Result<Spanned<DeTable<'a>>, SettingsError> {
         DeTable::parse(self.0).map_err(|error| {
             let what = format!("this is not TOML: {}", visible_line(error.message()));
             let help = "docs/settings.md has an example";
             match error.span() {
                 Some(span) => self.trouble(span.start, what, help),
-                None => Trouble { line: None, what, help: help.to_owned() },
+                None => SettingsError { line: None, what, help: help.to_owned() },
             }
         })
     }
 
-    pub(super) fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
+    pub(super) fn trouble(
+        &self,
+        at: usize,
+        what: impl Into<String>,
+        help: impl Into<String>,
+    ) -> SettingsError {
         let before = self.0.as_bytes().iter().take(at);
         let line = before.filter(|byte| **byte == b'\n').count() + 1;
-        Trouble { line: Some(line), what: what.into(), help: help.into() }
+        SettingsError { line: Some(line), what: what.into(), help: help.into() }
     }
 
-    pub(super) fn unknown(&self, at: usize, kind: &str, word: &str, known: &[&str]) -> Trouble {
+    pub(super) fn unknown(&self, at: usize, kind: &str, word: &str, known: &[&str]) -> SettingsError {
         let all: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
         let help = match nearest(word, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -61,7 +66,7 @@ impl<'a> Text<'a> {
 }
 
 /// Reads settings; the first thing that is wrong is told.
-pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
+pub(super) fn parse(source: &str) -> Result<Settings, SettingsError> {
     let text = Text(source);
     let table = text.sections()?;
     let mut settings = Settings::default();
@@ -78,7 +83,7 @@ pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
     Ok(settings)
 }
 
-fn notify(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<Notify>, Trouble> {
+fn notify(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<Notify>, SettingsError> {
     let mut notify = None;
     for (key, value) in table(text, value, "notify")? {
         match key.get_ref().as_ref() {
@@ -93,7 +98,7 @@ pub(super) fn table<'a, 'b>(
     text: &Text<'_>,
     value: &'a Spanned<DeValue<'b>>,
     name: &str,
-) -> Result<&'a DeTable<'b>, Trouble> {
+) -> Result<&'a DeTable<'b>, SettingsError> {
     match value.get_ref() {
         DeValue::Table(table) => Ok(table),
         _ => Err(text.trouble(
@@ -105,14 +110,14 @@ pub(super) fn table<'a, 'b>(
 }
 
 /// Returns a program and its arguments.
-fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Trouble> {
+fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, SettingsError> {
     const SHAPE: &str = "write a list of texts: command = [\"notify-send\", \"Almoner\", \"{text}\"]";
     let at = value.span().start;
     let DeValue::Array(parts) = value.get_ref() else {
         return Err(text.trouble(at, "`command` is a list: it goes to no shell", SHAPE));
     };
-    if parts.is_empty() || parts.len() > PARTS {
-        let what = format!("a command has 1 to {PARTS} parts, not {}", parts.len());
+    if parts.is_empty() || parts.len() > MAX_PARTS {
+        let what = format!("a command has 1 to {MAX_PARTS} parts, not {}", parts.len());
         return Err(text.trouble(at, what, SHAPE));
     }
     let mut command = Vec::new();

@@ -6,12 +6,12 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Web;
-use super::read::{Text, Trouble, table};
+use super::read::{SettingsError, Text, table};
 
 const KEYS: &[&str] = &["port", "bind", "hosts", "tls_terminated_by_proxy"];
 
 /// Reads the section. An address that other machines reach is refused unless TLS stands before it.
-pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web, Trouble> {
+pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web, SettingsError> {
     let (mut web, mut behind_tls, mut port) = (Web::default(), false, None);
     let at = value.span().start;
     for (key, value) in table(text, value, "web")? {

@@ -3,7 +3,7 @@
 //! The file comes with the project, so anyone can have written it. It is parsed only after its digest has been found
 //! among those that the user trusts. `almoner trust` shows its content, and asks.
 
-mod kept;
+mod trusted_files;
 
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use kernel::BlobHash;
 use passable::visible_line;
 
-pub use kept::{all, is_trusted, keep, revoke};
+pub use trusted_files::{all, is_trusted, keep, revoke};
 
 use crate::place::Place;
-use crate::settings::project::{self, Handed, Workers};
-use crate::settings::trusted;
+use crate::settings::check_trusted;
+use crate::settings::project::{self, ProjectEndowments, Workers};
 use control::exit::{Exit, Failure};
 use resource::Endowment;
 
@@ -67,7 +67,7 @@ impl File {
             Ok(read) => read,
             Err(e) => return fail(e.to_string(), "it must be yours to read"),
         };
-        if let Err((what, help)) = trusted(&meta) {
+        if let Err((what, help)) = check_trusted(&meta) {
             return fail(what.to_owned(), help);
         }
         let mut bytes = Vec::new();
@@ -109,7 +109,7 @@ pub struct Endowed {
     /// The file.
     pub file: File,
     /// The endowments.
-    pub handed: Handed,
+    pub handed: ProjectEndowments,
 }
 
 impl Endowed {

@@ -6,7 +6,7 @@ use passable::{Untrusted, visible_line};
 use serde::Serialize;
 
 /// How many failures are listed.
-const MOST: usize = 20;
+const MAX_FAILURES: usize = 20;
 
 /// The results of a run over many documents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,12 +79,12 @@ impl Batch {
             text += &format!(", {missing} not begun");
         }
         text += "\n";
-        for failed in self.failed.iter().take(MOST) {
+        for failed in self.failed.iter().take(MAX_FAILURES) {
             let name = failed.item.visible_line();
             text += &format!("  {name}: {}\n", visible_line(failed.why.raw()));
         }
-        if self.failed.len() > MOST {
-            text += &format!("  … and {} more\n", self.failed.len() - MOST);
+        if self.failed.len() > MAX_FAILURES {
+            text += &format!("  … and {} more\n", self.failed.len() - MAX_FAILURES);
         }
         if !self.failed.is_empty() || missing > 0 {
             text += "  the same command with `--retry-failed` does these again, and only these\n";

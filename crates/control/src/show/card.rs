@@ -9,12 +9,12 @@ use kernel::{MessageNumber, RunNumber, StepRef};
 use passable::{Quoting, Untrusted, quoting, visible_line};
 use serde::{Deserialize, Serialize};
 
-use crate::powers::Granting;
+use crate::powers::SlotFill;
 
-use super::asked::Asked;
+use super::approval_count::ApprovalCount;
+use super::budget_request::BudgetRequest;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
-use super::more::More;
 
 /// A card of more lines than this does not stay on the screen as a whole.
 const SCREEN: usize = 40;
@@ -42,12 +42,12 @@ pub struct Card {
     pub entries: Vec<CardEntry>,
     /// The requested raise, if the run has reached a limit and asks for more. The card has no entries then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub more: Option<More>,
+    pub more: Option<BudgetRequest>,
     /// The sources that the run's model has been shown.
     pub read: Vec<Source>,
     /// The earlier approvals of the same methods. An answer is not bound to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<Asked>,
+    pub asked: Vec<ApprovalCount>,
     /// The model's text beside the calls that it proposes: its own words, without any proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Untrusted>,
@@ -84,10 +84,10 @@ pub struct CardEntry {
     pub difference_of: Option<String>,
     /// The changes since an earlier card with the same call was approved.
     #[serde(default)]
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedDependency>,
     /// If it makes a worker: a preview of that worker beside its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub making: Option<Making>,
+    pub making: Option<WorkerPreview>,
     /// If it asks whether something happened: when that began, and when it was found to have been cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<CutOff>,
@@ -112,7 +112,7 @@ pub struct CutOff {
 
 /// A worker that a call makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Making {
+pub struct WorkerPreview {
     /// The digest of its text.
     pub digest: String,
     /// Its slots, in the order of its file.
@@ -122,7 +122,7 @@ pub struct Making {
     pub edited: Option<Untrusted>,
 }
 
-impl Making {
+impl WorkerPreview {
     /// Writes the content of each slot as lines of a card.
     fn render(&self, columns: usize, out: &mut String) {
         for slot in &self.slots {
@@ -164,15 +164,15 @@ pub struct MadeSlot {
     pub label: Option<Untrusted>,
     /// The maker's slot that fills it, and the part that the worker gets; `None` if a user must fill it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<(String, Granting)>,
+    pub from: Option<(String, SlotFill)>,
     /// The user's content for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filled: Option<Granting>,
+    pub filled: Option<SlotFill>,
 }
 
 /// A dependency of a call that has changed since the call was approved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Changed {
+pub struct ChangedDependency {
     /// Its kind and its name.
     pub what: String,
     /// Its short hash at the time of the approval; `None` if it was not there.
@@ -227,7 +227,7 @@ impl Card {
         }
         if let Some(said) = &self.said {
             out.push('\n');
-            lines::write(&mut out, Marks::each("  "), SAID, columns);
+            lines::write(&mut out, Marks::each("  "), MODEL_TEXT_HEADING, columns);
             lines::write(&mut out, Marks::each("      │ "), &said.visible(), columns);
         }
         if out.lines().count() > SCREEN {
@@ -254,7 +254,7 @@ impl CutOff {
 }
 
 /// The text before a model's own words about its proposal.
-pub const SAID: &str = "In its own words, which nobody has checked:";
+pub const MODEL_TEXT_HEADING: &str = "In its own words, which nobody has checked:";
 
 impl CardEntry {
     /// Writes the title: the effect, the method and the target of the call.
@@ -360,11 +360,11 @@ impl CardEntry {
 
 /// Returns a source in words.
 pub fn source(source: &Source) -> String {
-    visible_line(told_source(source).text()).into_owned()
+    visible_line(source_quoting(source).text()).into_owned()
 }
 
 /// Returns a source as text, with foreign names marked as quoted. Not made visible.
-pub fn told_source(source: &Source) -> Quoting {
+pub fn source_quoting(source: &Source) -> Quoting {
     match source {
         Source::Host => "you".into(),
         Source::Model(name) => quoting!("the model {}", name),

@@ -9,15 +9,15 @@ const AROUND: usize = 2;
 
 /// The maximum number of lines of a difference. The user read the text once when approving it, and this only says
 /// where to look again.
-const MOST: usize = 60;
+const MAX_LINES: usize = 60;
 
 /// The most time that is spent on a good difference; after that, a coarse one does.
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
+const DIFF_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Returns the lines that went, with `-`, and those that came, with `+`, and a few around them. Nothing if the texts
 /// are equal.
 pub fn lines(was: &str, is: &str) -> String {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(was, is);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(was, is);
     let mut all: Vec<String> = Vec::new();
     for (at, group) in diff.grouped_ops(AROUND).iter().enumerate() {
         if at > 0 {
@@ -32,9 +32,9 @@ pub fn lines(was: &str, is: &str) -> String {
             all.push(format!("{mark} {}", change.value().trim_end_matches(['\n', '\r'])));
         }
     }
-    if all.len() > MOST {
-        let more = all.len() - MOST;
-        all.truncate(MOST);
+    if all.len() > MAX_LINES {
+        let more = all.len() - MAX_LINES;
+        all.truncate(MAX_LINES);
         all.push(format!("  … and {more} more lines"));
     }
     all.join("\n")
@@ -62,7 +62,7 @@ pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&
         (_, (true, _)) => format!("--- {old_name}\n+++ {new_name}/ (a folder)\n"),
         _ => match text(before.1).zip(text(after.1)) {
             Some((old, new)) => {
-                let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
+                let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(&old, &new);
                 let lines = diff.unified_diff().context_radius(CONTEXT).to_string();
                 format!("--- {old_name}\n+++ {new_name}\n{lines}")
             }
@@ -81,7 +81,7 @@ pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&
 /// Returns the text before with only these parts of [`unified`] applied, counted from 1; `None` if there is no such
 /// part.
 pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let groups = diff.grouped_ops(CONTEXT);
     if parts.iter().any(|part| !(1..=groups.len()).contains(part)) {
         return None;
@@ -102,7 +102,7 @@ pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String
 
 /// Returns the text after without these parts of [`unified`], counted from 1; `None` if there is no such part.
 pub fn without(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let all = 1..=diff.grouped_ops(CONTEXT).len();
     if parts.iter().any(|part| !all.contains(part)) {
         return None;
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn long_diff_is_cut_with_count_of_further_lines() {
         let shown = lines("", &"x\n".repeat(100));
-        assert_eq!(shown.lines().count(), MOST + 1);
+        assert_eq!(shown.lines().count(), MAX_LINES + 1);
         assert!(shown.ends_with("… and 40 more lines"));
     }
 }

@@ -4,7 +4,7 @@ use kernel::event::Change;
 use passable::visible_line;
 
 /// Returns the change in one line. Quoted text in it is made visible.
-pub fn words(change: &Change) -> String {
+pub fn describe(change: &Change) -> String {
     match change {
         Change::Genesis { host } => format!("the store was made for host {}", host.short()),
         Change::RunStarted { run, name, parent: None } => format!("{run} began: `{}`", visible_line(name)),
@@ -30,7 +30,7 @@ pub fn words(change: &Change) -> String {
             let waits = if *needs_you { ", and waits for an answer" } else { "" };
             format!("message {number} came: {}{waits}", visible_line(kind))
         }
-        Change::Came { number } => format!("something came of the command in message {number}"),
+        Change::CommandCompleted { number } => format!("something came of the command in message {number}"),
         Change::Answered { number, needs_you } => {
             format!("message {number} was answered{}", if *needs_you { " in part" } else { "" })
         }

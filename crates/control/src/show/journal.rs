@@ -8,7 +8,7 @@ use kernel::proposal::{Decision, Finding};
 use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble};
 use passable::{Quoting, visible_line};
 
-use super::{more, value};
+use super::{budget_request, value};
 
 /// Returns where a run stands, in a word or a short phrase.
 pub fn state(run: &Run) -> String {
@@ -19,7 +19,9 @@ pub fn state(run: &Run) -> String {
                 .open
                 .values()
                 .filter_map(|p| match p {
-                    Phase::Asked { message } | Phase::Questioned { message, .. } => Some(message.0),
+                    Phase::AwaitingApproval { message } | Phase::Questioned { message, .. } => {
+                        Some(message.0)
+                    }
                     _ => None,
                 })
                 .min();
@@ -28,7 +30,7 @@ pub fn state(run: &Run) -> String {
                 None if wakes(run).is_some() => {
                     format!("waits until {}", kernel::time::shown(wakes(run).unwrap_or_default()))
                 }
-                None if run.is_standing() => "what it does without a run".to_owned(),
+                None if run.is_agent_journal() => "what it does without a run".to_owned(),
                 None => match &run.exhausted {
                     Some(exhausted) => format!("asks for more: message {}", exhausted.message),
                     None if run.shape == Shape::Chat && run.open.is_empty() => {
@@ -85,7 +87,7 @@ fn nested<'a>(number: RunNumber, of: &dyn Fn(RunNumber) -> Option<&'a (Run, Vec<
 /// Returns the run that a step has started.
 pub fn child(entry: &Entry) -> Option<RunNumber> {
     match entry {
-        Entry::Begun { child, .. } => *child,
+        Entry::EffectStarted { child, .. } => *child,
         Entry::Spawned { child, .. } => Some(*child),
         _ => None,
     }
@@ -94,7 +96,7 @@ pub fn child(entry: &Entry) -> Option<RunNumber> {
 /// Returns the journal, with the text that `below` gives under each step.
 fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -> String {
     let mut out = String::new();
-    if run.is_standing() {
+    if run.is_agent_journal() {
         let _ = writeln!(out, "{} `{}`  {}", run.number, visible_line(&run.name), state(run));
     } else {
         let _ = writeln!(
@@ -106,7 +108,7 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
             visible_line(&run.model),
             run.used.input_tokens,
             run.used.output_tokens,
-            super::money::behind(run.used.usd_micros)
+            super::money::cost_suffix(run.used.usd_micros)
         );
     }
     // The findings of a gate on a call are not repeated when the call is refused for them.
@@ -134,24 +136,24 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
 
 /// Returns a finding in one line.
 pub fn finding_line(finding: &Finding) -> String {
-    visible_line(finding_told(finding).text()).into_owned()
+    visible_line(finding_quoting(finding).text()).into_owned()
 }
 
 /// Returns a finding in one line, with foreign words marked as quoted. Not made visible.
-pub fn finding_told(finding: &Finding) -> Quoting {
+pub fn finding_quoting(finding: &Finding) -> Quoting {
     // The author of a policy chooses its name; all other rules are named by this program.
     let rule = match finding.rule.split_once('/') {
         Some(("operator", name)) => Quoting::ours("operator/").quote(name),
         _ => Quoting::ours(&*finding.rule),
     };
-    let mut told = finding.told().and(" [").then(&rule).and("]");
+    let mut told = finding.message_quoting().and(" [").then(&rule).and("]");
     if let Some(at) = &finding.at {
         told = told.and(" at ").quote(at);
     }
     if let Some(example) = &finding.counter_example {
         told = told.and(" got ").quote(example);
     }
-    match finding.told_allowed() {
+    match finding.allowed_quoting() {
         Some(allowed) => told.and("; allowed: ").then(&allowed),
         None => told,
     }
@@ -182,7 +184,7 @@ pub fn detail(entry: &Entry) -> String {
             usage.input_tokens,
             usage.output_tokens,
             usage.model_ms as f64 / 1000.0,
-            super::money::behind(usage.usd_micros),
+            super::money::cost_suffix(usage.usd_micros),
             reply.short()
         ),
         Entry::Rejected { site, .. } => match site {
@@ -211,11 +213,13 @@ pub fn detail(entry: &Entry) -> String {
             format!("#{proposal} until {}", kernel::time::shown(*until_ms))
         }
         Entry::Questioned { proposal, message } => format!("#{proposal} asked in message {message}"),
-        Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
-        Entry::Vouched { proposal, message } => {
+        Entry::OutcomeUnknown { proposal, message } => {
+            format!("#{proposal} did it happen? message {message}")
+        }
+        Entry::OutcomeConfirmed { proposal, message } => {
             format!("#{proposal} it happened, said in answer to message {message}")
         }
-        Entry::Begun { proposal, child } => match child {
+        Entry::EffectStarted { proposal, child } => match child {
             Some(child) => format!("#{proposal} as {child}"),
             None => format!("#{proposal}"),
         },
@@ -241,11 +245,13 @@ pub fn detail(entry: &Entry) -> String {
             format!("{}: message {message}", trouble.message.visible_line())
         }
         Entry::Held { message, .. } => format!("no more, in answer to message {message}"),
-        Entry::Raised { message, by } => format!("{} more, in answer to message {message}", more::words(*by)),
+        Entry::Raised { message, by } => {
+            format!("{} more, in answer to message {message}", budget_request::describe_raise(*by))
+        }
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.visible_line().into_owned(),
         Entry::Finished { outcome } => outcome_line(outcome),
-        Entry::Undone { files } => {
+        Entry::Reverted { files } => {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
             // An undo is recorded once more afterwards, when it is done.
             let is_done = files.iter().all(|file| file.from == file.to);
@@ -272,7 +278,7 @@ pub fn detail(entry: &Entry) -> String {
 }
 
 /// Returns the details of a step, with foreign words marked as quoted.
-pub fn told(entry: &Entry) -> Quoting {
+pub fn detail_quoting(entry: &Entry) -> Quoting {
     match entry {
         Entry::Exhausted { trouble, message, .. } => {
             Quoting::theirs(trouble.message.raw()).and(format!(": message {message}"))
@@ -282,9 +288,9 @@ pub fn told(entry: &Entry) -> Quoting {
         | Entry::Answered { .. }
         | Entry::Slept { .. }
         | Entry::Questioned { .. }
-        | Entry::Doubted { .. }
-        | Entry::Vouched { .. }
-        | Entry::Begun { .. }
+        | Entry::OutcomeUnknown { .. }
+        | Entry::OutcomeConfirmed { .. }
+        | Entry::EffectStarted { .. }
         | Entry::Spilled { .. }
         | Entry::Paged { .. }
         | Entry::Spawned { .. }
@@ -301,20 +307,22 @@ pub fn told(entry: &Entry) -> Quoting {
 pub fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
-        RunOutcome::Failed(trouble) => format!("{}: {}", nothing(trouble), trouble.message.visible_line()),
+        RunOutcome::Failed(trouble) => {
+            format!("{}: {}", failure_word(trouble), trouble.message.visible_line())
+        }
     }
 }
 
 /// Returns the word for a run without a result: cancelled or failed.
-pub fn nothing(trouble: &Trouble) -> &'static str {
+pub fn failure_word(trouble: &Trouble) -> &'static str {
     if trouble.code == "run/cancelled" { "cancelled" } else { "failed" }
 }
 
 /// Returns the beginning of a text, in a line, with how much there is of it.
 pub fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARS: usize = 60;
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}… ({} bytes)", &line[..at], text.len()),
         None => line,
     }

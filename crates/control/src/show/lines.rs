@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 /// The mark before a line that continues the one above.
-pub const ON: &str = "      ┆ ";
+pub const CONTINUATION_MARK: &str = "      ┆ ";
 
 /// Every how many columns a tab stops.
 const TAB: usize = 8;
@@ -24,7 +24,7 @@ pub struct Marks<'a> {
 impl<'a> Marks<'a> {
     /// Returns a mark for each line of the text, and the usual one for continued lines.
     pub const fn each(mark: &'a str) -> Marks<'a> {
-        Marks { first: mark, next: mark, on: ON }
+        Marks { first: mark, next: mark, on: CONTINUATION_MARK }
     }
 }
 
@@ -123,7 +123,7 @@ pub fn clip(line: &str, columns: Option<usize>) -> String {
 mod tests {
     use super::*;
 
-    const MARKS: Marks<'_> = Marks { first: "      │ ", next: "      │ ", on: ON };
+    const MARKS: Marks<'_> = Marks { first: "      │ ", next: "      │ ", on: CONTINUATION_MARK };
 
     /// Returns the rows of a screen of so many columns. The screen breaks lines by itself, stops tabs at every eighth
     /// column, and shows characters outside ASCII in two columns.
@@ -165,12 +165,12 @@ mod tests {
                 write(&mut out, MARKS, text, columns);
                 for row in screen(&out, columns) {
                     assert!(
-                        row.starts_with("      │ ") || row.starts_with(ON),
+                        row.starts_with("      │ ") || row.starts_with(CONTINUATION_MARK),
                         "{columns}: {row:?} in\n{out}"
                     );
                 }
                 // Nothing is left out, and where lines of the text begin can be seen.
-                let back = out.replace(&format!("\n{ON}"), "").replace("      │ ", "");
+                let back = out.replace(&format!("\n{CONTINUATION_MARK}"), "").replace("      │ ", "");
                 assert_eq!(
                     back.trim_end_matches('\n'),
                     text.split('\n').map(without_tabs).collect::<Vec<_>>().join("\n")

@@ -27,7 +27,7 @@ pub struct Tree {
 
 impl Tree {
     /// Takes note of a run as the store has it.
-    pub fn know(&mut self, run: &Run) {
+    pub fn add_run(&mut self, run: &Run) {
         let row = self.rows.entry(run.number).or_insert_with(|| Row {
             name: visible_line(&run.name).into_owned(),
             parent: run.parent.map(|parent| parent.run),
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// Applies a change to the tree. Returns whether the usage of the run may have changed.
-    pub fn hear(&mut self, change: &Change) -> bool {
+    pub fn apply_change(&mut self, change: &Change) -> bool {
         match change {
             Change::RunStarted { run, name, parent } => {
                 let name = visible_line(name).into_owned();
@@ -53,7 +53,7 @@ impl Tree {
             }
             Change::Step { run, entry, line, .. } => {
                 if let Some(doing) = doing(entry, &line.visible_line()) {
-                    self.does(*run, doing);
+                    self.set_activity(*run, doing);
                 }
                 entry == "replied"
             }
@@ -71,7 +71,7 @@ impl Tree {
     }
 
     /// Sets the present activity of a run, in words that have been made visible.
-    pub fn does(&mut self, run: RunNumber, what: String) {
+    pub fn set_activity(&mut self, run: RunNumber, what: String) {
         if let Some(row) = self.rows.get_mut(&run).filter(|row| !row.is_over) {
             row.doing = what;
         }
@@ -123,7 +123,7 @@ impl Row {
         let tokens = used.input_tokens.saturating_add(used.output_tokens);
         let figures = match tokens {
             0 => String::new(),
-            tokens => format!("  {tokens} tokens{}", money::behind(used.usd_micros)),
+            tokens => format!("  {tokens} tokens{}", money::cost_suffix(used.usd_micros)),
         };
         format!("{run} `{name}`{figures}  {doing}")
     }
@@ -177,7 +177,7 @@ mod tests {
             step(2, "finished", "done"),
             Change::RunFinished { run: RunNumber(2), ok: true },
         ] {
-            tree.hear(&change);
+            tree.apply_change(&change);
         }
         if let Some(row) = tree.rows.get_mut(&RunNumber(1)) {
             row.used = Usage { input_tokens: 1200, output_tokens: 34, usd_micros: 5600, ..Usage::default() };

@@ -7,7 +7,7 @@ pub fn dollars(micros: u64) -> String {
 }
 
 /// Returns the same behind other figures; nothing where nothing was paid.
-pub fn behind(micros: u64) -> String {
+pub fn cost_suffix(micros: u64) -> String {
     if micros == 0 { String::new() } else { format!(", {}", dollars(micros)) }
 }
 
@@ -18,7 +18,7 @@ mod tests {
     #[test]
     fn dollar_amount_is_rounded_up() {
         for (micros, shown) in [(1, ", $0.0001"), (123_456, ", $0.1235"), (2_000_000, ", $2.0000"), (0, "")] {
-            assert_eq!(behind(micros), shown);
+            assert_eq!(cost_suffix(micros), shown);
         }
         assert!(dollars(u64::MAX).starts_with('$'));
     }

@@ -24,14 +24,14 @@ impl Reason {
     }
 
     /// Returns the statement, with its quoted parts marked.
-    pub fn told(&self) -> Quoting {
-        Quoting::kept(self.says.raw(), self.quoted.as_deref())
+    pub fn quoting(&self) -> Quoting {
+        Quoting::from_stored(self.says.raw(), self.quoted.as_deref())
     }
 
     /// Returns the same, saying something more.
     #[must_use]
     pub fn and(self, more: impl Into<Quoting>) -> Reason {
-        let says = self.told().then(&more.into());
+        let says = self.quoting().then(&more.into());
         Reason::new(self.what, says)
     }
 
@@ -44,12 +44,12 @@ impl Reason {
 
 /// The maximum number of lines of a chain. A longer chain is cut in its middle: users look for its object and for its
 /// first cause.
-const LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// Returns the chain as text, each link under the one that it explains.
 pub fn render(reasons: &[Reason]) -> String {
-    if reasons.len() > LINES {
-        let (first, rest) = reasons.split_at(LINES - 4);
+    if reasons.len() > MAX_LINES {
+        let (first, rest) = reasons.split_at(MAX_LINES - 4);
         let (between, last) = rest.split_at(rest.len() - 3);
         let more = format!("{} more links (`--json` has all)", between.len());
         let more = Reason::new("…", Quoting::ours(more));
@@ -68,7 +68,7 @@ pub fn render(reasons: &[Reason]) -> String {
 
 /// The object of a user's question, by its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Thing {
+pub enum WhyTarget {
     /// A run: `r17`.
     Run(kernel::RunNumber),
     /// A step: `r17#9`.
@@ -79,18 +79,18 @@ pub enum Thing {
     Name(String),
 }
 
-impl std::str::FromStr for Thing {
+impl std::str::FromStr for WhyTarget {
     type Err = BadId;
 
-    fn from_str(text: &str) -> Result<Thing, BadId> {
+    fn from_str(text: &str) -> Result<WhyTarget, BadId> {
         Ok(if let Ok(step) = text.parse() {
-            Thing::Step(step)
+            WhyTarget::Step(step)
         } else if let Ok(run) = text.parse() {
-            Thing::Run(run)
+            WhyTarget::Run(run)
         } else if let Ok(message) = text.parse() {
-            Thing::Message(message)
+            WhyTarget::Message(message)
         } else {
-            Thing::Name(text.to_owned())
+            WhyTarget::Name(text.to_owned())
         })
     }
 }

@@ -23,15 +23,15 @@ pub struct Stats {
     pub repairs: Repairs,
     /// The calls of each model, the dearest first.
     #[serde(default)]
-    pub models: Vec<OfModel>,
+    pub models: Vec<ModelStats>,
     /// The outcomes of the runs of each worker, the worker with most runs first.
     #[serde(default)]
-    pub workers: Vec<OfWorker>,
+    pub workers: Vec<WorkerStats>,
 }
 
 /// The calls of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfModel {
+pub struct ModelStats {
     /// The model, by the name under which it was asked.
     pub model: String,
     /// Its calls.
@@ -41,7 +41,7 @@ pub struct OfModel {
 
 /// The outcomes of the runs of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfWorker {
+pub struct WorkerStats {
     /// Its name.
     pub worker: String,
     /// Its runs.
@@ -200,7 +200,7 @@ pub fn render(stats: &Stats) -> String {
             model.input_tokens,
             model.output_tokens,
             time(model.ms),
-            super::money::behind(model.usd_micros)
+            super::money::cost_suffix(model.usd_micros)
         ),
     );
     let calls = &stats.calls;

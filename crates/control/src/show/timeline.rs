@@ -51,7 +51,7 @@ impl Kind {
 /// Returns a family of runs as bars over time. The time of waiting for a user is drawn short, however long it was.
 pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     let Some((root, _)) = family.first() else { return String::new() };
-    let spans = of_family(family, now_ms);
+    let spans = family_spans(family, now_ms);
     let scale = Scale::of(&spans);
     let seconds = |ms: i64| ms as f64 / 1000.0;
     let mut out = format!("{} `{}`\n", root.number, visible_line(&root.name));
@@ -82,7 +82,7 @@ pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
 }
 
 /// Returns the spans of a family of runs up to now, in the order in which they began.
-pub fn of_family(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
+pub fn family_spans(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
     let mut spans: Vec<Span> =
         family.iter().flat_map(|(run, steps)| self::spans(run, steps, now_ms)).collect();
     spans.sort_by_key(|span| (span.from, span.run, span.to));
@@ -103,7 +103,7 @@ pub fn total(spans: &[Span], kind: Kind) -> i64 {
 }
 
 /// A span that has begun and has no end yet.
-struct Open {
+struct OpenSpan {
     step: u64,
     kind: Kind,
     what: String,
@@ -113,19 +113,19 @@ struct Open {
 /// The spans of one run.
 struct Spans {
     run: RunNumber,
-    open: Vec<Open>,
+    open: Vec<OpenSpan>,
     done: Vec<Span>,
 }
 
 impl Spans {
     fn open(&mut self, step: u64, kind: Kind, what: String, from: i64) {
-        self.open.push(Open { step, kind, what, from });
+        self.open.push(OpenSpan { step, kind, what, from });
     }
 
     /// Ends the matching open spans at this time.
-    fn close(&mut self, at: i64, is_meant: impl Fn(&Open) -> bool) {
+    fn close(&mut self, at: i64, is_meant: impl Fn(&OpenSpan) -> bool) {
         for one in self.open.extract_if(.., |one| is_meant(one)) {
-            let Open { step, kind, what, from } = one;
+            let OpenSpan { step, kind, what, from } = one;
             self.done.push(Span { run: self.run, step, kind, what, from, to: at.max(from) });
         }
     }
@@ -139,8 +139,8 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
     let mut before = last.at_ms;
     for step in steps {
         let at = step.at_ms;
-        let of = |proposal: u64, kind: Kind| move |one: &Open| (one.step, one.kind) == (proposal, kind);
-        let is_model = |one: &Open| one.kind == Kind::Model;
+        let of = |proposal: u64, kind: Kind| move |one: &OpenSpan| (one.step, one.kind) == (proposal, kind);
+        let is_model = |one: &OpenSpan| one.kind == Kind::Model;
         let words = |message: &MessageNumber| format!("message {message}");
         match &step.entry {
             Entry::Prompted { model, .. } => {
@@ -154,7 +154,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
             Entry::Proposed { proposal, .. } => {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }
-            Entry::Doubted { proposal, message } => {
+            Entry::OutcomeUnknown { proposal, message } => {
                 // A call that was cut off is at work no more, and its end is unknown: at the step before this at the
                 // latest.
                 spans.close(before, of(*proposal, Kind::Tool));
@@ -164,7 +164,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
             | Entry::Questioned { proposal, message } => {
                 spans.open(*proposal, Kind::You, words(message), at);
             }
-            Entry::Answered { proposal, .. } | Entry::Vouched { proposal, .. } => {
+            Entry::Answered { proposal, .. } | Entry::OutcomeConfirmed { proposal, .. } => {
                 spans.close(at, of(*proposal, Kind::You));
             }
             Entry::Exhausted { message, .. } => spans.open(step.number, Kind::You, words(message), at),
@@ -172,7 +172,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
                 spans.close(at, |one| one.kind == Kind::You && one.what == words(message));
             }
             // A call of a worker is that worker's own spans.
-            Entry::Begun { proposal, child: None } => {
+            Entry::EffectStarted { proposal, child: None } => {
                 let what = calls.get(proposal).cloned().unwrap_or_default();
                 spans.open(*proposal, Kind::Tool, what, at);
             }
@@ -262,7 +262,7 @@ mod tests {
         steps.truncate(answered);
         let asks = |step: &&Step| matches!(step.entry, Entry::Judged { message: Some(_), .. });
         let (asked, last) = (steps.iter().find(asks).unwrap().at_ms, steps.last().unwrap().at_ms);
-        let total_at = |family: &[(Run, Vec<Step>)], now| total(&of_family(family, now), Kind::You);
+        let total_at = |family: &[(Run, Vec<Step>)], now| total(&family_spans(family, now), Kind::You);
         // A journal that was cut off says nothing of now.
         assert_eq!(total_at(&family[..1], asked + 30_000), last - asked);
         family[0].0.next_step = family[0].1.last().unwrap().number + 1;
@@ -278,19 +278,19 @@ mod tests {
     fn call_with_unknown_outcome_counts_as_waiting_for_user() {
         let mut family = family();
         let (run, steps) = &mut family[0];
-        let is_begun = |step: &Step| matches!(step.entry, Entry::Begun { child: None, .. });
+        let is_begun = |step: &Step| matches!(step.entry, Entry::EffectStarted { child: None, .. });
         let begun = steps.iter().position(is_begun).unwrap();
-        let Entry::Begun { proposal, .. } = steps[begun].entry else { panic!("begun") };
+        let Entry::EffectStarted { proposal, .. } = steps[begun].entry else { panic!("begun") };
         steps.truncate(begun + 1);
         let mut doubted = steps[begun].clone();
         doubted.number += 1;
         doubted.at_ms += 60_000;
-        doubted.entry = Entry::Doubted { proposal, message: kernel::MessageNumber(3) };
+        doubted.entry = Entry::OutcomeUnknown { proposal, message: kernel::MessageNumber(3) };
         let now = doubted.at_ms + 5_000;
         steps.push(doubted);
         run.next_step = steps.last().unwrap().number + 1;
         run.state = State::Waiting;
-        let spans = of_family(&family[..1], now);
+        let spans = family_spans(&family[..1], now);
         assert_eq!(total(&spans, Kind::Tool), 0, "{spans:?}");
         let you = spans.iter().filter(|span| span.kind == Kind::You && span.what == "message 3");
         assert_eq!(you.map(|span| span.to - span.from).collect::<Vec<_>>(), [5_000]);

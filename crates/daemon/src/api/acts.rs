@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text, TimerAct};
+use kernel::command::{
+    Act, Fault, FieldValue, GrantAct, MailAct, NameAct, ProvidedObject, Text, TimerAct, UserCommand,
+};
 use kernel::formula::Formula;
 use kernel::grant::EVERY_METHOD;
-use kernel::hub::{Hub, View};
 use kernel::message::{Body, Field};
-use kernel::modules::{Modules, Packed};
-use kernel::slot::{Slot, Want};
+use kernel::modules::{ModuleFormat, Modules};
+use kernel::name_lookup::{NameContainer, View};
+use kernel::slot::{Requirement, Slot};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
 use passable::{Untrusted, from_base64, visible_line, with_article};
@@ -16,19 +18,19 @@ use worker::definition::Bundle;
 
 use crate::files::{directories, module_archives, trees};
 use crate::queries::mail;
-use crate::queries::pickable;
+use crate::queries::picks;
 use crate::runs::narrow;
 use crate::runs::start;
-use crate::runs::start::Endowed;
+use crate::runs::start::EndowmentStart;
 use crate::state::blobs;
 use crate::state::daemon::HostDaemon;
-use crate::state::precondition::AsSeen;
-use crate::state::protected_paths::Own;
+use crate::state::precondition::Expected;
+use crate::state::protected_paths::ProtectedPaths;
 use crate::state::worker_files;
 use crate::state::{daemon, sealing};
 use config::clock;
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, GivenModules, Response, RunRequest, StartSpec, Written};
+use control::protocol::{AgentAct, FieldInput, GivenModules, Response, RunRequest, StartSpec};
 
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;
@@ -38,16 +40,16 @@ pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failu
     let root = daemon.host;
     let Some(text) = path else { return Ok(root) };
     let path = parse_path(text)?;
-    daemon.look(|txn| found(txn, &daemon.view(root), &path))
+    daemon.query(|txn| agent_at_path(txn, &daemon.view(root), &path))
 }
 
 /// Returns the agent to which a path leads. From an agent it goes on among that agent's names.
-fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
-    match named(txn, view, path) {
+fn agent_at_path(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+    match agent_by_name(txn, view, path) {
         Err(Fault::NotADirectory(_)) => {
             let (before, last) = path.split();
-            let agent = found(txn, view, &NamePath::new(before.iter().cloned())?)?;
-            named(txn, &View { agent, ..*view }, &NamePath::new([last.to_owned()])?)
+            let agent = agent_at_path(txn, view, &NamePath::new(before.iter().cloned())?)?;
+            agent_by_name(txn, &View { agent, ..*view }, &NamePath::new([last.to_owned()])?)
         }
         other => other,
     }
@@ -56,10 +58,10 @@ fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaI
 /// Returns the agent that has this name. A caller who reaches an agent itself has its powers. A mail address is no
 /// power over the agent that reads the mail. It stands for its agent only in the directory of that agent's maker,
 /// where the agent itself could stand as well.
-fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+fn agent_by_name(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     let id = view.identify(txn, path)?;
     // The agent itself, and no grant of it that would have to be asked.
-    if kernel::head::head(txn, &id)?.is_some_and(|head| head.agent().is_some()) {
+    if kernel::partial_rows::head(txn, &id)?.is_some_and(|head| head.agent().is_some()) {
         return Ok(id);
     }
     let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
@@ -69,17 +71,17 @@ fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaI
             None => Ok(reached.id),
         },
         Formula::Handle { agent } => {
-            let own = reached.grants.is_empty() && stands_with_its_maker(txn, view, path, &agent)?;
+            let own = reached.grants.is_empty() && is_in_makers_directory(txn, view, path, &agent)?;
             let refused = || Fault::NotAllowed(format!("{path} is only a mail address"));
             own.then_some(agent).ok_or_else(refused)
         }
-        other => Err(Fault::Misfit { what: format!("{path} is {}, not an agent", query::words(&other)) }),
+        other => Err(Fault::Misfit { what: format!("{path} is {}, not an agent", query::describe(&other)) }),
     }
 }
 
 /// Returns whether a path ends in a directory of the host who made the agent, and leads there without a grant. Such a
 /// path leads through that host's powers, and not through something that it has shared.
-fn stands_with_its_maker(
+fn is_in_makers_directory(
     txn: &mut dyn ReadTxn,
     view: &View,
     path: &NamePath,
@@ -92,10 +94,10 @@ fn stands_with_its_maker(
             return Ok(false);
         }
     }
-    let whose = match view.hub(txn, before)? {
-        Hub::Agent(agent) => agent.number,
-        Hub::Directory { owner, .. } => owner,
-        Hub::Mailbox { .. } | Hub::Message { .. } => return Ok(false),
+    let whose = match view.container(txn, before)? {
+        NameContainer::Agent(agent) => agent.number,
+        NameContainer::Directory { owner, .. } => owner,
+        NameContainer::Mailbox { .. } | NameContainer::Message { .. } => return Ok(false),
     };
     let Some(Formula::Guest { host: maker, .. } | Formula::Host { host: maker, .. }) =
         table::formula(txn, agent)?.map(|row| row.formula)
@@ -118,12 +120,12 @@ pub fn act(
     daemon: &HostDaemon,
     agent: FormulaId,
     name: Option<&str>,
-    said: Option<Said>,
+    said: Option<UserCommand>,
     act: AgentAct,
 ) -> Result<Response, Failure> {
     let act = match act {
         AgentAct::Name { act } => {
-            expect_no_hash(&daemon.own, &act)?;
+            reject_client_hash(&daemon.protected_paths, &act)?;
             Act::Name(act)
         }
         AgentAct::StoreText { text, path, force } => {
@@ -140,27 +142,27 @@ pub fn act(
             | MailAct::EndowWorker { .. }
             | MailAct::Make { .. }
             | MailAct::Give { .. }
-            | MailAct::AsSeen { .. }
+            | MailAct::IfUnchanged { .. }
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
             // A dismissed message says so itself: a line about the command would only lie there in its place.
             act @ (MailAct::Dismiss { .. } | MailAct::DismissAll) => {
-                return send(daemon, agent, None, Act::Mail(Box::new(act)));
+                return apply_act(daemon, agent, None, Act::Mail(Box::new(act)));
             }
             act => Act::Mail(Box::new(act)),
         },
         AgentAct::Define { to, name, source, includes, slots, result_name, edit, done } => {
-            let program = text(daemon, name, source, includes, slots)?;
+            let program = store_program(daemon, name, source, includes, slots)?;
             Act::Mail(Box::new(match edit {
-                Some(number) => AsSeen::edited(done).act(MailAct::Edit { number, program }),
+                Some(number) => Expected::for_edit(done).guard(MailAct::Edit { number, program }),
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
         AgentAct::Endow { number, names, spec, goes_to, result_name, seen } => {
-            let (program, slots) = mail::proposed(daemon, agent, number)?;
+            let (program, slots) = mail::proposed_program(daemon, agent, number)?;
             let seal = seen.as_ref().and_then(|seen| seen.plan);
-            let seen = seen.map(|seen| AsSeen::endowed(*seen, &names, result_name.as_ref()));
+            let seen = seen.map(|seen| Expected::for_endowment(*seen, &names, result_name.as_ref()));
             let seen = seen.unwrap_or_default();
             let Some(bundle) = program else {
                 if let Some(endowment) = spec.endow.first() {
@@ -175,8 +177,8 @@ pub fn act(
                         .help(format!("`almoner endow {number} SLOT=NAME` for each of its slots")));
                 }
                 let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
-                let act = seen.act(act);
-                return send(daemon, agent, said, Act::Mail(Box::new(act)));
+                let act = seen.guard(act);
+                return apply_act(daemon, agent, said, Act::Mail(Box::new(act)));
             };
             let daemon = daemon.host_of(agent, name)?;
             if let Some(unknown) = names.keys().find(|name| !slots.contains_key(*name)) {
@@ -188,11 +190,11 @@ pub fn act(
             }
             let text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
             let request = RunRequest { text, worker: mail::source_of(bundle), spec: *spec };
-            let endowed = Endowed { number, names, goes_to, result_name, seen, seal };
+            let endowed = EndowmentStart { number, names, goes_to, result_name, expected: seen, seal };
             return start::start_as(&daemon, request, Some(endowed));
         }
         AgentAct::Make { given, powers, env, result_name } => {
-            let modules = given_modules(daemon, agent, given, env)?;
+            let modules = store_modules(daemon, agent, given, env)?;
             let act = MailAct::Make { vat: None, modules, powers, new_guest: false, result_name };
             Act::Mail(Box::new(act))
         }
@@ -200,7 +202,7 @@ pub fn act(
             return crate::runs::answer_request::answer(daemon, agent, name, said, number, answered);
         }
         AgentAct::Submit { number, values } => {
-            let values = filled(daemon, agent, number, values)?;
+            let values = parse_fields(daemon, agent, number, values)?;
             Act::Mail(Box::new(MailAct::Submit { number, values }))
         }
         AgentAct::Share { path } => {
@@ -208,15 +210,15 @@ pub fn act(
             daemon::random(&mut token)?;
             let token: String = token.iter().map(|b| format!("{b:02x}")).collect();
             let expires_ms = clock::now_ms().saturating_add(TOKEN_DAYS * 86_400_000);
-            let act = GrantAct::Share { path, token: hashed(&token), expires_ms };
-            send(daemon, agent, said, Act::Grant(act))?;
+            let act = GrantAct::Share { path, token: token_hash(&token), expires_ms };
+            apply_act(daemon, agent, said, Act::Grant(act))?;
             return Ok(Response::Token(token));
         }
         AgentAct::Accept { token, path } => {
-            Act::Grant(GrantAct::Accept { token: hashed(token.trim()), path })
+            Act::Grant(GrantAct::Accept { token: token_hash(token.trim()), path })
         }
         AgentAct::Narrow { path, is, by, to, force } => {
-            Act::Grant(narrow::act(daemon, &daemon.view(agent), path, is, &by, to, force)?)
+            Act::Grant(narrow::narrow_act(daemon, &daemon.view(agent), path, is, &by, to, force)?)
         }
         AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
         AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
@@ -228,48 +230,53 @@ pub fn act(
             Act::Timer(TimerAct::Make { path, interval_ms, label })
         }
         AgentAct::Ticks { path, begin } => {
-            let timer = daemon.look(|txn| daemon.view(agent).identify(txn, &path))?;
+            let timer = daemon.query(|txn| daemon.view(agent).identify(txn, &path))?;
             Act::Timer(match begin {
                 true => TimerAct::Subscribe { timer },
                 false => TimerAct::Unsubscribe { timer },
             })
         }
     };
-    send(daemon, agent, said, act)
+    apply_act(daemon, agent, said, act)
 }
 
 /// Refuses the hash of bytes that did not come along: a client that knows a hash could reach bytes that others keep.
 /// Bytes come with `store_text`, worker files with `define`, and the daemon computes their hashes.
-fn expect_no_hash(own: &Own, act: &NameAct) -> Result<(), Failure> {
+fn reject_client_hash(own: &ProtectedPaths, act: &NameAct) -> Result<(), Failure> {
     match act {
         NameAct::StoreBlob { .. } => {
             Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
                 .help("`store_text` takes text"))
         }
-        NameAct::Provide { thing: Provided::Tree(_), .. } => {
+        NameAct::Provide { thing: ProvidedObject::Tree(_), .. } => {
             Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
         }
-        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => {
-            directories::look_for(own, path).map(drop)
+        NameAct::Provide { thing: ProvidedObject::Mount { path, .. }, .. } => {
+            directories::resolve_directory(own, path).map(drop)
         }
-        NameAct::Within { act, .. } | NameAct::Forced { act } | NameAct::AsSeen { act, .. } => {
-            expect_no_hash(own, act)
+        NameAct::Within { act, .. } | NameAct::Forced { act } | NameAct::IfUnchanged { act, .. } => {
+            reject_client_hash(own, act)
         }
         _ => Ok(()),
     }
 }
 
-fn send(daemon: &HostDaemon, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {
+fn apply_act(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    said: Option<UserCommand>,
+    act: Act,
+) -> Result<Response, Failure> {
     Ok(Response::Reply(daemon.apply_as(agent, said, act)?.reply))
 }
 
 /// Returns the hash by which the store knows a token.
-fn hashed(token: &str) -> Number {
+fn token_hash(token: &str) -> Number {
     Number(blake3::derive_key("almoner sharing token v1", token.as_bytes()))
 }
 
 /// Returns a program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
-fn text(
+fn store_program(
     daemon: &HostDaemon,
     name: String,
     source: String,
@@ -293,28 +300,28 @@ fn text(
     let file = format!("{name}.worker");
     let bundle = Bundle { name, file, source, includes };
     let definition = worker_files::parse(&bundle)?;
-    let worker = start::keep(daemon, &bundle, definition.limits)?;
+    let worker = start::keep_program(daemon, &bundle, definition.limits)?;
     let slots = mail::slots_of(&definition);
     Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
 }
 
 /// Where bytes that came with a request are kept.
-struct BlobShelf<'a>(&'a HostDaemon);
+struct UploadSink<'a>(&'a HostDaemon);
 
-impl trees::Shelf for BlobShelf<'_> {
+impl trees::BlobSink for UploadSink<'_> {
     fn put(&self, bytes: &[u8]) -> Result<kernel::BlobHash, Failure> {
         blobs::upload(self.0, bytes)
     }
 }
 
 /// Returns a program of modules as the kernel takes it: unpacked, and put beside the store first.
-fn given_modules(
+fn store_modules(
     daemon: &HostDaemon,
     agent: FormulaId,
     given: GivenModules,
     env: BTreeMap<String, String>,
 ) -> Result<Modules, Failure> {
-    let head = daemon.read(|txn| kernel::head::head(txn, &agent))?;
+    let head = daemon.read(|txn| kernel::partial_rows::head(txn, &agent))?;
     if !head.is_some_and(|head| head.is_host()) {
         return Err(Failure::new(Exit::Denied, "only a host can make programs of modules")
             .help("an agent that is none can be handed what one has made"));
@@ -322,14 +329,16 @@ fn given_modules(
     let decoded =
         |base64: &str| from_base64(base64).map_err(|_| Failure::new(Exit::Invalid, "what came is no Base64"));
     let (packed, unpacked) = match given {
-        GivenModules::Archive { base64 } => (Packed::Archive, module_archives::archive(&decoded(&base64)?)?),
+        GivenModules::Archive { base64 } => {
+            (ModuleFormat::Archive, module_archives::from_archive(&decoded(&base64)?)?)
+        }
         GivenModules::Files { files } => {
             let files = files.into_iter().map(|(path, base64)| Ok((path, decoded(&base64)?)));
-            (Packed::Tree, module_archives::files(&files.collect::<Result<_, Failure>>()?)?)
+            (ModuleFormat::Tree, module_archives::from_files(&files.collect::<Result<_, Failure>>()?)?)
         }
-        GivenModules::Named { path } => module_archives::named(daemon, daemon.view(agent), &path)?,
+        GivenModules::Named { path } => module_archives::from_name(daemon, daemon.view(agent), &path)?,
     };
-    module_archives::keep(&BlobShelf(daemon), packed, env, &unpacked)
+    module_archives::store(&UploadSink(daemon), packed, env, &unpacked)
 }
 
 /// Returns the pattern that a person wrote, as an `M.` expression or as a line of shorthand.
@@ -344,13 +353,13 @@ pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
 }
 
 /// Returns the fields of a filled form, as the kernel takes them.
-fn filled(
+fn parse_fields(
     daemon: &HostDaemon,
     agent: FormulaId,
     number: MessageNumber,
-    values: BTreeMap<String, Written>,
-) -> Result<BTreeMap<String, Filled>, Failure> {
-    let letter = mail::letter(daemon, agent, number)?;
+    values: BTreeMap<String, FieldInput>,
+) -> Result<BTreeMap<String, FieldValue>, Failure> {
+    let letter = mail::message(daemon, agent, number)?;
     let Some(Body::Form { fields, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
@@ -367,7 +376,7 @@ fn filled(
                 Failure::new(Exit::Invalid, format!("there is no field `{}`", visible_line(&name)))
                     .help(visible_line(&format!("its fields: {}", known.join(", "))).into_owned())
             })?;
-            let filled = fill(daemon, agent, field, written)?;
+            let filled = parse_field(daemon, agent, field, written)?;
             Ok((name, filled))
         })
         .collect()
@@ -375,21 +384,28 @@ fn filled(
 
 /// Reads a field. The client has checked a value, and the kernel checks it once more. A secret is checked here,
 /// before it is sealed, because afterwards it cannot be.
-fn fill(daemon: &HostDaemon, agent: FormulaId, field: &Field, written: Written) -> Result<Filled, Failure> {
+fn parse_field(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    field: &Field,
+    written: FieldInput,
+) -> Result<FieldValue, Failure> {
     let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
     let named = format!("field {:?}", field.name);
     let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
     match written {
-        Written::Value { .. } if field.secret => Err(bad(format!("{named} is secret: it takes text"))),
-        Written::Value { value } => Ok(Filled::Value { value: pickable::settled(daemon, agent, &value)? }),
-        Written::Text { text } if field.secret => {
+        FieldInput::Value { .. } if field.secret => Err(bad(format!("{named} is secret: it takes text"))),
+        FieldInput::Value { value } => {
+            Ok(FieldValue::Value { value: picks::with_settled_promises(daemon, agent, &value)? })
+        }
+        FieldInput::Text { text } if field.secret => {
             pattern.check_named(&named, &Value::string(text.clone())).map_err(|e| bad(e.to_string()))?;
-            Ok(Filled::Sealed { sealed: sealing::seal(&daemon.vault, daemon.state(), &text)? })
+            Ok(FieldValue::Sealed { sealed: sealing::seal(&daemon.vault, daemon.state(), &text)? })
         }
         // A name must not become the data that it stands for.
-        Written::Text { .. } if Want::of(&pattern) == Want::Pattern => {
+        FieldInput::Text { .. } if Requirement::from_pattern(&pattern) == Requirement::Pattern => {
             Err(bad(format!("{named} takes a value, not text")))
         }
-        Written::Text { text } => Ok(Filled::Name { path: parse_path(&text)? }),
+        FieldInput::Text { text } => Ok(FieldValue::Name { path: parse_path(&text)? }),
     }
 }

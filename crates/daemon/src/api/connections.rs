@@ -90,14 +90,14 @@ impl Server {
                 continue;
             };
             let Some(server) = server.upgrade() else { return };
-            let Ok(number) = server.let_in(&stream) else { continue };
+            let Ok(number) = server.add_client(&stream) else { continue };
             let thread = std::thread::Builder::new()
                 .name("client".to_owned())
-                .stack_size(crate::state::thread_stack::STACK);
+                .stack_size(crate::state::thread_stack::STACK_SIZE);
             let talking = Arc::clone(&server);
             let spawned = thread.spawn(move || {
                 // A client that goes away is no trouble of ours.
-                let _ = talking.talk(stream);
+                let _ = talking.serve_client(stream);
                 talking.clients().streams.remove(&number);
             });
             if spawned.is_err() {
@@ -108,7 +108,7 @@ impl Server {
     }
 
     /// Notes who is connected.
-    fn let_in(&self, stream: &UnixStream) -> io::Result<u64> {
+    fn add_client(&self, stream: &UnixStream) -> io::Result<u64> {
         let handle = stream.try_clone()?;
         let mut clients = self.clients();
         // The daemon stops first and hangs up then: a client that is not noted by then is not let in.
@@ -121,7 +121,7 @@ impl Server {
         Ok(number)
     }
 
-    fn talk(&self, mut stream: UnixStream) -> io::Result<()> {
+    fn serve_client(&self, mut stream: UnixStream) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::getuid() {
             return Ok(());
@@ -136,9 +136,9 @@ impl Server {
             let help = format!("stop the daemon (process {}) and try again", std::process::id());
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
-        self.services.daemon.keys.greet(&hello.keys);
+        self.services.daemon.keys.add_vendor_keys(&hello.keys);
         // A store that cannot be read is reported by the requests that need it.
-        let waiting = runs::waiting(&self.services.daemon).unwrap_or(0);
+        let waiting = runs::waiting_count(&self.services.daemon).unwrap_or(0);
         frame::write(&mut stream, &Response::Welcome { build: control::BUILD.to_owned(), waiting })?;
         loop {
             let asked = match frame::read::<OnBehalf>(&mut reader) {
@@ -152,10 +152,10 @@ impl Server {
             };
             if let Request::Follow { after, text } = asked.request {
                 let name = asked.agent.as_deref();
-                let services =
-                    acts::agent(&self.services.daemon, name).and_then(|agent| self.services.of(agent, name));
+                let services = acts::agent(&self.services.daemon, name)
+                    .and_then(|agent| self.services.for_agent(agent, name));
                 return match services {
-                    Ok(services) => follow(&services.daemon, &mut Socket(&mut stream), after, text),
+                    Ok(services) => follow(&services.daemon, &mut SocketFollower(&mut stream), after, text),
                     Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
                 };
             }
@@ -182,14 +182,14 @@ impl Server {
 }
 
 /// A client at the other end of the socket who follows.
-struct Socket<'a>(&'a mut UnixStream);
+struct SocketFollower<'a>(&'a mut UnixStream);
 
-impl Follower for Socket<'_> {
-    fn tell(&mut self, response: Response) -> io::Result<()> {
+impl Follower for SocketFollower<'_> {
+    fn send(&mut self, response: Response) -> io::Result<()> {
         frame::write(self.0, &response)
     }
 
-    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+    fn send_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
         // Responses that came together are sent together: the follower is woken once.
         let mut frames = Zeroizing::new(Vec::new());
         for response in responses {
@@ -198,13 +198,13 @@ impl Follower for Socket<'_> {
         self.0.write_all(&frames)
     }
 
-    fn has_gone(&mut self) -> bool {
-        has_gone(self.0)
+    fn is_closed(&mut self) -> bool {
+        is_closed(self.0)
     }
 }
 
 /// Returns whether the client has closed its end. It has nothing more to say once it follows.
-fn has_gone(stream: &UnixStream) -> bool {
+fn is_closed(stream: &UnixStream) -> bool {
     use rustix::net::RecvFlags;
     let mut byte = [0_u8; 1];
     match rustix::net::recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::Instant;
 
-use gateway_web::guard::sessions::Under;
-use kernel::command::{Act, AnswerApproval, Choice, Reply, Said};
+use gateway_web::guard::sessions::HostKind;
+use kernel::command::{Act, AnswerApproval, Choice, Reply, UserCommand};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
 use passable::{Untrusted, visible_line};
 use store::BackupError;
 
-use super::look;
-use super::rejected_commands::Given;
+use super::lookup;
+use super::rejected_commands::RejectedCommand;
 use super::services::Services;
 use super::{acts, examine, save};
 use crate::queries::{audit, bindings, export, messages, runs, stats, why};
@@ -21,37 +21,37 @@ use crate::state::{daemon, gateway_tokens, vault};
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
-use control::protocol::{Brought, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
+use control::protocol::{ClientKeys, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
 
 /// Answers one request of a client who brought these keys along. `services` is that of the store's own host.
 ///
 /// # Errors
 /// The reason for the client when the request is not done.
-pub fn answer(services: &Services, brought: &Brought, asked: OnBehalf) -> Result<Response, Failure> {
+pub fn answer(services: &Services, brought: &ClientKeys, asked: OnBehalf) -> Result<Response, Failure> {
     let OnBehalf { agent: name, request } = asked;
     let name = name.as_deref();
     let agent = acts::agent(&services.daemon, name)?;
-    let given = Given::of(&request);
+    let given = RejectedCommand::from_request(&request);
     let answered = answer_as(services, brought, (agent, name), request);
     if let (Err(failure), Some(given)) = (&answered, given) {
-        given.refused(&services.daemon, agent, failure);
+        given.record(&services.daemon, agent, failure);
     }
     answered
 }
 
 fn answer_as(
     services: &Services,
-    brought: &Brought,
+    brought: &ClientKeys,
     (agent, name): (FormulaId, Option<&str>),
     request: Request,
 ) -> Result<Response, Failure> {
     match request {
         Request::Act { said, act } => acts::act(&services.daemon, agent, name, said, *act),
-        Request::Look { look } => look::look(&services.daemon, agent, look),
-        Request::Messages { filter: filter @ MessageFilter::Letters { .. }, page } => {
-            messages::list(&services.daemon, agent, filter, page)
+        Request::Look { look } => lookup::answer(&services.daemon, agent, look),
+        Request::Messages { filter: filter @ MessageFilter::Mailbox { .. }, page } => {
+            messages::list_messages(&services.daemon, agent, filter, page)
         }
-        Request::Pass => pass(services, agent),
+        Request::Pass => issue_token(services, agent),
         Request::Examine { .. }
         | Request::Models
         | Request::Policy
@@ -65,21 +65,21 @@ fn answer_as(
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
                 .help("leave `--as` out"))
         }
-        request => answer_host(&services.of(agent, name)?, brought, request),
+        request => answer_host(&services.for_agent(agent, name)?, brought, request),
     }
 }
 
 /// Answers a request that only a host can make.
-pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> Result<Response, Failure> {
+pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) -> Result<Response, Failure> {
     let daemon = &services.daemon;
     Ok(match request {
         Request::Status => Response::Status(status(services)?),
         Request::ServerTools { server } => {
-            Response::ServerTools(Box::new(bind::mcp::table(&services.daemon, &server)?))
+            Response::ServerTools(Box::new(bind::mcp::tool_table(&services.daemon, &server)?))
         }
         Request::Run(mut run) => {
             let model = start::model(&services.daemon, &run.spec.model)?;
-            daemon.keys.lend(std::slice::from_ref(&model), brought);
+            daemon.keys.add_server_key(std::slice::from_ref(&model), brought);
             run.spec.model = ModelChoice::Reference(model);
             start::start(&services.daemon, *run)?
         }
@@ -88,62 +88,65 @@ pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> 
                 Some(by) => Choice::Raise { by },
                 None => Choice::Approve { for_run },
             };
-            let addition = approval_extras::of(&services.daemon, message, entries.as_deref(), *added)?;
+            let addition =
+                approval_extras::check_extras(&services.daemon, message, entries.as_deref(), *added)?;
             answer_approval(services, AnswerApproval { text, message, entries, choice, addition })?
         }
-        Request::Adding { message, entry, added } => {
-            Response::Adding(Box::new(approval_extras::adding(&services.daemon, message, entry, *added)?))
-        }
+        Request::PreviewExtras { message, entry, added } => Response::ExtrasPreview(Box::new(
+            approval_extras::preview_extras(&services.daemon, message, entry, *added)?,
+        )),
         Request::Deny { text, message, entries, reason } => {
             let choice = Choice::Deny { reason };
             answer_approval(services, AnswerApproval { text, message, entries, choice, addition: None })?
         }
-        Request::Happened { text, message, happened } => {
+        Request::ConfirmOutcome { text, message, happened } => {
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
             answer_approval(
                 services,
                 AnswerApproval { text, message, entries: None, choice, addition: None },
             )?
         }
-        Request::Say { text, run, said, documents, dry_run } => chat_message::say(
+        Request::Say { text, run, said, documents, dry_run } => chat_message::send(
             &services.daemon,
             brought,
             run,
-            chat_message::Words { text, said, documents, dry_run },
+            chat_message::ChatMessage { command: text, text: said, documents, dry_run },
         )?,
         Request::Web { to, by_address } => {
-            let under = if by_address { Under::Address } else { Under::Name };
+            let under = if by_address { HostKind::Address } else { HostKind::Name };
             Response::Web(services.web.open(services, &to, under)?)
         }
         Request::Sessions { act } => Response::Sessions(services.web.sessions(act)?),
         Request::Undo { text, run, only, dry_run } => {
-            Response::Undone(Box::new(undo::undo(&services.daemon, text, run, &only, dry_run)?))
+            Response::UndoReport(Box::new(undo::undo(&services.daemon, text, run, &only, dry_run)?))
         }
         Request::Diff { run, only } => Response::Diff(Box::new(staging::diff(&services.daemon, run, &only)?)),
         Request::Apply { text, run, only, parts } => {
-            Response::Undone(Box::new(staging::apply(&services.daemon, text, run, &only, &parts)?))
+            Response::UndoReport(Box::new(staging::apply(&services.daemon, text, run, &only, &parts)?))
         }
         Request::Discard { text, run, only, parts } => {
             staging::discard(&services.daemon, text, run, &only, &parts)?;
             Response::Reply(Reply::Done)
         }
         Request::Forget { text, run } => Response::Forgotten(forget::forget(&services.daemon, text, run)?),
-        Request::Gc => Response::Freed(daemon.errands.ask(&|| daemon.is_stopping())?),
+        Request::Gc => Response::Freed(daemon.cleanup_requests.ask(&|| daemon.is_stopping())?),
         Request::Export { run, from } => Response::Exported(export::rows(&services.daemon, run, from)?),
         Request::Copy { hash } => Response::Copy(export::copy(&services.daemon, &hash)?),
         Request::Resume { text, run } => resume(services, brought, text, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(runs::runs(daemon, limit, below, roots)?),
         Request::Chats { open, below, limit } => Response::Chats(chats::chats(daemon, open, below, limit)?),
-        Request::Talkers => Response::Talkers(chats::talkers(&services.daemon)?),
+        Request::Talkers => Response::Talkers(chats::chat_partners(&services.daemon)?),
         Request::Family { run } => {
             let members = runs::family(daemon, run)?;
             let numbers = members.iter().map(|run| run.number).collect();
-            Response::Family(Family { members, asked: runs::asked_by(daemon, &numbers)? })
+            Response::Family(Family { members, asked: runs::open_approvals(daemon, &numbers)? })
         }
-        Request::GetRun { run } => Response::Run(Box::new(runs::one(daemon, run)?)),
+        Request::GetRun { run } => Response::Run(Box::new(runs::load_run(daemon, run)?)),
         Request::Bindings { run } => Response::Bindings(bindings::bindings(daemon, run)?),
         Request::Journal { run, from } => Response::Journal(runs::steps(daemon, run, from)?),
-        Request::Messages { filter, page } => messages::list(&services.daemon, daemon.host, filter, page)?,
+        Request::Messages { filter, page } => {
+            messages::list_messages(&services.daemon, daemon.host, filter, page)?
+        }
         Request::Card { message } => Response::Card(Box::new(card::card(&services.daemon, message)?)),
         Request::Why { thing } => Response::Why(why::why(&services.daemon, &thing)?),
         Request::Blob { hash } => {
@@ -156,7 +159,7 @@ pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> 
         Request::Audit { last, before, contains, unverified } => {
             let last = last.map(|count| (count, before));
             let found = if unverified {
-                audit::last(daemon, last.unwrap_or_default())?
+                audit::last_events(daemon, last.unwrap_or_default())?
             } else {
                 audit::verify(daemon, last, contains)?
             };
@@ -180,8 +183,8 @@ pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> 
 }
 
 /// Gives out a token for the gateway.
-fn pass(services: &Services, agent: FormulaId) -> Result<Response, Failure> {
-    let passes = &services.daemon.passes;
+fn issue_token(services: &Services, agent: FormulaId) -> Result<Response, Failure> {
+    let passes = &services.daemon.gateway_tokens;
     let Some(gateway) = passes.gateway() else {
         return Err(Failure::new(Exit::Conflict, "the daemon has no gateway").help(
             "`almoner stop`, then start it with an address of this machine: ENDO_ADDR=127.0.0.1:8920 almoner daemon",
@@ -193,7 +196,7 @@ fn pass(services: &Services, agent: FormulaId) -> Result<Response, Failure> {
     Ok(Response::Pass(Pass {
         url: format!("ws://{gateway}/"),
         token,
-        seconds: gateway_tokens::LASTS.as_secs(),
+        seconds: gateway_tokens::TOKEN_TIMEOUT.as_secs(),
     }))
 }
 
@@ -201,15 +204,15 @@ fn status(services: &Services) -> Result<Status, Failure> {
     let daemon = &services.daemon;
     let stats = daemon.store.stats();
     let (mine, others): (Vec<HostRun>, Vec<HostRun>) =
-        services.engine.at_work().into_iter().partition(|at| at.host == daemon.host);
+        services.engine.active_runs().into_iter().partition(|at| at.host == daemon.host);
     Ok(Status {
         pid: std::process::id(),
         build: control::BUILD.to_owned(),
         store: daemon.store.dir().display().to_string(),
         at_work: mine.into_iter().map(|at| at.run).collect(),
         others_at_work: others.len(),
-        code: daemon.vats().map(|office| office.count(daemon)).transpose()?.unwrap_or_default(),
-        needs_you: runs::needs_you(daemon)?,
+        code: daemon.code_host().map(|office| office.count(daemon)).transpose()?.unwrap_or_default(),
+        needs_you: runs::answer_count(daemon)?,
         commits: stats.commits,
         syncs: stats.syncs(),
     })
@@ -222,7 +225,7 @@ fn answer_approval(services: &Services, answer: AnswerApproval) -> Result<Respon
 /// Lets stalled runs go on: one with all that it has started, or every one.
 fn resume(
     services: &Services,
-    brought: &Brought,
+    brought: &ClientKeys,
     text: Untrusted,
     only: Option<RunNumber>,
 ) -> Result<Response, Failure> {
@@ -231,34 +234,38 @@ fn resume(
         Some(run) => {
             let mut family = runs::family(daemon, run)?;
             // A client that names a run lends its keys for it.
-            daemon.keys.lend(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
+            daemon
+                .keys
+                .add_server_key(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
             family.retain(|run| matches!(run.state, State::Stalled { .. }));
             family.into_iter().map(|run| (run.number, run.model)).collect()
         }
         None => {
             let mut stalled = Vec::new();
             runs::for_each_run(daemon, None, |run| {
-                if matches!(run.state, State::Stalled { .. }) || daemon.stuck(run.number).is_some() {
+                if matches!(run.state, State::Stalled { .. }) || daemon.blocked_by(run.number).is_some() {
                     stalled.push((run.number, run.model));
                 }
                 Ok(true)
             })?;
-            daemon.keys.lend(&stalled.iter().map(|(_, model)| model.clone()).collect::<Vec<_>>(), brought);
+            daemon
+                .keys
+                .add_server_key(&stalled.iter().map(|(_, model)| model.clone()).collect::<Vec<_>>(), brought);
             stalled.reverse();
             stalled
         }
     };
     // Oldest first, so that a parent comes before its children.
     let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
-    runs.iter().for_each(|run| daemon.set_free(*run));
+    runs.iter().for_each(|run| daemon.clear_blocked(*run));
     // A client that only wants to see how it goes on has changed nothing that the transcript should record.
     if !runs.is_empty() {
-        let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
+        let said = (!text.raw().is_empty()).then(|| UserCommand { verb: "resume".to_owned(), text });
         services.daemon.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
     }
     // Runs that were ready when the daemon came up are driven already, and so are those that only the store had kept.
     // Asking again is harmless.
-    services.engine.take_up(daemon.host)?;
+    services.engine.resume_pending(daemon.host)?;
     Ok(Response::Reply(Reply::Done))
 }
 

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use gateway_web::guard::sessions::Under;
-use sandbox::Standing;
+use gateway_web::guard::sessions::HostKind;
+use sandbox::ProofOutcome;
 
 use super::services::Services;
 use super::web_file;
@@ -13,15 +13,15 @@ use config::model_choice::KnownModels;
 use config::place::Place;
 use config::settings::{self, NOTIFY};
 use config::{clock, policy_file};
-use control::examined::Examined as Check;
 use control::exit::{Exit, Failure};
-use control::protocol::{Brought, PolicyFile};
+use control::health_check::HealthCheck as Check;
+use control::protocol::{ClientKeys, PolicyFile};
 
 /// Examines one part. `variables` are those that the client brings.
 ///
 /// # Errors
 /// When there is no such part. A fault of the installation is a finding.
-pub fn examine(services: &Services, variables: &Brought, part: &str) -> Result<Vec<Check>, Failure> {
+pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Result<Vec<Check>, Failure> {
     match part {
         "daemon" => {
             let evidence =
@@ -29,7 +29,7 @@ pub fn examine(services: &Services, variables: &Brought, part: &str) -> Result<V
             let here = Check { id: "daemon".to_owned(), ok: true, evidence, remedy: String::new() };
             let store = match store(services) {
                 Ok(store) => store,
-                Err(failure) => vec![failed("daemon", failure)],
+                Err(failure) => vec![failed_check("daemon", failure)],
             };
             Ok([vec![here], store].concat())
         }
@@ -42,11 +42,15 @@ pub fn examine(services: &Services, variables: &Brought, part: &str) -> Result<V
 ///
 /// # Errors
 /// When there is no such part, or only a daemon can examine it.
-pub fn examine_without_daemon(place: &Place, variables: &Brought, part: &str) -> Result<Vec<Check>, Failure> {
+pub fn examine_without_daemon(
+    place: &Place,
+    variables: &ClientKeys,
+    part: &str,
+) -> Result<Vec<Check>, Failure> {
     Ok(match part {
         "place" => match place.inspect_store() {
             // Beside a store that another build wrote nothing is made and no mode is changed.
-            Err(failure) => vec![failed("state", failure)],
+            Err(failure) => vec![failed_check("state", failure)],
             Ok(()) => vec![directory("state", &place.state), directory("cache", &place.cache)],
         },
         "settings" => vec![settings(place)],
@@ -84,9 +88,9 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
         );
         found.push(("store".to_owned(), true, said));
     }
-    found.extend(daemon.notices.examined());
-    found.push(audit::check(daemon)?);
-    found.extend([vault::examine(daemon), vault::examine_memory()]);
+    found.extend(daemon.notices.doctor_line());
+    found.push(audit::doctor_line(daemon)?);
+    found.extend([vault::doctor_line(daemon), vault::memory_doctor_line()]);
     Ok(found.into_iter().map(|(id, ok, evidence)| Check { remedy: remedy(&id), id, ok, evidence }).collect())
 }
 
@@ -103,7 +107,7 @@ fn directory(id: &str, dir: &std::path::Path) -> Check {
     }
 }
 
-fn failed(id: &str, failure: Failure) -> Check {
+fn failed_check(id: &str, failure: Failure) -> Check {
     Check {
         id: id.to_owned(),
         ok: false,
@@ -125,7 +129,8 @@ fn settings(place: &Place) -> Check {
 }
 
 /// How a kind of restrictions is proved.
-type Prove = fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
+type ConfinementTest =
+    fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
 
 /// Returns the restrictions on programs and on the host of a local model on this kernel. Each restriction is tried
 /// confined and unconfined.
@@ -146,7 +151,7 @@ fn confinement() -> Vec<Check> {
         (
             "sandbox",
             "program",
-            sandbox::prove as Prove,
+            sandbox::prove as ConfinementTest,
             "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock",
             "do not endow programs on this machine, and report this",
         ),
@@ -172,16 +177,18 @@ fn confinement() -> Vec<Check> {
         };
         checks.extend(proofs.into_iter().map(|proof| {
             let id = format!("{kind}/{}", proof.name);
-            match proof.standing {
-                Standing::Held(how) => check(&id, true, format!("no {who} {}: {how}", proof.what), ""),
-                Standing::Untried(why) => check(
+            match proof.outcome {
+                ProofOutcome::Enforced(how) => {
+                    check(&id, true, format!("no {who} {}: {how}", proof.action), "")
+                }
+                ProofOutcome::Inconclusive(why) => check(
                     &id,
                     true,
-                    format!("not tried, it fails unconfined as well: {} ({why})", proof.what),
+                    format!("not tried, it fails unconfined as well: {} ({why})", proof.action),
                     "",
                 ),
-                Standing::Open(how) => {
-                    check(&id, false, format!("a confined {who} {}: {how}", proof.what), remedy)
+                ProofOutcome::Violated(how) => {
+                    check(&id, false, format!("a confined {who} {}: {how}", proof.action), remedy)
                 }
             }
         }));
@@ -190,11 +197,11 @@ fn confinement() -> Vec<Check> {
 }
 
 fn space(place: &Place) -> Check {
-    const LEAST: u64 = 200 << 20;
+    const MIN_FREE_BYTES: u64 = 200 << 20;
     let free = rustix::fs::statvfs(&place.state).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
     Check {
         id: "disk".to_owned(),
-        ok: free.as_ref().is_ok_and(|free| *free >= LEAST),
+        ok: free.as_ref().is_ok_and(|free| *free >= MIN_FREE_BYTES),
         evidence: match free {
             Ok(free) => format!("{} MiB free for the store", free >> 20),
             Err(e) => e.to_string(),
@@ -205,7 +212,7 @@ fn space(place: &Place) -> Check {
 
 fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
     let file = place.config.join(policy_file::NAME);
-    let (ok, evidence) = match policy_file::load(&file, operator::Whose::Operator) {
+    let (ok, evidence) = match policy_file::load(&file, operator::PolicyOwner::Operator) {
         Ok(None) => (true, format!("no policy file; one would stand in {}", file.display())),
         Ok(Some((policies, _))) => (
             true,
@@ -227,7 +234,7 @@ fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
     Check { id: "policy".to_owned(), ok, evidence, remedy }
 }
 
-fn model(place: &Place, variables: &Brought) -> Check {
+fn model(place: &Place, variables: &ClientKeys) -> Check {
     let (ok, evidence, remedy) = KnownModels::new(place, variables).examine();
     Check { id: "model".to_owned(), ok, evidence, remedy }
 }
@@ -254,7 +261,8 @@ fn web(place: &Place) -> Check {
         return check(false, evidence, "chmod 600 it: the private name of the pages stands there");
     }
     let open: Vec<_> = kept.sessions.open(clock::now_ms()).collect();
-    let bare: Vec<_> = open.iter().filter(|one| one.under == Under::Address).map(|one| one.number).collect();
+    let bare: Vec<_> =
+        open.iter().filter(|one| one.under == HostKind::Address).map(|one| one.number).collect();
     if let Some(first) = bare.first() {
         let evidence = format!(
             "{} of {} sessions came under the bare address: whatever listens on another port of this machine may be \

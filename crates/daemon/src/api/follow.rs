@@ -6,12 +6,12 @@ use std::time::Duration;
 use passable::Untrusted;
 
 use crate::state::daemon::HostDaemon;
-use crate::state::text_stream::Had;
+use crate::state::text_stream::FollowerProgress;
 use control::exit::{Exit, Failure};
 use control::protocol::Response;
 
 /// How many events go out before looking up again.
-const BATCH: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// Someone who follows.
 pub trait Follower {
@@ -19,18 +19,18 @@ pub trait Follower {
     ///
     /// # Errors
     /// When the follower has stopped listening.
-    fn tell(&mut self, response: Response) -> io::Result<()>;
+    fn send(&mut self, response: Response) -> io::Result<()>;
 
     /// Sends responses that came together.
     ///
     /// # Errors
     /// When the follower has stopped listening.
-    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
-        responses.into_iter().try_for_each(|response| self.tell(response))
+    fn send_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+        responses.into_iter().try_for_each(|response| self.send(response))
     }
 
     /// Returns whether the follower has stopped listening. The daemon asks at least once a second.
-    fn has_gone(&mut self) -> bool;
+    fn is_closed(&mut self) -> bool;
 }
 
 /// Sends every event of the host after `after`, then each new one, until the follower or the daemon goes. With `text`
@@ -44,47 +44,47 @@ pub fn follow(
     mut after: u64,
     text: bool,
 ) -> io::Result<()> {
-    let mut had = Had::default();
+    let mut had = FollowerProgress::default();
     let mut tick = daemon.news.tick();
-    for (run, trouble) in daemon.all_stuck() {
-        follower.tell(Response::Stuck { run, trouble })?;
+    for (run, trouble) in daemon.all_blocked() {
+        follower.send(Response::Stuck { run, trouble })?;
     }
     loop {
         loop {
-            let events = match daemon.events(after, BATCH) {
+            let events = match daemon.events(after, MAX_EVENTS) {
                 Ok(events) => events,
-                Err(failure) => return follower.tell(Response::Failed(failure)),
+                Err(failure) => return follower.send(Response::Failed(failure)),
             };
-            let full = events.len() == BATCH;
+            let full = events.len() == MAX_EVENTS;
             after = events.last().map_or(after, |event| event.seq);
-            follower.tell_all(events.into_iter().map(|event| Response::Event(Box::new(event))).collect())?;
+            follower.send_all(events.into_iter().map(|event| Response::Event(Box::new(event))).collect())?;
             if !full {
                 break;
             }
         }
         if daemon.is_stopping() {
-            return follower.tell(Response::Failed(stopped()));
+            return follower.send(Response::Failed(stop_failure()));
         }
-        if follower.has_gone() {
+        if follower.is_closed() {
             return Ok(());
         }
         let unseen = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1));
         tick = unseen.tick;
         for (run, line) in unseen.progress {
-            follower.tell(Response::Progress { run, line: Untrusted::new(line) })?;
+            follower.send(Response::Progress { run, line: Untrusted::new(line) })?;
         }
         if text {
-            had.send(unseen.text, &mut |response| follower.tell(response))?;
+            had.send(unseen.text, &mut |response| follower.send(response))?;
         }
-        for (run, trouble) in unseen.stuck {
-            follower.tell(Response::Stuck { run, trouble })?;
+        for (run, trouble) in unseen.blocked {
+            follower.send(Response::Stuck { run, trouble })?;
         }
     }
 }
 
 /// Returns the failure for a follower whose daemon ends on purpose. The client should not start the daemon again for
 /// it.
-fn stopped() -> Failure {
+fn stop_failure() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
         .help("`almoner resume` starts it and follows on")
 }

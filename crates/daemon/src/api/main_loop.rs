@@ -13,23 +13,23 @@ use store::{Options, Store};
 
 use super::connections::{Server, bind};
 use super::services::Services;
-use crate::maintenance::collector::Gardener;
-use crate::maintenance::timers::keep_time;
+use crate::maintenance::collector::Collector;
+use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
 use crate::state::vault;
 use config::place::{self, Place};
 use config::vendor_keys;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// How long drivers get to reach their next step when the daemon ends.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long the last who hold the store get to let go of it.
-const FAREWELL: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How the daemon was asked to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct DaemonOptions {
     /// Started by a client: says why it cannot start as JSON on standard output, ends when idle.
     pub on_demand: bool,
     /// How long it may be idle; `None` means for ever.
@@ -40,19 +40,19 @@ pub struct Manner {
 ///
 /// # Errors
 /// When the store cannot be opened or the socket not be made.
-pub fn run(place: &Place, manner: Manner) -> Ended {
-    vault::keep_to_itself();
+pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
+    vault::protect_memory();
     // The parent process may have had files open that are not for the model's process or for a command of the user's.
     // Where the daemon cannot close them to its children, they inherit them, as everywhere.
-    let _ = sandbox::hand_nothing_on();
-    open_many();
+    let _ = sandbox::close_inherited_at_exec();
+    raise_file_limit();
     // From here on a signal is an orderly end, also while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
     let (open_while_held, closed) = channel();
     let (server, listener) = match open(place, open_while_held) {
         Ok(opened) => opened,
-        Err(failure) => return Err(told(manner, failure)),
+        Err(failure) => return Err(report_start_failure(manner, failure)),
     };
     // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
     let daemon = server.services.daemon.shared();
@@ -71,36 +71,36 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
     let vats = crate::code::start(&server.services.daemon, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.services.daemon.alarms), server.services.daemon.shared());
-    std::thread::spawn(move || keep_time(&alarms, &timed));
-    let endo =
-        crate::captp::start(&server.services.daemon, place).map_err(|failure| told(manner, failure))?;
+    std::thread::spawn(move || run_timers(&alarms, &timed));
+    let endo = crate::captp::start(&server.services.daemon, place)
+        .map_err(|failure| report_start_failure(manner, failure))?;
     server.services.web.resume(&server.services);
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
-    let mut gardener = Gardener::new();
+    let mut gardener = Collector::new();
     let mut seen = 0;
     let Services { daemon, engine, web, .. } = &server.services;
     while !daemon.is_stopping() {
-        daemon.news.rest(Duration::from_secs(1));
+        daemon.news.wait_for_end(Duration::from_secs(1));
         let has_clients = server.has_had_clients(&mut seen)
-            || endo.as_ref().is_some_and(crate::captp::Endo::has_clients)
-            || web.is_looked_at();
+            || endo.as_ref().is_some_and(crate::captp::EndoListener::has_clients)
+            || web.has_viewer();
         // A client that waits for a tick wants it on time, and not with the next command.
-        if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
+        if has_clients || !engine.active_runs().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
         crate::files::guest_files::flush(daemon);
         crate::state::grant_usage::flush(daemon);
-        gardener.look_around(
+        gardener.collect_if_idle(
             daemon,
             &|| {
-                let mut pins = endo.as_ref().map(crate::captp::Endo::pins).unwrap_or_default();
-                pins.extend(daemon.vats().map(|code| code.pins()).unwrap_or_default());
+                let mut pins = endo.as_ref().map(crate::captp::EndoListener::pins).unwrap_or_default();
+                pins.extend(daemon.code_host().map(|code| code.pins()).unwrap_or_default());
                 pins
             },
             &|| {
-                let mut kept = endo.as_ref().map(crate::captp::Endo::trees).unwrap_or_default();
+                let mut kept = endo.as_ref().map(crate::captp::EndoListener::trees).unwrap_or_default();
                 kept.extend(daemon.uploads().pins());
                 kept
             },
@@ -123,12 +123,12 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
 
 /// The number of files that the daemon can have open, where the machine lets it: each connection is one, and runs
 /// open many more. The programs that it starts have a limit of their own.
-const FILES: u64 = 4096;
+const MAX_OPEN_FILES: u64 = 4096;
 
 /// Has as many files open as it may want. Where it cannot be done, there are as many as there were.
-fn open_many() {
+fn raise_file_limit() {
     let had = getrlimit(Resource::Nofile);
-    let wanted = had.maximum.map_or(FILES, |most| most.min(FILES));
+    let wanted = had.maximum.map_or(MAX_OPEN_FILES, |most| most.min(MAX_OPEN_FILES));
     if had.current.is_some_and(|now| now < wanted) {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..had });
     }
@@ -141,7 +141,7 @@ fn own_program() -> Result<std::path::PathBuf, Failure> {
 }
 
 /// Returns why it cannot start, told to the client that started it if there is one.
-fn told(manner: Manner, failure: Failure) -> Failure {
+fn report_start_failure(manner: DaemonOptions, failure: Failure) -> Failure {
     if !manner.on_demand {
         return failure;
     }
@@ -156,17 +156,17 @@ fn told(manner: Manner, failure: Failure) -> Failure {
 fn close(server: Arc<Server>, closed: &Receiver<()>) {
     // A client that is being answered gets its answer; one that has asked nothing is let go of.
     server.hang_up(Shutdown::Read);
-    server.services.engine.settle(GRACE);
+    server.services.engine.settle(STOP_TIMEOUT);
     let left = Arc::downgrade(&server);
     drop(server);
-    if closed.recv_timeout(FAREWELL) != Err(RecvTimeoutError::Timeout) {
+    if closed.recv_timeout(CLOSE_TIMEOUT) != Err(RecvTimeoutError::Timeout) {
         return;
     }
     // These are clients that do not take the responses that are sent to them.
     if let Some(server) = left.upgrade() {
         server.hang_up(Shutdown::Both);
     }
-    let _ = closed.recv_timeout(FAREWELL);
+    let _ = closed.recv_timeout(CLOSE_TIMEOUT);
 }
 
 fn open(
@@ -177,19 +177,19 @@ fn open(
     // This comes before any change of a mode: a store that another build wrote is left as it is.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
-    let store = Store::open(&place.store(), options).map_err(place::refused)?;
+    let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
     let env = environment()?;
     let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
         Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
     })?;
     let exe = own_program()?;
     let opener = Opener::new(|_| None, place.weights())
-        .with_launch(move |weights| crate::hosts::model_host::command(&exe, weights));
+        .with_launch(move |weights| crate::processes::model_host::command(&exe, weights));
     let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
     daemon.follow_prices(config::settings::path(place));
-    vault::begin(&daemon);
+    vault::open_at_start(&daemon);
     // The process that started the daemon is its first client: runs that go on at once have its key.
-    daemon.keys.greet(&vendor_keys::from_env());
+    daemon.keys.add_vendor_keys(&vendor_keys::from_env());
     let listener = bind(&place.socket())?;
     let services = Services::new(daemon);
     Ok((Arc::new(Server::new(services)), listener))

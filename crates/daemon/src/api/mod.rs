@@ -5,7 +5,7 @@ pub mod connections;
 pub mod dispatch;
 pub mod examine;
 pub mod follow;
-pub mod look;
+pub mod lookup;
 pub mod main_loop;
 pub mod rejected_commands;
 pub mod save;

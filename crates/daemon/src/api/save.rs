@@ -17,13 +17,13 @@ use config::case::{self, Case, Recorded, pretty};
 use config::endowment_text;
 use control::ask::Ask;
 use control::binding::{SlotBinding, SlotContent};
-use control::examined::Saving;
 use control::exit::{Exit, Failure};
-use control::protocol::{Brought, Request, Response};
+use control::health_check::SaveReport;
+use control::protocol::{ClientKeys, Request, Response};
 use resource::{Endowment, PathSpec, ResourceSpec};
 
 /// The directory of a case in which the workers lie that filled slots.
-const WORKERS: &str = "workers";
+const WORKERS_DIR: &str = "workers";
 
 /// Saves a run as a worker of this name in a directory, or returns what that would write.
 ///
@@ -35,13 +35,13 @@ pub fn save(
     name: &str,
     dir: &Path,
     write: bool,
-) -> Result<Saving, Failure> {
+) -> Result<SaveReport, Failure> {
     if !dir.is_absolute() {
-        return Err(config::place::not_whole(&dir.to_string_lossy()));
+        return Err(config::place::relative_path_failure(&dir.to_string_lossy()));
     }
-    let saved = Saved::of(services, run, name, dir)?;
-    saved.files.iter().try_for_each(|(path, _)| services.daemon.own.keeps_from(path))?;
-    saved.expect_free()?;
+    let saved = SavePlan::build(services, run, name, dir)?;
+    saved.files.iter().try_for_each(|(path, _)| services.daemon.protected_paths.check(path))?;
+    saved.reject_existing_files()?;
     if write {
         put_all(&saved.files)?;
         case::keep(&services.daemon.place, &Case::load(&saved.root)?)?;
@@ -50,7 +50,7 @@ pub fn save(
 }
 
 /// A run as the files of a worker and of its case, which are not written yet.
-struct Saved {
+struct SavePlan {
     /// The files to write, with their content.
     files: Vec<(PathBuf, Vec<u8>)>,
     /// The directory of the case.
@@ -63,19 +63,19 @@ struct Saved {
     notes: Vec<String>,
 }
 
-impl Saved {
+impl SavePlan {
     /// Returns the files that save a run under a name in a directory.
     ///
     /// # Errors
     /// When the run is not over, is no single execution, or has parts that cannot be saved.
-    fn of(daemon: &dyn Ask, number: RunNumber, name: &str, dir: &Path) -> Result<Saved, Failure> {
+    fn build(daemon: &dyn Ask, number: RunNumber, name: &str, dir: &Path) -> Result<SavePlan, Failure> {
         expect_name(name)?;
         let found = daemon.run(number)?;
         let result = expect_result(&found)?;
         let bundle = bundle(daemon, &found, name)?;
         worker_files::parse(&bundle)?;
         let mut notes = Vec::new();
-        let replies = replies(daemon, &found, &mut notes)?;
+        let replies = reply_script(daemon, &found, &mut notes)?;
         let inside = PathBuf::from(format!("{name}{}", case::SUFFIX));
         let root = dir.join(&inside);
         let worker = dir.join(&bundle.file);
@@ -101,9 +101,9 @@ impl Saved {
                 Err(failure) => return Err(failure),
             }
         }
-        let handed = handed(daemon, number, (dir, &inside), &mut notes)?;
+        let handed = slot_arguments(daemon, number, (dir, &inside), &mut notes)?;
         files.extend(handed.files);
-        let command = [vec![bundle.file.clone()], inputs, handed.words].concat();
+        let command = [vec![bundle.file.clone()], inputs, handed.arguments].concat();
         let before = case::before(daemon, number)?;
         for (place, hash) in before.held {
             match daemon.text(hash, &place) {
@@ -117,30 +117,30 @@ impl Saved {
         let calls = Some(case::made(daemon, number)?);
         let recorded = Recorded { command: command.clone(), calls, made: before.made };
         files.push((root.join(case::FILE), pretty(&recorded)?.into_bytes()));
-        Ok(Saved { files, root, worker, command, notes })
+        Ok(SavePlan { files, root, worker, command, notes })
     }
 
     /// Refuses if anything lies where a file would be written.
     ///
     /// # Errors
     /// When it does.
-    fn expect_free(&self) -> Result<(), Failure> {
+    fn reject_existing_files(&self) -> Result<(), Failure> {
         match self.files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
             None => Ok(()),
             Some((there, _)) => {
-                Err(Failure::new(Exit::Conflict, format!("{} is there already", shown(there)))
+                Err(Failure::new(Exit::Conflict, format!("{} is there already", display_path(there)))
                     .help("choose another name, or remove it; nothing was written"))
             }
         }
     }
 
     fn command_line(&self) -> String {
-        let command: Vec<String> = self.command.iter().map(|each| word(each)).collect();
+        let command: Vec<String> = self.command.iter().map(|each| shell_word(each)).collect();
         format!("almoner run {}", command.join(" "))
     }
 
-    fn report(&self) -> Saving {
-        Saving {
+    fn report(&self) -> SaveReport {
+        SaveReport {
             files: self.files.iter().map(|(path, _)| path.display().to_string()).collect(),
             worker: self.worker.display().to_string(),
             replies: self.root.join(case::REPLIES).display().to_string(),
@@ -197,7 +197,7 @@ fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> 
     let source = daemon.text(found.definition, "the worker's definition")?;
     // A question becomes the worker's instruction, word for word.
     let source = match question(found) {
-        Some(question) => of_question(&source, question),
+        Some(question) => question_worker(&source, question),
         None => source,
     };
     Bundle::stored(name, source, &found.includes, |include, hash| daemon.text(*hash, include))
@@ -208,16 +208,16 @@ fn question(found: &Run) -> Option<&str> {
     found.input.values.get("question").and_then(kernel::Value::as_str).filter(|_| found.name == "ask")
 }
 
-fn of_question(source: &str, question: &str) -> String {
+fn question_worker(source: &str, question: &str) -> String {
     const INPUT: &str = "input: { question: string }\n";
     let front = source.split("---\n").nth(1).unwrap_or_default().replace(INPUT, "");
     let about = question.lines().next().unwrap_or_default().replace('"', "'");
     let front = front.replace("Answers one question.", &format!("{:?}", about.trim()));
-    format!("---\n{front}---\n{}\n", literal(question))
+    format!("---\n{front}---\n{}\n", template_literal(question))
 }
 
 /// Returns a template that renders exactly this text. Template syntax in the text is escaped.
-fn literal(text: &str) -> String {
+fn template_literal(text: &str) -> String {
     let mut told = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -238,7 +238,7 @@ fn literal(text: &str) -> String {
 }
 
 /// Returns the model's replies as a script: those of the run, and those of each called worker at its first call.
-fn replies(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Json, Failure> {
+fn reply_script(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Json, Failure> {
     let mut entries = vec![];
     let mut open = vec![(found.number, found.name.clone())];
     let mut named = std::collections::BTreeSet::new();
@@ -253,8 +253,8 @@ fn replies(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Jso
         let mut turns = vec![];
         for step in daemon.journal(number)? {
             match &step.entry {
-                Entry::Replied { reply, .. } => turns.push(turn(daemon, *reply)?),
-                Entry::Begun { child: Some(child), .. } => {
+                Entry::Replied { reply, .. } => turns.push(script_turn(daemon, *reply)?),
+                Entry::EffectStarted { child: Some(child), .. } => {
                     open.push((*child, daemon.run(*child)?.name));
                 }
                 _ => {}
@@ -268,7 +268,7 @@ fn replies(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Jso
     Ok(Json::Array(entries))
 }
 
-fn turn(daemon: &dyn Ask, hash: BlobHash) -> Result<Json, Failure> {
+fn script_turn(daemon: &dyn Ask, hash: BlobHash) -> Result<Json, Failure> {
     let reply: Reply = serde_json::from_str(&daemon.text(hash, "a reply")?)
         .map_err(|e| Failure::new(Exit::Failure, format!("a recorded reply cannot be read: {e}")))?;
     let calls: Vec<Json> = reply
@@ -306,19 +306,19 @@ fn inputs(found: &Run) -> Vec<String> {
 
 /// The words of a command line that fill the slots of a run, and the files of workers that fill some.
 #[derive(Default)]
-struct Handed {
-    words: Vec<String>,
+struct SlotArguments {
+    arguments: Vec<String>,
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 /// Reads the bindings of a run's slots from the store. `dir` is the directory of the worker's file, and `inside` its
 /// case.
-fn handed(
+fn slot_arguments(
     daemon: &dyn Ask,
     run: RunNumber,
     (dir, inside): (&Path, &Path),
     notes: &mut Vec<String>,
-) -> Result<Handed, Failure> {
+) -> Result<SlotArguments, Failure> {
     let bindings = daemon.bindings(run)?;
     let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let base = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
@@ -326,13 +326,13 @@ fn handed(
         endowment_text::typed(&base, &endowment)
             .ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
     };
-    let mut handed = Handed::default();
+    let mut handed = SlotArguments::default();
     for SlotBinding { slot, content, allow } in bindings {
         let text = match content {
             SlotContent::Typed { fill } => written(Endowment { slot: slot.clone(), fill }),
             SlotContent::Worker { name, definition, includes, limits } => {
-                let below = inside.join(WORKERS).join(&slot);
-                let bundle = inner(daemon, &name, definition, &includes)?;
+                let below = inside.join(WORKERS_DIR).join(&slot);
+                let bundle = slot_worker_file(daemon, &name, definition, &includes)?;
                 let place = dir.join(&below);
                 handed.files.extend(includes_of(&place, &bundle)?);
                 handed.files.push((place.join(&bundle.file), bundle.source.into_bytes()));
@@ -340,25 +340,25 @@ fn handed(
                 let fill = ResourceSpec::Path(PathSpec::limited(path, &limits));
                 written(Endowment { slot: slot.clone(), fill })
             }
-            SlotContent::Own => Err(String::new()),
+            SlotContent::BuiltIn => Err(String::new()),
             SlotContent::Untyped { words } => Err(format!("it was filled with {}", visible_line(&words))),
         };
         match text {
-            Ok(text) => handed.words.extend(["-e".to_owned(), text]),
+            Ok(text) => handed.arguments.extend(["-e".to_owned(), text]),
             Err(why) if why.is_empty() => {}
             Err(why) => {
                 notes.push(format!("slot `{}` is not kept: {why}; bind it again", visible_line(&slot)))
             }
         }
         for method in allow {
-            handed.words.extend(["--allow".to_owned(), format!("{slot}.{method}")]);
+            handed.arguments.extend(["--allow".to_owned(), format!("{slot}.{method}")]);
         }
     }
     Ok(handed)
 }
 
 /// Returns the worker file of a worker that filled a slot.
-fn inner(
+fn slot_worker_file(
     daemon: &dyn Ask,
     name: &str,
     definition: BlobHash,
@@ -370,7 +370,7 @@ fn inner(
 }
 
 /// Returns a word as a shell takes it.
-fn word(text: &str) -> String {
+fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
@@ -379,13 +379,13 @@ fn word(text: &str) -> String {
 }
 
 /// Returns a path in one line, with nothing in it that a terminal obeys.
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
 }
 
 impl Ask for Services {
     fn ask(&self, request: Request) -> Result<Response, Failure> {
-        dispatch::answer_host(self, &Brought::new(), request)
+        dispatch::answer_host(self, &ClientKeys::new(), request)
     }
 }
 
@@ -393,7 +393,7 @@ fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
     for (path, bytes) in files {
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let fail = |e: std::io::Error| {
-            Failure::new(Exit::Failure, format!("{}: {e}", shown(path)))
+            Failure::new(Exit::Failure, format!("{}: {e}", display_path(path)))
                 .help("check the directory and its permissions")
         };
         made.map_err(fail)?;
@@ -412,14 +412,14 @@ mod tests {
         for (text, shown) in
             [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
         {
-            assert_eq!(word(text), shown);
+            assert_eq!(shell_word(text), shown);
         }
     }
 
     #[test]
     fn saved_question_is_rendered_verbatim() {
         let source = "---\ndescription: Answers one question.\ninput: { question: string }\nslots:\n  d: dir\n---\nx {{ input.question }}\n";
-        let made = of_question(source, "What is \"{{ x }}\" {% if %}?");
+        let made = question_worker(source, "What is \"{{ x }}\" {% if %}?");
         assert!(
             made.starts_with("---\ndescription: \"What is '{{ x }}' {% if %}?\"\nslots:\n  d: dir\n---\n"),
             "{made}"

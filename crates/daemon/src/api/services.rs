@@ -31,7 +31,7 @@ impl Services {
     ///
     /// # Errors
     /// When the agent is a guest.
-    pub fn of(&self, agent: FormulaId, name: Option<&str>) -> Result<Services, Failure> {
+    pub fn for_agent(&self, agent: FormulaId, name: Option<&str>) -> Result<Services, Failure> {
         Ok(Services { daemon: self.daemon.host_of(agent, name)?, ..self.clone() })
     }
 }

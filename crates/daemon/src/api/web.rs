@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use gateway_web::backend::Backend;
 use gateway_web::guard::names::Names;
-use gateway_web::guard::sessions::{Session, Sessions, Under};
+use gateway_web::guard::sessions::{HostKind, Session, Sessions};
 use gateway_web::serve::{Site, serve};
 
 use super::dispatch;
@@ -25,7 +25,7 @@ use config::{clock, model_choice, raise, settings, vendor_keys};
 use control::exit::{Exit, Failure};
 use control::protocol::{OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
-use control::talk::{Wanted, With};
+use control::talk::{ChatPartner, ChatSetup};
 use kernel::BlobHash;
 use kernel::budget::Raise;
 use resource::Endowment;
@@ -33,18 +33,18 @@ use resource::Endowment;
 /// The pages, open or not.
 pub struct WebPages {
     path: PathBuf,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenPages>>,
 }
 
 /// The pages, as they are served.
-struct Open {
+struct OpenPages {
     site: Arc<Site>,
     thread: JoinHandle<()>,
     /// The settings of the pages when they were opened.
     settings: Option<settings::Web>,
 }
 
-impl Open {
+impl OpenPages {
     fn end(self) {
         self.site.end();
         // One that has panicked is as good.
@@ -58,7 +58,7 @@ impl WebPages {
         WebPages { path: web_file::path(state), open: Mutex::new(None) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+    fn lock(&self) -> MutexGuard<'_, Option<OpenPages>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,9 +66,9 @@ impl WebPages {
     ///
     /// # Errors
     /// When no port can be had, or the kept state cannot be read or written.
-    pub fn open(&self, services: &Services, to: &str, under: Under) -> Result<String, Failure> {
+    pub fn open(&self, services: &Services, to: &str, under: HostKind) -> Result<String, Failure> {
         let mut open = self.lock();
-        web_file::close(&self.path);
+        web_file::restrict_permissions(&self.path);
         let settings = web_settings(services)?;
         if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
             // The port that is had now may be the one that is wanted.
@@ -85,7 +85,8 @@ impl WebPages {
 
     /// Opens them again if there are sessions: somebody may have a page before them.
     pub fn resume(&self, services: &Services) {
-        let has_sessions = self.kept().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
+        let has_sessions =
+            self.read_file().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
         if has_sessions {
             match web_settings(services).and_then(|settings| self.start(services, settings)) {
                 Ok(started) => *self.lock() = Some(started),
@@ -114,18 +115,18 @@ impl WebPages {
         let open = self.lock();
         if let Some(open) = open.as_ref() {
             open.site.change(end)??;
-            return Ok(rows(&open.site.sessions()));
+            return Ok(session_rows(&open.site.sessions()));
         }
-        let mut kept = self.kept()?;
+        let mut kept = self.read_file()?;
         end(&mut kept.sessions)?;
         if act != SessionAct::List {
             private_file::write(&self.path, &kept)?;
         }
-        Ok(rows(&kept.sessions))
+        Ok(session_rows(&kept.sessions))
     }
 
     /// Returns whether a browser has a page before it.
-    pub fn is_looked_at(&self) -> bool {
+    pub fn has_viewer(&self) -> bool {
         self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
     }
 
@@ -137,8 +138,8 @@ impl WebPages {
         }
     }
 
-    fn start(&self, services: &Services, settings: Option<settings::Web>) -> Result<Open, Failure> {
-        let mut kept = self.kept()?;
+    fn start(&self, services: &Services, settings: Option<settings::Web>) -> Result<OpenPages, Failure> {
+        let mut kept = self.read_file()?;
         let listened = listen(settings.as_ref(), kept.port);
         // A program that takes the old port of these pages gets the data of their browsers: the cookie, and to its
         // page the key.
@@ -156,14 +157,14 @@ impl WebPages {
             kept.sessions.revoke_all();
             private_file::write(&self.path, &kept)?;
         }
-        let Listening { address, listeners } = listened?;
+        let Listeners { address, listeners } = listened?;
         let names = match settings.as_ref().map(|web| &web.hosts).filter(|hosts| !hosts.is_empty()) {
             Some(hosts) => Names::behind_tls(hosts.clone()),
             None => Names::private(&kept.seed, address),
         };
         kept.port = address.port();
         private_file::write(&self.path, &kept)?;
-        let backend = Pages {
+        let backend = PagesBackend {
             services: services.clone(),
             path: self.path.clone(),
             seed: kept.seed.clone(),
@@ -176,11 +177,11 @@ impl WebPages {
                 log::line(&format!("the web pages have ended: {error}"));
             }
         });
-        let thread = thread.map_err(|error| NoPort { address, error })?;
-        Ok(Open { site, thread, settings })
+        let thread = thread.map_err(|error| BindError { address, error })?;
+        Ok(OpenPages { site, thread, settings })
     }
 
-    fn kept(&self) -> Result<WebFile, Failure> {
+    fn read_file(&self) -> Result<WebFile, Failure> {
         Ok(web_file::read(&self.path)?.unwrap_or_default())
     }
 }
@@ -191,19 +192,19 @@ fn web_settings(services: &Services) -> Result<Option<settings::Web>, Failure> {
 }
 
 /// Returns the sessions that have not ended, newest first.
-fn rows(sessions: &Sessions) -> Vec<SessionRow> {
+fn session_rows(sessions: &Sessions) -> Vec<SessionRow> {
     let row = |one: &Session| SessionRow {
         number: one.number,
         browser: one.browser.clone(),
         begun_ms: one.begun_ms,
         ends_ms: one.ends_ms,
-        by_address: one.under == Under::Address,
+        by_address: one.under == HostKind::Address,
     };
     sessions.open(clock::now_ms()).map(row).collect()
 }
 
 /// Where the pages are served.
-struct Listening {
+struct Listeners {
     /// The first of the addresses.
     address: SocketAddr,
     listeners: Vec<TcpListener>,
@@ -211,34 +212,34 @@ struct Listening {
 
 /// Returns the port of the settings; else the one that was had before; else any. Only this machine reaches it, unless
 /// a proxy that ends TLS is said to stand before it.
-fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listening, NoPort> {
+fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listeners, BindError> {
     match settings.and_then(|web| web.bind.map(|address| (address, &web.hosts))) {
         // Browsers come to our own name, and that is both addresses of this machine.
         Some((address, hosts)) if address.ip().is_loopback() && hosts.is_empty() => {
-            let found = local(address.port())?;
+            let found = bind_local_port(address.port())?;
             let is_it = |one: &TcpListener| one.local_addr().is_ok_and(|own| own == address);
             match found.listeners.iter().any(is_it) {
                 true => Ok(found),
-                false => Err(NoPort { address, error: ErrorKind::AddrNotAvailable.into() }),
+                false => Err(BindError { address, error: ErrorKind::AddrNotAvailable.into() }),
             }
         }
         Some((address, _)) => bind(address),
-        None if before == 0 => any(),
-        None => local(before).or_else(|_| any()),
+        None if before == 0 => bind_any_port(),
+        None => bind_local_port(before).or_else(|_| bind_any_port()),
     }
 }
 
 /// The number of ports that are tried to find one that is free at both of this machine's addresses.
-const PORTS: usize = 8;
+const MAX_PORT_TRIES: usize = 8;
 
 /// Listens on any free port of this machine.
-fn any() -> Result<Listening, NoPort> {
-    (1..PORTS).find_map(|_| local(0).ok()).map_or_else(|| local(0), Ok)
+fn bind_any_port() -> Result<Listeners, BindError> {
+    (1..MAX_PORT_TRIES).find_map(|_| bind_local_port(0).ok()).map_or_else(|| bind_local_port(0), Ok)
 }
 
 /// Listens on a port of this machine, at both of its addresses: browsers try the newer one first, and no other
 /// program may stand there.
-fn local(port: u16) -> Result<Listening, NoPort> {
+fn bind_local_port(port: u16) -> Result<Listeners, BindError> {
     let mut old = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
     match bind(SocketAddr::from((Ipv6Addr::LOCALHOST, old.address.port()))) {
         Ok(new) => old.listeners.extend(new.listeners),
@@ -249,20 +250,20 @@ fn local(port: u16) -> Result<Listening, NoPort> {
     Ok(old)
 }
 
-fn bind(address: SocketAddr) -> Result<Listening, NoPort> {
+fn bind(address: SocketAddr) -> Result<Listeners, BindError> {
     let bound = TcpListener::bind(address).and_then(|one| Ok((one.local_addr()?, one)));
-    let (address, listener) = bound.map_err(|error| NoPort { address, error })?;
-    Ok(Listening { address, listeners: vec![listener] })
+    let (address, listener) = bound.map_err(|error| BindError { address, error })?;
+    Ok(Listeners { address, listeners: vec![listener] })
 }
 
 /// An address at which the pages cannot be served.
-struct NoPort {
+struct BindError {
     address: SocketAddr,
     error: std::io::Error,
 }
 
-impl From<NoPort> for Failure {
-    fn from(no: NoPort) -> Failure {
+impl From<BindError> for Failure {
+    fn from(no: BindError) -> Failure {
         let message = format!("the web pages cannot be served at {}: {}", no.address, no.error);
         Failure::new(Exit::Failure, message)
             .help("another program may have it: see `[web]` in docs/settings.md")
@@ -270,21 +271,21 @@ impl From<NoPort> for Failure {
 }
 
 /// The daemon, as its pages see it.
-struct Pages {
+struct PagesBackend {
     services: Services,
     path: PathBuf,
     seed: String,
     port: u16,
 }
 
-impl Backend for Pages {
+impl Backend for PagesBackend {
     fn ask(&self, request: Request) -> Result<Response, Failure> {
         dispatch::answer(&self.services, &vendor_keys::from_env(), OnBehalf { agent: None, request })
     }
 
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {
         // A browser that goes away is no trouble of ours.
-        let _ = follow(&self.services.daemon, &mut Browser(tell), after, true);
+        let _ = follow(&self.services.daemon, &mut BrowserFollower(tell), after, true);
     }
 
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure> {
@@ -305,16 +306,16 @@ impl Backend for Pages {
         model_choice::named_on_a_page(&self.services.daemon.place, &text)
     }
 
-    fn wanted(&self, with: &With) -> Result<Wanted, Failure> {
-        chats::wanted(&self.services.daemon, with)
+    fn wanted(&self, with: &ChatPartner) -> Result<ChatSetup, Failure> {
+        chats::chat_setup(&self.services.daemon, with)
     }
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        self.services.daemon.uploads().bring(&self.services.daemon, bytes)
+        self.services.daemon.uploads().add(&self.services.daemon, bytes)
     }
 
     fn endowment(&self, text: &str) -> Result<Endowment, Failure> {
-        proposal::typed(text)
+        proposal::parse_endowment(text)
     }
 
     fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure> {
@@ -334,14 +335,14 @@ impl Backend for Pages {
 }
 
 /// A browser that follows.
-struct Browser<'a>(&'a mut dyn FnMut(Option<Response>) -> bool);
+struct BrowserFollower<'a>(&'a mut dyn FnMut(Option<Response>) -> bool);
 
-impl Follower for Browser<'_> {
-    fn tell(&mut self, response: Response) -> std::io::Result<()> {
+impl Follower for BrowserFollower<'_> {
+    fn send(&mut self, response: Response) -> std::io::Result<()> {
         if (self.0)(Some(response)) { Ok(()) } else { Err(std::io::ErrorKind::BrokenPipe.into()) }
     }
 
-    fn has_gone(&mut self) -> bool {
+    fn is_closed(&mut self) -> bool {
         !(self.0)(None)
     }
 }

@@ -60,7 +60,7 @@ pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
 
 /// Takes it away from everybody but the user, if somebody has opened it to others. It lies in a directory that is closed to
 /// them; this is the second lock.
-pub fn close(path: &Path) {
+pub fn restrict_permissions(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         // Where it cannot be done, the directory still keeps others out.
@@ -93,12 +93,12 @@ mod tests {
     fn web_file_is_readable_by_its_owner_only() {
         let directory = tempfile::tempdir().unwrap();
         let path = path(directory.path());
-        close(&path);
+        restrict_permissions(&path);
         write(&path, &WebFile::default()).unwrap();
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        close(&path);
+        restrict_permissions(&path);
         assert_eq!(mode(), 0o600);
     }
 }

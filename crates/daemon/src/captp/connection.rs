@@ -7,164 +7,172 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use captp::netstring::{Decoder, LONGEST};
+use captp::netstring::{Decoder, MAX_LEN};
 use captp::{Message, Options, Session};
 use kernel::{BlobHash, FormulaId};
 use passable::Value;
 use store::Hold;
-use switchboard::{Full, Ref, Switchboard};
+use switchboard::{LimitReached, Ref, Switchboard};
 
-use super::Shared;
-use super::writer::Out;
-use crate::objects::file_worker::{self, Came, DoneTask, PATIENCE, Queue, Task, TaskClient};
+use super::ListenerState;
+use super::writer::OutputQueue;
+use crate::objects::file_worker::{
+    self, FinishedTask, STALL_TIMEOUT, TaskClient, TaskOutcome, TaskQueue, WorkerTask,
+};
 use crate::objects::object::Object;
-use crate::objects::table::{Context, Courier, Errands, Home};
+use crate::objects::object_table::{AnswerSender, Context, ObjectTable, TaskRunner};
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use config::clock;
 use control::exit::Failure;
 
 /// How long a client that is disconnected gets to take the data that was sent to it.
-const FAREWELL: Duration = Duration::from_millis(200);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How long a message may be from a client of the gateway that has shown no token, in bytes.
-pub(crate) const OUTSIDE: usize = 8 << 10;
+pub(crate) const MAX_UNAUTHENTICATED_MESSAGE: usize = 8 << 10;
 
 /// One connection: the session with the client, and the objects that the client sees.
-pub struct Link {
-    state: Mutex<State>,
-    pub(crate) out: Out,
+pub struct Connection {
+    state: Mutex<ConnectionState>,
+    pub(crate) out: OutputQueue,
     /// The tasks that run on a thread of their own.
-    pub(crate) queue: Queue,
+    pub(crate) queue: TaskQueue,
     /// Returns whether it came by the gateway and has shown no good token yet.
-    outside: AtomicBool,
+    is_unauthenticated: AtomicBool,
     /// How many messages have been looked at, as long as it has shown none.
-    taken: AtomicU64,
+    processed_messages: AtomicU64,
 }
 
-struct State {
+struct ConnectionState {
     session: Session,
-    home: Home,
+    table: ObjectTable,
     /// How many of the written bytes the session knows of.
-    told: u64,
+    reported_bytes: u64,
 }
 
 /// Runs the errands of one connection.
-struct LinkErrands<'a> {
-    link: &'a Arc<Link>,
-    shared: &'a Arc<Shared>,
+struct ConnectionTaskRunner<'a> {
+    connection: &'a Arc<Connection>,
+    shared: &'a Arc<ListenerState>,
 }
 
-impl Errands for LinkErrands<'_> {
-    fn later(&self, task: Task) -> bool {
-        let client = LinkClient { link: Arc::clone(self.link), shared: Arc::downgrade(self.shared) };
+impl TaskRunner for ConnectionTaskRunner<'_> {
+    fn run_later(&self, task: WorkerTask) -> bool {
+        let client =
+            ConnectionClient { connection: Arc::clone(self.connection), shared: Arc::downgrade(self.shared) };
         file_worker::push(Arc::new(client), task)
     }
 
-    fn courier(&self) -> Courier {
-        self.link.courier(self.shared)
+    fn answer_sender(&self) -> AnswerSender {
+        self.connection.answer_sender(self.shared)
     }
 }
 
 /// One connection, as the queue of its tasks sees it.
-struct LinkClient {
-    link: Arc<Link>,
-    shared: Weak<Shared>,
+struct ConnectionClient {
+    connection: Arc<Connection>,
+    shared: Weak<ListenerState>,
 }
 
-impl TaskClient for LinkClient {
-    fn queue(&self) -> &Queue {
-        &self.link.queue
+impl TaskClient for ConnectionClient {
+    fn queue(&self) -> &TaskQueue {
+        &self.connection.queue
     }
 
     fn wait_for_room(&self) {
-        self.link.out.wait_for_room();
+        self.connection.out.wait_for_room();
     }
 
     fn daemon(&self) -> Option<WeakHostDaemon> {
         self.shared.upgrade().map(|shared| shared.daemon.clone())
     }
 
-    fn finish(&self, done: DoneTask) -> bool {
+    fn finish(&self, done: FinishedTask) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
-        self.link.came(&shared, done.reach, done.answer, done.came, done.hold.as_ref());
+        self.connection.complete_task(&shared, done.reach, done.answer, done.outcome, done.hold.as_ref());
         true
     }
 }
 
-impl Link {
+impl Connection {
     /// Returns a connection whose root object is the store's, for its host.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`LimitReached`].
     pub fn open(
         board: &mut Switchboard,
         stream: UnixStream,
         root: FormulaId,
         host: FormulaId,
-    ) -> Result<Link, Full> {
-        let (home, root) = Home::open(board, root, host)?;
-        Link::of(board, stream, home, root)
+    ) -> Result<Connection, LimitReached> {
+        let (home, root) = ObjectTable::open(board, root, host)?;
+        Connection::with_table(board, stream, home, root)
     }
 
     /// Returns a connection whose root object takes tokens.
     ///
     /// # Errors
-    /// [`Full`].
-    pub fn behind_gateway(board: &mut Switchboard, stream: UnixStream) -> Result<Link, Full> {
-        let (home, root) = Home::behind_gateway(board, Instant::now())?;
-        let link = Link::of(board, stream, home, root)?;
-        link.outside.store(true, Ordering::SeqCst);
+    /// [`LimitReached`].
+    pub fn behind_gateway(board: &mut Switchboard, stream: UnixStream) -> Result<Connection, LimitReached> {
+        let (home, root) = ObjectTable::behind_gateway(board, Instant::now())?;
+        let link = Connection::with_table(board, stream, home, root)?;
+        link.is_unauthenticated.store(true, Ordering::SeqCst);
         Ok(link)
     }
 
-    fn of(board: &mut Switchboard, stream: UnixStream, home: Home, root: Value<Ref>) -> Result<Link, Full> {
+    fn with_table(
+        board: &mut Switchboard,
+        stream: UnixStream,
+        home: ObjectTable,
+        root: Value<Ref>,
+    ) -> Result<Connection, LimitReached> {
         let session = Session::open(board, root, Options::default())?;
-        Ok(Link {
-            state: Mutex::new(State { session, home, told: 0 }),
-            out: Out::new(stream),
-            queue: Queue::default(),
-            outside: AtomicBool::new(false),
-            taken: AtomicU64::new(0),
+        Ok(Connection {
+            state: Mutex::new(ConnectionState { session, table: home, reported_bytes: 0 }),
+            out: OutputQueue::new(stream),
+            queue: TaskQueue::default(),
+            is_unauthenticated: AtomicBool::new(false),
+            processed_messages: AtomicU64::new(0),
         })
     }
 
     /// Returns whether it came by the gateway and has shown no good token yet.
-    pub fn is_outside(&self) -> bool {
-        self.outside.load(Ordering::SeqCst)
+    pub fn is_unauthenticated(&self) -> bool {
+        self.is_unauthenticated.load(Ordering::SeqCst)
     }
 
     /// Returns how many messages of a client that had shown no good token have been looked at, the one with a token
     /// included.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::SeqCst)
+    pub(crate) fn processed_messages(&self) -> u64 {
+        self.processed_messages.load(Ordering::SeqCst)
     }
 
     /// Lets go of a client that has shown no token in time.
-    pub fn look_at_clock(self: &Arc<Self>, shared: &Arc<Shared>) {
-        if self.is_outside() {
-            let over = self.lock().home.is_over(Instant::now());
+    pub fn close_if_late(self: &Arc<Self>, shared: &Arc<ListenerState>) {
+        if self.is_unauthenticated() {
+            let over = self.lock().table.close_reason(Instant::now());
             if let Some(reason) = over {
                 self.end(shared, reason);
             }
         }
-        self.give_up_late(shared);
+        self.abandon_stalled_uploads(shared);
     }
 
     /// Gives up the trees that a client began to hand over and does not continue.
-    fn give_up_late(self: &Arc<Self>, shared: &Arc<Shared>) {
+    fn abandon_stalled_uploads(self: &Arc<Self>, shared: &Arc<ListenerState>) {
         let Some(daemon) = shared.daemon.upgrade() else { return };
         let mut state = self.lock();
-        let State { session, home, .. } = &mut *state;
-        if session.over().is_some() || !home.gathers_any() {
+        let ConnectionState { session, table: home, .. } = &mut *state;
+        if session.over().is_some() || !home.has_tree_uploads() {
             return;
         }
-        let errands = LinkErrands { link: self, shared };
+        let errands = ConnectionTaskRunner { connection: self, shared };
         let context = Context::new(&daemon, &shared.board, &errands);
-        home.give_up_late(&context, patience());
+        home.abandon_stalled_uploads(&context, upload_timeout());
         self.flush(shared, session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,8 +182,8 @@ impl Link {
     }
 
     /// Reads and handles calls until the client goes. Runs on a thread of its own.
-    pub fn read(self: &Arc<Self>, shared: &Weak<Shared>, mut stream: UnixStream) {
-        let mut decoder = Decoder::new(LONGEST);
+    pub fn read(self: &Arc<Self>, shared: &Weak<ListenerState>, mut stream: UnixStream) {
+        let mut decoder = Decoder::new(MAX_LEN);
         let mut buffer = vec![0; 64 << 10];
         let reason = loop {
             let count = match stream.read(&mut buffer) {
@@ -188,7 +196,7 @@ impl Link {
             // The store must be free to close while a client is silent.
             let Some(shared) = shared.upgrade() else { break "the daemon ends".to_owned() };
             let Some(daemon) = shared.daemon.upgrade() else { break "the daemon ends".to_owned() };
-            if let Some(reason) = self.take_in(&shared, &daemon, &mut decoder) {
+            if let Some(reason) = self.process_input(&shared, &daemon, &mut decoder) {
                 break reason;
             }
         };
@@ -200,9 +208,9 @@ impl Link {
     }
 
     /// Does all that has come; a reason when the connection is over.
-    fn take_in(
+    fn process_input(
         self: &Arc<Self>,
-        shared: &Arc<Shared>,
+        shared: &Arc<ListenerState>,
         daemon: &HostDaemon,
         decoder: &mut Decoder,
     ) -> Option<String> {
@@ -211,7 +219,7 @@ impl Link {
                 return Some("the client takes nothing".to_owned());
             }
             let message = match decoder.next() {
-                Ok(Some(bytes)) if self.is_outside() && bytes.len() > OUTSIDE => {
+                Ok(Some(bytes)) if self.is_unauthenticated() && bytes.len() > MAX_UNAUTHENTICATED_MESSAGE => {
                     Some(Err("so long a message is taken from nobody who has shown no token".to_owned()))
                 }
                 Ok(Some(bytes)) => Some(Message::read(bytes).map_err(|violation| violation.to_string())),
@@ -219,35 +227,35 @@ impl Link {
                 Err(error) => Some(Err(error.to_string())),
             };
             let mut state = self.lock();
-            let State { session, home, told } = &mut *state;
-            let errands = LinkErrands { link: self, shared };
+            let ConnectionState { session, table: home, reported_bytes: told } = &mut *state;
+            let errands = ConnectionTaskRunner { connection: self, shared };
             let context = Context::new(daemon, &shared.board, &errands);
             let Some(message) = message else {
                 // All that has come is under way: now it is waited for.
-                home.work_through(&context);
+                home.drain(&context);
                 self.flush(shared, session);
-                self.arm(shared, daemon, home);
-                see_end(daemon, home);
+                self.schedule_tick(shared, daemon, home);
+                stop_if_requested(daemon, home);
                 return None;
             };
             {
                 let mut board = shared.board();
                 let written = self.out.written();
-                session.wrote(&mut board, written - std::mem::replace(told, written));
+                session.record_sent_bytes(&mut board, written - std::mem::replace(told, written));
                 match message {
                     // The session itself reports an error to the client.
                     Ok(message) => drop(session.receive(&mut board, message)),
-                    Err(reason) => session.violated(&mut board, &reason),
+                    Err(reason) => session.end_with_violation(&mut board, &reason),
                 }
             }
-            home.work(&context);
+            home.process_messages(&context);
             self.flush(shared, session);
-            self.arm(shared, daemon, home);
-            see_end(daemon, home);
-            if self.is_outside() {
-                self.outside.store(home.is_outside(), Ordering::SeqCst);
-                self.taken.fetch_add(1, Ordering::SeqCst);
-                if let Some(reason) = home.is_over(Instant::now()) {
+            self.schedule_tick(shared, daemon, home);
+            stop_if_requested(daemon, home);
+            if self.is_unauthenticated() {
+                self.is_unauthenticated.store(home.is_unauthenticated(), Ordering::SeqCst);
+                self.processed_messages.fetch_add(1, Ordering::SeqCst);
+                if let Some(reason) = home.close_reason(Instant::now()) {
                     return Some(reason.to_owned());
                 }
             }
@@ -257,68 +265,79 @@ impl Link {
         }
     }
 
-    fn flush(&self, shared: &Shared, session: &mut Session) {
+    fn flush(&self, shared: &ListenerState, session: &mut Session) {
         let messages = session.flush(&mut shared.board());
         let messages: Vec<String> = messages.iter().map(Message::to_json).collect();
         self.out.push(&messages);
     }
 
     /// Settles promises and feeds iterators after news in the store.
-    pub fn look_around(self: &Arc<Self>, shared: &Arc<Shared>, daemon: &HostDaemon) {
+    pub fn poll_store(self: &Arc<Self>, shared: &Arc<ListenerState>, daemon: &HostDaemon) {
         let mut state = self.lock();
-        let State { session, home, .. } = &mut *state;
-        if session.over().is_some() || !home.waits() {
+        let ConnectionState { session, table: home, .. } = &mut *state;
+        if session.over().is_some() || !home.has_waiting() {
             return;
         }
-        let errands = LinkErrands { link: self, shared };
+        let errands = ConnectionTaskRunner { connection: self, shared };
         let context = Context::new(daemon, &shared.board, &errands);
-        home.look_around(&context);
-        home.work_through(&context);
+        home.poll_store(&context);
+        home.drain(&context);
         self.flush(shared, session);
-        see_end(daemon, home);
+        stop_if_requested(daemon, home);
     }
 
     /// Delivers the outcome of a task that ran on a thread of its own.
-    pub fn came(
+    pub fn complete_task(
         self: &Arc<Self>,
-        shared: &Arc<Shared>,
+        shared: &Arc<ListenerState>,
         reach: Object,
         answer: Ref,
-        came: Result<Came, Failure>,
+        came: Result<TaskOutcome, Failure>,
         hold: Option<&Arc<Hold>>,
     ) {
         let Some(daemon) = shared.daemon.upgrade() else { return };
         let mut state = self.lock();
-        let State { session, home, .. } = &mut *state;
+        let ConnectionState { session, table: home, .. } = &mut *state;
         if session.over().is_some() {
             return;
         }
-        let errands = LinkErrands { link: self, shared };
+        let errands = ConnectionTaskRunner { connection: self, shared };
         let context = Context::new(&daemon, &shared.board, &errands);
-        home.came(&context, reach, answer, came, hold);
-        home.work_through(&context);
+        home.complete_task(&context, reach, answer, came, hold);
+        home.drain(&context);
         self.flush(shared, session);
-        see_end(&daemon, home);
+        stop_if_requested(&daemon, home);
     }
 
     /// Returns the callback that delivers answers from elsewhere to this connection.
-    fn courier(self: &Arc<Self>, shared: &Arc<Shared>) -> Courier {
+    fn answer_sender(self: &Arc<Self>, shared: &Arc<ListenerState>) -> AnswerSender {
         let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
         Arc::new(move |reach, answer, came| {
             if let (Some(link), Some(shared)) = (link.upgrade(), shared.upgrade()) {
-                link.came(&shared, reach, answer, came, None);
+                link.complete_task(&shared, reach, answer, came, None);
             }
         })
     }
 
     /// Schedules a call for the next tick that the client must be told of.
-    fn arm(self: &Arc<Self>, shared: &Arc<Shared>, daemon: &HostDaemon, home: &mut Home) {
+    fn schedule_tick(
+        self: &Arc<Self>,
+        shared: &Arc<ListenerState>,
+        daemon: &HostDaemon,
+        home: &mut ObjectTable,
+    ) {
         if let Some(at_ms) = home.next_tick() {
-            self.call_at(shared, daemon, at_ms, at_ms);
+            self.schedule_call(shared, daemon, at_ms, at_ms);
         }
     }
 
-    fn call_at(self: &Arc<Self>, shared: &Arc<Shared>, daemon: &HostDaemon, at_ms: i64, armed_ms: i64) {
+    fn schedule_call(
+        self: &Arc<Self>,
+        shared: &Arc<ListenerState>,
+        daemon: &HostDaemon,
+        at_ms: i64,
+        armed_ms: i64,
+    ) {
         let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
         let call = move || {
             if let (Some(link), Some(shared)) = (link.upgrade(), shared.upgrade()) {
@@ -329,45 +348,45 @@ impl Link {
     }
 
     /// Tells of ticks that have come.
-    fn tick(self: &Arc<Self>, shared: &Arc<Shared>, armed_ms: i64) {
+    fn tick(self: &Arc<Self>, shared: &Arc<ListenerState>, armed_ms: i64) {
         /// How long a connection that is busy is let alone.
-        const BUSY_MS: i64 = 5;
+        const BUSY_RETRY_INTERVAL_MS: i64 = 5;
         let Some(daemon) = shared.daemon.upgrade() else { return };
         // Other clients wait for their ticks as well, so this thread does not wait for this client's calls.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                let later_ms = clock::now_ms().saturating_add(BUSY_MS);
-                return self.call_at(shared, &daemon, later_ms, armed_ms);
+                let later_ms = clock::now_ms().saturating_add(BUSY_RETRY_INTERVAL_MS);
+                return self.schedule_call(shared, &daemon, later_ms, armed_ms);
             }
         };
-        let State { session, home, .. } = &mut *state;
+        let ConnectionState { session, table: home, .. } = &mut *state;
         if session.over().is_some() {
             return;
         }
-        let errands = LinkErrands { link: self, shared };
+        let errands = ConnectionTaskRunner { connection: self, shared };
         let context = Context::new(&daemon, &shared.board, &errands);
         home.tick(&context, armed_ms);
         self.flush(shared, session);
-        self.arm(shared, &daemon, home);
+        self.schedule_tick(shared, &daemon, home);
     }
 
     /// Returns the trees that the client refers to and no formula does.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
-        self.lock().home.trees()
+        self.lock().table.trees()
     }
 
     /// Returns the formulas that the client refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
-        self.lock().home.pins()
+        self.lock().table.pins()
     }
 
     /// Ends the connection, and tells the client why if it still listens.
-    pub fn end(&self, shared: &Shared, reason: &str) {
+    pub fn end(&self, shared: &ListenerState, reason: &str) {
         self.queue.clear();
         let mut state = self.lock();
-        let State { session, home, .. } = &mut *state;
+        let ConnectionState { session, table: home, .. } = &mut *state;
         {
             let mut board = shared.board();
             session.disconnect(&mut board, reason);
@@ -375,22 +394,22 @@ impl Link {
         }
         self.flush(shared, session);
         drop(state);
-        self.out.close(FAREWELL);
+        self.out.close(CLOSE_TIMEOUT);
     }
 }
 
 /// Returns how long a client is waited for that hands something over and makes no progress. Tests do not wait for
 /// minutes.
-fn patience() -> Duration {
+fn upload_timeout() -> Duration {
     #[cfg(feature = "failpoints")]
     if let Some(ms) = std::env::var("ALMONER_ENDO_PATIENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
         return Duration::from_millis(ms);
     }
-    PATIENCE
+    STALL_TIMEOUT
 }
 
 /// Ends the daemon if the client has asked for that.
-fn see_end(daemon: &HostDaemon, home: &Home) {
+fn stop_if_requested(daemon: &HostDaemon, home: &ObjectTable) {
     if home.ends_daemon() {
         daemon.stop();
     }

@@ -1,7 +1,7 @@
 //! The listener for Endo's clients: CapTP over a unix socket, where Endo's clients look for it.
 //!
-//! Each connection has two threads. One reads and carries out calls ([`link`]), one writes the output that the socket
-//! did not take at once. The objects that clients see are in [`home`]: agents, directories, messages through
+//! Each connection has two threads. One reads and carries out calls ([`connection`]), one writes the output that the socket
+//! did not take at once. The objects that clients see are in [`table`]: agents, directories, messages through
 //! `kernel::facet`, promises that follow the store, and iterators over new items. One more thread looks at the news
 //! for all connections.
 
@@ -19,29 +19,29 @@ use std::time::Duration;
 
 use kernel::{BlobHash, FormulaId, table};
 use switchboard::Switchboard;
-use worker::World as _;
+use worker::DriverPort as _;
 
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use config::place::{Claim, Place};
-use connection::Link;
+use connection::Connection;
 use control::exit::{Exit, Failure};
 
 /// How many clients may be connected at a time.
-const MOST: usize = 512;
+const MAX_CLIENTS: usize = 512;
 
 /// How long the thread waits for news at a time.
-const PATIENCE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The listener. Dropping it ends every connection.
-pub struct Endo {
-    shared: Arc<Shared>,
+pub struct EndoListener {
+    shared: Arc<ListenerState>,
     /// The files that exist only while the daemon runs.
-    traces: Vec<PathBuf>,
+    temporary_files: Vec<PathBuf>,
 }
 
 /// By which way a client comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Transport {
     /// The unix socket: it is the user, and gets the root of the store.
     Socket,
     /// The gateway: it has to show a token.
@@ -49,33 +49,33 @@ enum Way {
 }
 
 /// The state that all connections share.
-struct Shared {
+struct ListenerState {
     daemon: WeakHostDaemon,
     board: Mutex<Switchboard>,
-    links: Mutex<Links>,
+    connections: Mutex<ConnectionTable>,
     /// Somebody has connected, or the daemon ends.
     arrived: Condvar,
     ending: AtomicBool,
 }
 
 #[derive(Default)]
-struct Links {
+struct ConnectionTable {
     next: u64,
-    open: BTreeMap<u64, Arc<Link>>,
+    open: BTreeMap<u64, Arc<Connection>>,
 }
 
-impl Shared {
+impl ListenerState {
     fn board(&self) -> MutexGuard<'_, Switchboard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn links(&self) -> MutexGuard<'_, Links> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_connections(&self) -> MutexGuard<'_, ConnectionTable> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns how many clients of the gateway have shown no good token yet.
-    fn outside(&self) -> usize {
-        self.links().open.values().filter(|link| link.is_outside()).count()
+    fn unauthenticated_clients(&self) -> usize {
+        self.lock_connections().open.values().filter(|link| link.is_unauthenticated()).count()
     }
 }
 
@@ -84,46 +84,46 @@ impl Shared {
 ///
 /// # Errors
 /// When the socket cannot be made, or the gateway cannot listen where `ENDO_ADDR` says.
-pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<Endo>, Failure> {
+pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<EndoListener>, Failure> {
     let gateway = websocket::address()?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ListenerState {
         daemon: daemon.downgrade(),
         board: Mutex::new(Switchboard::new()),
-        links: Mutex::default(),
+        connections: Mutex::default(),
         arrived: Condvar::new(),
         ending: AtomicBool::new(false),
     });
     let traces = match place.endo.claim {
-        Claim::Asked => {
-            let mut traces = write_down(daemon, place)?;
+        Claim::Explicit => {
+            let mut traces = write_discovery_files(daemon, place)?;
             traces.push(listen(&shared, place)?);
             traces
         }
         // The user has not asked for this socket. So a full disk or a path that is too long is no error.
-        Claim::Own => listen(&shared, place).ok().into_iter().collect(),
+        Claim::Private => listen(&shared, place).ok().into_iter().collect(),
         // A live daemon of Endo's own keeps its socket.
-        Claim::Shared => match UnixStream::connect(&place.endo.socket) {
+        Claim::ClientDefault => match UnixStream::connect(&place.endo.socket) {
             Ok(_) => vec![],
             Err(_) => listen(&shared, place).ok().into_iter().collect(),
         },
     };
     if let Some(address) = gateway {
-        daemon.passes.opened(websocket::start(&shared, address)?);
+        daemon.gateway_tokens.set_gateway(websocket::start(&shared, address)?);
     } else if traces.is_empty() {
         return Ok(None);
     }
     let looking = Arc::downgrade(&shared);
-    let looking = move || look_at_news(&looking);
+    let looking = move || notify_connections(&looking);
     let thread = std::thread::Builder::new()
         .name("endo-news".to_owned())
-        .stack_size(crate::state::thread_stack::STACK);
+        .stack_size(crate::state::thread_stack::STACK_SIZE);
     thread.spawn(looking).map_err(|e| Failure::new(Exit::Failure, format!("no thread: {e}")))?;
-    Ok(Some(Endo { shared, traces }))
+    Ok(Some(EndoListener { shared, temporary_files: traces }))
 }
 
 /// Writes the files that Endo's clients look for, before any client can connect. Returns the files to remove when the
 /// daemon ends.
-fn write_down(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let path = place.state.join("root");
     let root = format!("{}\n", daemon.host);
     // It is the same each time, and a full disk is no reason not to start.
@@ -159,7 +159,7 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
 }
 
 /// Listens on the unix socket: its path.
-fn listen(shared: &Arc<Shared>, place: &Place) -> Result<PathBuf, Failure> {
+fn listen(shared: &Arc<ListenerState>, place: &Place) -> Result<PathBuf, Failure> {
     let socket = place.endo.socket.clone();
     let listener = bind(&socket)?;
     let accepting = Arc::downgrade(shared);
@@ -167,33 +167,33 @@ fn listen(shared: &Arc<Shared>, place: &Place) -> Result<PathBuf, Failure> {
     Ok(socket)
 }
 
-impl Endo {
+impl EndoListener {
     /// Returns whether anybody is connected.
     pub fn has_clients(&self) -> bool {
-        !self.shared.links().open.is_empty()
+        !self.shared.lock_connections().open.is_empty()
     }
 
     /// Returns the formulas that clients refer to. They must not be collected.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
-        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        let links: Vec<Arc<Connection>> = self.shared.lock_connections().open.values().cloned().collect();
         links.iter().flat_map(|link| link.pins()).collect()
     }
 
     /// Returns the trees that clients refer to and no formula does: their bytes must stay.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
-        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        let links: Vec<Arc<Connection>> = self.shared.lock_connections().open.values().cloned().collect();
         links.iter().flat_map(|link| link.trees()).collect()
     }
 }
 
-impl Drop for Endo {
+impl Drop for EndoListener {
     fn drop(&mut self) {
         self.shared.ending.store(true, Ordering::SeqCst);
         self.shared.arrived.notify_all();
-        for trace in &self.traces {
+        for trace in &self.temporary_files {
             let _ = std::fs::remove_file(trace);
         }
-        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        let links: Vec<Arc<Connection>> = self.shared.lock_connections().open.values().cloned().collect();
         for link in links {
             link.end(&self.shared, "the daemon ends");
         }
@@ -201,7 +201,7 @@ impl Drop for Endo {
 }
 
 /// Takes connections until the listener fails or the daemon ends.
-fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
+fn accept(shared: &Weak<ListenerState>, listener: &UnixListener) {
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
         let Ok(stream) = stream else {
@@ -210,26 +210,30 @@ fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
             continue;
         };
         // Connections that cannot be had are dropped, and the client is told so by their end.
-        let _ = let_in(&shared, stream, Way::Socket);
+        let _ = open_connection(&shared, stream, Transport::Socket);
     }
 }
 
 /// Opens a connection if the client is the daemon's own user and there is room.
-fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<Option<Arc<Link>>> {
+fn open_connection(
+    shared: &Arc<ListenerState>,
+    stream: UnixStream,
+    way: Transport,
+) -> std::io::Result<Option<Arc<Connection>>> {
     let peer = rustix::net::sockopt::socket_peercred(&stream)?;
     if peer.uid != rustix::process::getuid() {
         return Ok(None);
     }
     let Some(daemon) = shared.daemon.upgrade() else { return Ok(None) };
-    let mut links = shared.links();
-    if shared.ending.load(Ordering::SeqCst) || daemon.is_stopping() || links.open.len() >= MOST {
+    let mut links = shared.lock_connections();
+    if shared.ending.load(Ordering::SeqCst) || daemon.is_stopping() || links.open.len() >= MAX_CLIENTS {
         return Ok(None);
     }
     let Ok(Some(root)) = daemon.read(|txn| table::endo(txn)) else { return Ok(None) };
     let host = daemon.host;
     let opened = match way {
-        Way::Socket => Link::open(&mut shared.board(), stream.try_clone()?, root, host),
-        Way::Gateway => Link::behind_gateway(&mut shared.board(), stream.try_clone()?),
+        Transport::Socket => Connection::open(&mut shared.board(), stream.try_clone()?, root, host),
+        Transport::Gateway => Connection::behind_gateway(&mut shared.board(), stream.try_clone()?),
     };
     let link = Arc::new(opened.map_err(std::io::Error::other)?);
     links.next += 1;
@@ -242,31 +246,31 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result
     let writer = std::thread::Builder::new().name("endo-writer".to_owned()).stack_size(256 << 10);
     let reader = std::thread::Builder::new()
         .name("endo-client".to_owned())
-        .stack_size(crate::state::thread_stack::STACK);
+        .stack_size(crate::state::thread_stack::STACK_SIZE);
     let spawned = writer.spawn(move || writing.write()).and_then(|_| {
         reader.spawn(move || {
             reading.read(&forgetting, stream);
             if let Some(shared) = forgetting.upgrade() {
-                shared.links().open.remove(&number);
+                shared.lock_connections().open.remove(&number);
             }
         })
     });
     if spawned.is_err() {
         link.end(&sharing, "no thread to be had");
-        sharing.links().open.remove(&number);
+        sharing.lock_connections().open.remove(&number);
     }
     Ok(Some(link))
 }
 
 /// Tells connections of news in the store.
-fn look_at_news(shared: &Weak<Shared>) {
+fn notify_connections(shared: &Weak<ListenerState>) {
     let mut tick = 0;
     loop {
         let Some(shared) = shared.upgrade() else { return };
         // Without connections there is no client to tell.
-        let links = shared.links();
+        let links = shared.lock_connections();
         if links.open.is_empty() && !shared.ending.load(Ordering::SeqCst) {
-            drop(shared.arrived.wait_timeout(links, PATIENCE));
+            drop(shared.arrived.wait_timeout(links, POLL_INTERVAL));
             continue;
         }
         drop(links);
@@ -274,11 +278,11 @@ fn look_at_news(shared: &Weak<Shared>) {
         if daemon.is_stopping() {
             return;
         }
-        tick = daemon.news.wait(&daemon.host, tick, PATIENCE).tick;
-        let links: Vec<Arc<Link>> = shared.links().open.values().cloned().collect();
+        tick = daemon.news.wait(&daemon.host, tick, POLL_INTERVAL).tick;
+        let links: Vec<Arc<Connection>> = shared.lock_connections().open.values().cloned().collect();
         for link in links {
-            link.look_around(&shared, &daemon);
-            link.look_at_clock(&shared);
+            link.poll_store(&shared, &daemon);
+            link.close_if_late(&shared);
         }
     }
 }

@@ -11,30 +11,30 @@ use captp::netstring;
 use rustix::net::SendFlags;
 
 /// When so many bytes wait to be written, nothing more is read from the client.
-const ENOUGH: usize = 4 << 20;
+const MAX_BACKLOG: usize = 4 << 20;
 
 /// The bytes that wait for a client to take them.
-pub struct Out {
+pub struct OutputQueue {
     stream: UnixStream,
-    state: Mutex<State>,
+    state: Mutex<OutputState>,
     changed: Condvar,
     written: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct OutputState {
     waiting: Vec<u8>,
     /// How many bytes the writing thread has in its hands.
-    in_hand: usize,
+    writing: usize,
     closed: bool,
 }
 
-impl Out {
-    pub fn new(stream: UnixStream) -> Out {
-        Out { stream, state: Mutex::default(), changed: Condvar::new(), written: AtomicU64::new(0) }
+impl OutputQueue {
+    pub fn new(stream: UnixStream) -> OutputQueue {
+        OutputQueue { stream, state: Mutex::default(), changed: Condvar::new(), written: AtomicU64::new(0) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutputState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +50,7 @@ impl Out {
             return;
         }
         let mut rest = &bytes[..];
-        if state.waiting.is_empty() && state.in_hand == 0 {
+        if state.waiting.is_empty() && state.writing == 0 {
             // Most of the time the socket has room, and no thread needs to be woken.
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             while !rest.is_empty() {
@@ -81,13 +81,13 @@ impl Out {
                     return;
                 }
                 let bytes = std::mem::take(&mut state.waiting);
-                state.in_hand = bytes.len();
+                state.writing = bytes.len();
                 bytes
             };
             let done = (&self.stream).write_all(&bytes).is_ok();
             self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             let mut state = self.lock();
-            state.in_hand = 0;
+            state.writing = 0;
             self.changed.notify_all();
             if !done {
                 state.closed = true;
@@ -100,7 +100,7 @@ impl Out {
     /// Waits until the client has taken enough that more can be asked. False when the connection is closed.
     pub fn wait_for_room(&self) -> bool {
         let mut state = self.lock();
-        while !state.closed && state.waiting.len() + state.in_hand > ENOUGH {
+        while !state.closed && state.waiting.len() + state.writing > MAX_BACKLOG {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         !state.closed
@@ -115,7 +115,7 @@ impl Out {
     pub fn close(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut state = self.lock();
-        while !state.closed && state.waiting.len() + state.in_hand > 0 {
+        while !state.closed && state.waiting.len() + state.writing > 0 {
             let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
                 break;
             };

@@ -1,18 +1,18 @@
 //! The execution of endowed code: the daemon takes queued code from the outbox and runs it, in one process for each
 //! agent.
 //!
-//! A [`lane`] runs the code of one agent, a [`session`] one piece of it in a heap of its own. The objects of a heap,
+//! A [`thread`] runs the code of one agent, a [`session`] one piece of it in a heap of its own. The objects of a heap,
 //! and all messages to it, go through a switchboard. On its other side is the object table that Endo's clients see as
-//! well. The kernel records the messages that the heap sends and receives. [`Office`] takes the messages for objects
+//! well. The kernel records the messages that the heap sends and receives. [`CodeExecutor`] takes the messages for objects
 //! that code has made.
 
-mod lane;
+mod agent_thread;
+mod code_job;
+mod heap_references;
 mod outcome;
-mod parcel;
-mod process;
+mod process_pool;
 mod session;
-mod sleepers;
-mod slots;
+mod suspended_code;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,28 +27,28 @@ use kernel::formula::Formula;
 use kernel::table::{self, PromiseRow, Task};
 use kernel::{FormulaId, Number, query};
 
-use crate::state::code_host::{CodeHost, Letter};
+use crate::state::code_host::{CodeHost, ObjectMessage};
 use crate::state::daemon::Daemon;
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use crate::state::log;
+use agent_thread::{AgentThread, ThreadJob, ThreadMonitor};
+use code_job::QueuedCode;
 use control::exit::{Exit, Failure};
 use control::protocol::CodeCount;
-use lane::{Job, Lane, Window};
-use parcel::Parked;
-use process::Reserve;
-use sleepers::{Sleepers, Wait};
+use process_pool::ProcessPool;
+use suspended_code::{SuspendedCode, WaitTarget};
 
 /// How often somebody looks, if nothing wakes them.
-const PAUSE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How many agents' code runs at one time; that of others waits.
-const MOST_LANES: usize = 32;
+const MAX_AGENT_THREADS: usize = 32;
 
 /// The thread that takes up queued code, until the daemon ends.
 #[must_use]
-pub struct Vats(Option<JoinHandle<()>>);
+pub struct ExecutorThread(Option<JoinHandle<()>>);
 
-impl Vats {
+impl ExecutorThread {
     /// Waits until all its threads have ended. The daemon has been told to end, so running code stays queued.
     pub fn end(self) {
         if let Some(thread) = self.0 {
@@ -59,51 +59,52 @@ impl Vats {
 }
 
 /// Begins to take up parked code. `program` is this program.
-pub fn start(daemon: &HostDaemon, program: PathBuf) -> Vats {
-    let office = Arc::new(Office {
+pub fn start(daemon: &HostDaemon, program: PathBuf) -> ExecutorThread {
+    let office = Arc::new(CodeExecutor {
         shared: daemon.shared(),
         daemon: daemon.downgrade(),
-        reserve: Arc::new(Reserve::new(program)),
-        sleepers: Arc::default(),
-        crowded: Arc::default(),
-        lanes: Mutex::default(),
-        begun: Mutex::default(),
+        pool: Arc::new(ProcessPool::new(program)),
+        suspended: Arc::default(),
+        is_crowded: Arc::default(),
+        threads: Mutex::default(),
+        assigned: Mutex::default(),
     });
     let host: Arc<dyn CodeHost> = Arc::clone(&office) as Arc<dyn CodeHost>;
-    daemon.open_vats(host);
+    daemon.set_code_host(host);
     let (shared, root) = (daemon.shared(), daemon.host);
-    let take = move || Taker { shared, root, office, commits: None, known: BTreeMap::new() }.go();
+    let take =
+        move || QueuePoller { shared, root, executor: office, commits: None, known: BTreeMap::new() }.run();
     match std::thread::Builder::new().name("vats".to_owned()).spawn(take) {
-        Ok(thread) => Vats(Some(thread)),
+        Ok(thread) => ExecutorThread(Some(thread)),
         Err(e) => {
             log::line(&format!("no guest code will run: {e}"));
-            Vats(None)
+            ExecutorThread(None)
         }
     }
 }
 
 /// Returns where code goes, and messages to the objects that it has made.
-pub struct Office {
+pub struct CodeExecutor {
     shared: Weak<Daemon>,
     daemon: WeakHostDaemon,
-    reserve: Arc<Reserve>,
-    sleepers: Arc<Sleepers>,
-    crowded: Arc<AtomicBool>,
-    lanes: Mutex<BTreeMap<Number, LaneThread>>,
+    pool: Arc<ProcessPool>,
+    suspended: Arc<SuspendedCode>,
+    is_crowded: Arc<AtomicBool>,
+    threads: Mutex<BTreeMap<Number, AgentThreadHandle>>,
     /// The code that an agent's thread has got and that has not ended, as of the last look.
-    begun: Mutex<BTreeSet<FormulaId>>,
+    assigned: Mutex<BTreeSet<FormulaId>>,
 }
 
 /// Where one agent's code goes.
-struct LaneThread {
-    jobs: Sender<Job>,
-    window: Arc<Window>,
+struct AgentThreadHandle {
+    jobs: Sender<ThreadJob>,
+    monitor: Arc<ThreadMonitor>,
     thread: JoinHandle<()>,
 }
 
-impl Office {
-    fn lanes(&self) -> MutexGuard<'_, BTreeMap<Number, LaneThread>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+impl CodeExecutor {
+    fn lock_threads(&self) -> MutexGuard<'_, BTreeMap<Number, AgentThreadHandle>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn author_of(&self, eval: &FormulaId) -> Result<Number, Failure> {
@@ -114,12 +115,12 @@ impl Office {
     }
 
     /// Hands something to the lane of an agent; it comes back if there are too many of them just now.
-    fn hand_over(&self, agent: Number, mut job: Job) -> Result<(), Box<Job>> {
-        let mut lanes = self.lanes();
+    fn assign_job(&self, agent: Number, mut job: ThreadJob) -> Result<(), Box<ThreadJob>> {
+        let mut lanes = self.lock_threads();
         if let Some(lane) = lanes.get(&agent) {
             match lane.jobs.send(job) {
                 Ok(()) => {
-                    lane.window.wake();
+                    lane.monitor.wake();
                     return Ok(());
                 }
                 // It has closed just now.
@@ -127,20 +128,20 @@ impl Office {
             }
         }
         lanes.retain(|_, lane| !lane.thread.is_finished());
-        if lanes.len() >= MOST_LANES {
+        if lanes.len() >= MAX_AGENT_THREADS {
             // A thread that has been idle for a while makes room.
-            self.crowded.store(true, Ordering::SeqCst);
+            self.is_crowded.store(true, Ordering::SeqCst);
             return Err(Box::new(job));
         }
         let (sender, jobs) = channel();
-        let window = Arc::new(Window::default());
-        let lane = Lane {
+        let window = Arc::new(ThreadMonitor::default());
+        let lane = AgentThread {
             shared: self.shared.clone(),
             daemon: self.daemon.clone(),
-            reserve: Arc::clone(&self.reserve),
-            sleepers: Arc::clone(&self.sleepers),
-            window: Arc::clone(&window),
-            crowded: Arc::clone(&self.crowded),
+            pool: Arc::clone(&self.pool),
+            suspended: Arc::clone(&self.suspended),
+            monitor: Arc::clone(&window),
+            is_crowded: Arc::clone(&self.is_crowded),
             sender: sender.clone(),
             jobs,
         };
@@ -148,71 +149,71 @@ impl Office {
         let _ = sender.send(job);
         let thread = std::thread::Builder::new()
             .name("vat lane".to_owned())
-            .stack_size(crate::state::thread_stack::STACK);
-        match thread.spawn(move || lane.work()) {
+            .stack_size(crate::state::thread_stack::STACK_SIZE);
+        match thread.spawn(move || lane.run()) {
             Ok(thread) => {
-                lanes.insert(agent, LaneThread { jobs: sender, window, thread });
+                lanes.insert(agent, AgentThreadHandle { jobs: sender, monitor: window, thread });
                 Ok(())
             }
             Err(e) => {
                 log::line(&format!("guest code waits: {e}"));
-                Err(Box::new(Job::News))
+                Err(Box::new(ThreadJob::News))
             }
         }
     }
 
     /// Tells every lane that something in the store is new.
-    fn tell_news(&self) {
-        for lane in self.lanes().values() {
-            if lane.jobs.send(Job::News).is_ok() {
-                lane.window.wake();
+    fn notify_threads(&self) {
+        for lane in self.lock_threads().values() {
+            if lane.jobs.send(ThreadJob::News).is_ok() {
+                lane.monitor.wake();
             }
         }
     }
 
     /// Returns the agents at whose code somebody works.
-    fn at_work(&self) -> BTreeSet<Number> {
-        let lanes = self.lanes();
+    fn active_agents(&self) -> BTreeSet<Number> {
+        let lanes = self.lock_threads();
         lanes.iter().filter(|(_, lane)| !lane.thread.is_finished()).map(|(agent, _)| *agent).collect()
     }
 }
 
-impl CodeHost for Office {
-    fn deliver(&self, letter: Letter) -> Result<(), Failure> {
+impl CodeHost for CodeExecutor {
+    fn deliver(&self, letter: ObjectMessage) -> Result<(), Failure> {
         let agent = match self.author_of(&letter.target.eval) {
             Ok(agent) => agent,
             Err(failure) => {
-                letter.reply.forget();
+                letter.reply.discard();
                 return Err(failure);
             }
         };
-        self.hand_over(agent, Job::Letter(letter)).map_err(|job| {
-            if let Job::Letter(letter) = *job {
-                letter.reply.forget();
+        self.assign_job(agent, ThreadJob::Message(letter)).map_err(|job| {
+            if let ThreadJob::Message(letter) = *job {
+                letter.reply.discard();
             }
             Failure::new(Exit::Failure, "too much code runs just now: try again")
         })
     }
 
     fn cancel(&self, code: &CancelledCode) {
-        let lanes = self.lanes();
+        let lanes = self.lock_threads();
         let Some(lane) = lanes.get(&code.author) else { return };
         let reason = code.reason.raw().to_owned();
-        if lane.jobs.send(Job::Cancel { eval: code.eval, reason }).is_ok() {
-            lane.window.wake();
+        if lane.jobs.send(ThreadJob::Cancel { eval: code.eval, reason }).is_ok() {
+            lane.monitor.wake();
         }
     }
 
     fn pins(&self) -> BTreeSet<FormulaId> {
-        self.lanes().values().flat_map(|lane| lane.window.pins()).collect()
+        self.lock_threads().values().flat_map(|lane| lane.monitor.pins()).collect()
     }
 
     fn count(&self, shared: &Daemon) -> Result<CodeCount, Failure> {
         let tasks = shared.read(|txn| query::outbox(txn, &shared.root.number))?;
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let begun = self.assigned.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut count = CodeCount::default();
-        for eval in parked(tasks) {
-            let place = match (self.sleepers.waits(&eval), begun.contains(&eval)) {
+        for eval in queued_code(tasks) {
+            let place = match (self.suspended.targets(&eval), begun.contains(&eval)) {
                 (Some(_), _) => &mut count.asleep,
                 (None, true) => &mut count.running,
                 (None, false) => &mut count.waiting,
@@ -235,7 +236,7 @@ fn author(
 }
 
 /// Returns the code that is parked.
-fn parked(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
+fn queued_code(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
     tasks.into_iter().filter_map(|task| match task {
         Task::Eval { eval } => Some(eval),
         _ => None,
@@ -243,49 +244,50 @@ fn parked(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
 }
 
 /// The last known state of queued code.
-enum Known {
+enum QueuedState {
     /// It was handed to the lane of this agent.
-    At(Number),
+    Assigned(Number),
     /// It can run when this promise is settled.
-    Waits(FormulaId),
+    Waiting(FormulaId),
 }
 
-struct Taker {
+struct QueuePoller {
     shared: Weak<Daemon>,
     root: FormulaId,
-    office: Arc<Office>,
+    executor: Arc<CodeExecutor>,
     /// How many commits the store had when it was last looked at. `None`: it is looked at anyway.
     commits: Option<u64>,
-    known: BTreeMap<FormulaId, Known>,
+    known: BTreeMap<FormulaId, QueuedState>,
 }
 
-impl Taker {
-    fn go(mut self) {
+impl QueuePoller {
+    fn run(mut self) {
         let mut tick = 0;
         // Nothing is held while nothing is done: the daemon may end.
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
             // A store that cannot be read is told of by all that need it; it is tried again.
-            if self.look(&shared).is_err() {
+            if self.poll(&shared).is_err() {
                 self.commits = None;
             }
-            tick = shared.news.wait(&self.root, tick, PAUSE).tick;
+            tick = shared.news.wait(&self.root, tick, POLL_INTERVAL).tick;
         }
-        let lanes = std::mem::take(&mut *self.office.lanes());
+        let lanes = std::mem::take(&mut *self.executor.lock_threads());
         for (_, lane) in lanes {
             // It looks whether the daemon ends whenever there is anything to do.
-            let _ = lane.jobs.send(Job::News);
-            lane.window.wake();
+            let _ = lane.jobs.send(ThreadJob::News);
+            lane.monitor.wake();
             let _ = lane.thread.join();
         }
     }
 
-    fn look(&mut self, shared: &Daemon) -> Result<(), Failure> {
-        let at_work = self.office.at_work();
+    fn poll(&mut self, shared: &Daemon) -> Result<(), Failure> {
+        let at_work = self.executor.active_agents();
         let before = self.known.len();
         // Code that an agent's thread left undone is taken up again.
-        let sleepers = Arc::clone(&self.office.sleepers);
+        let sleepers = Arc::clone(&self.executor.suspended);
         self.known.retain(|eval, known| {
-            !matches!(known, Known::At(at) if !at_work.contains(at)) || sleepers.waits(eval).is_some()
+            !matches!(known, QueuedState::Assigned(at) if !at_work.contains(at))
+                || sleepers.targets(eval).is_some()
         });
         if self.known.len() != before {
             self.commits = None;
@@ -294,34 +296,34 @@ impl Taker {
         if self.commits.replace(commits) == Some(commits) {
             return Ok(());
         }
-        self.office.tell_news();
+        self.executor.notify_threads();
         let tasks = shared.read(|txn| query::outbox(txn, &self.root.number))?;
-        let parked: BTreeSet<FormulaId> = parked(tasks).collect();
+        let parked: BTreeSet<FormulaId> = queued_code(tasks).collect();
         self.known.retain(|eval, _| parked.contains(eval));
-        self.office.sleepers.keep(&parked);
+        self.executor.suspended.retain(&parked);
         for eval in parked {
             let is_open = |promise: &FormulaId| -> Result<bool, Failure> {
                 Ok(matches!(shared.read(|txn| table::promise(txn, promise))?, Some(PromiseRow::Pending)))
             };
             match self.known.get(&eval) {
-                Some(Known::At(_)) => match self.office.sleepers.waits(&eval) {
+                Some(QueuedState::Assigned(_)) => match self.executor.suspended.targets(&eval) {
                     None => continue,
                     Some(waits) => {
-                        let open = |wait: &Wait| shared.read(|txn| wait.is_open(txn));
+                        let open = |wait: &WaitTarget| shared.read(|txn| wait.is_open(txn));
                         let all = waits.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                         if all.iter().all(|open| *open) {
                             continue;
                         }
-                        self.office.sleepers.wake(&eval);
+                        self.executor.suspended.remove(&eval);
                     }
                 },
-                Some(Known::Waits(promise)) if is_open(promise)? => continue,
-                Some(Known::Waits(_)) | None => {}
+                Some(QueuedState::Waiting(promise)) if is_open(promise)? => continue,
+                Some(QueuedState::Waiting(_)) | None => {}
             }
-            let known = match shared.read(|txn| parcel::of(txn, &eval))? {
-                Parked::Ready(parcel) | Parked::Broken(parcel, _) => {
-                    match self.office.hand_over(parcel.agent, Job::Eval(eval)) {
-                        Ok(()) => Known::At(parcel.agent),
+            let known = match shared.read(|txn| code_job::load_queued(txn, &eval))? {
+                QueuedCode::Ready(parcel) | QueuedCode::Broken(parcel, _) => {
+                    match self.executor.assign_job(parcel.agent, ThreadJob::Eval(eval)) {
+                        Ok(()) => QueuedState::Assigned(parcel.agent),
                         // Later, when somebody has gone home.
                         Err(_) => {
                             self.commits = None;
@@ -329,14 +331,14 @@ impl Taker {
                         }
                     }
                 }
-                Parked::Waits(promise) => Known::Waits(promise),
-                Parked::Gone => continue,
+                QueuedCode::Waiting(promise) => QueuedState::Waiting(promise),
+                QueuedCode::Ended => continue,
             };
             self.known.insert(eval, known);
         }
-        let begun = self.known.iter().filter(|(_, known)| matches!(known, Known::At(_)));
+        let begun = self.known.iter().filter(|(_, known)| matches!(known, QueuedState::Assigned(_)));
         let begun = begun.map(|(eval, _)| *eval).collect();
-        *self.office.begun.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+        *self.executor.assigned.lock().unwrap_or_else(PoisonError::into_inner) = begun;
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ pub fn fault(kind: FaultKind, line: &str) -> RunOutcome {
 }
 
 /// Returns the code threw something.
-pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
+pub fn exception(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
     let thrown = match value {
         Value::Error(error) => {
             format!("{}: {}", error.name.to_str_lossy(), error.message.to_str_lossy())
@@ -38,7 +38,7 @@ pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
 }
 
 /// Returns the code asks for something else than the first time.
-pub fn diverged(what: &str) -> RunOutcome {
+pub fn divergence(what: &str) -> RunOutcome {
     failed(
         "vat/diverged",
         format!("it was begun again after an interruption, and did not do the same: {what}"),

@@ -4,26 +4,26 @@
 
 use std::path::Path;
 
-use caps::mount::{MOST_BYTES, MOST_TEXT, Mount};
-use kernel::begun::Begun;
-use kernel::facet::{FileOp, Ground, Part, ReadAs};
+use caps::mount::{MAX_BYTES, MAX_TEXT_BYTES, Mount};
+use kernel::facet::{AccessPath, FileOp, Part, ReadFormat};
 use kernel::formula::{Formula, Tree};
 use kernel::proposal::Finding;
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, FormulaId, Value};
 use passable::{visible_line, with_article};
 use resource::Resource;
 use store::Blobs;
 
-use super::guest_files::{Gates, Own as OwnHand};
+use super::guest_files::{Gates, HostAccess as OwnHand};
 use super::trees;
-use super::trees::{DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
-use crate::state::protected_paths::Own;
+use super::trees::{BlobSink, MAX_DEPTH, MAX_ENTRIES, TreeEntry, sha256};
+use crate::state::protected_paths::ProtectedPaths;
 use crate::state::scratch_dirs;
 use control::exit::{Exit, Failure};
 
 /// The result of a call.
 #[derive(Debug)]
-pub enum Came {
+pub enum FileOutcome {
     /// A value without references.
     Value(Value),
     /// A file or a directory: the names that lead to it from the root, and whether nothing in it may be changed.
@@ -41,20 +41,20 @@ pub enum Came {
     Tree(Tree),
 }
 
-impl Came {
+impl FileOutcome {
     /// Returns the record of a result for the journal: its size and its hash, but not its content.
-    pub fn seen(&self) -> Value {
+    pub fn observation(&self) -> Value {
         let (digest, bytes) = match self {
-            Came::Value(value) => {
+            FileOutcome::Value(value) => {
                 let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
                 (BlobHash::of(text.as_bytes()).to_string(), text.len())
             }
-            Came::Bytes(bytes) => (BlobHash::of(bytes).to_string(), bytes.len()),
-            Came::Part { place, .. } => {
+            FileOutcome::Bytes(bytes) => (BlobHash::of(bytes).to_string(), bytes.len()),
+            FileOutcome::Part { place, .. } => {
                 let text = place.join("/");
                 (BlobHash::of(text.as_bytes()).to_string(), text.len())
             }
-            Came::Tree(tree) => (tree.sha256.clone(), 0),
+            FileOutcome::Tree(tree) => (tree.sha256.clone(), 0),
         };
         Value::record_from_map(
             [("seen".to_owned(), Value::from(digest)), ("bytes".to_owned(), Value::number(bytes as f64))]
@@ -65,7 +65,7 @@ impl Came {
 
 /// The place of a call below a directory or a tree.
 #[derive(Clone, Debug)]
-pub struct Spot {
+pub struct FilePlace {
     /// The names that lead there from the root, none of them through a link.
     pub place: Vec<String>,
     /// Whether it is a file or a directory.
@@ -74,7 +74,7 @@ pub struct Spot {
     pub read_only: bool,
 }
 
-fn refused(finding: Finding) -> Failure {
+fn finding_failure(finding: Finding) -> Failure {
     Failure::new(Exit::Failure, finding.message)
 }
 
@@ -83,7 +83,7 @@ fn refused(finding: Finding) -> Failure {
 ///
 /// # Errors
 /// When it is no directory, or one that holds files of the daemon's own.
-pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
+pub fn resolve_directory(own: &ProtectedPaths, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
     let missing = |why: String| Failure {
@@ -98,7 +98,7 @@ pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     if !real.is_dir() {
         return Err(missing("it is no directory".to_owned()));
     }
-    own.keeps_from(&real)?;
+    own.check(&real)?;
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
 
@@ -125,16 +125,16 @@ pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(Strin
 
 /// The right by which a directory is used. A granted directory is opened only for a call that has begun, and only for
 /// that call.
-pub enum Hand<'a> {
+pub enum FileAccess<'a> {
     /// The host's own.
-    Own(&'a OwnHand),
+    Host(&'a OwnHand),
     /// The right of an agent with a grant: the capability that makes the call, and the call, which only looks.
-    Begun(&'a caps::mount::Handed, &'a Begun),
+    Granted(&'a caps::mount::GrantedDirectory, &'a StartedEffect),
 }
 
 /// Opens a directory of the host's own.
 fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
-    let ground: &Ground = own.ground();
+    let ground: &AccessPath = own.path();
     let (path, read_only) = path_of(state, &ground.id, &ground.formula)?;
     Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
 }
@@ -143,9 +143,11 @@ fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
 ///
 /// # Errors
 /// When there is nothing that it could come to.
-pub fn narrowed(spot: &Spot, op: &FileOp) -> Result<Came, Failure> {
+pub fn narrow_place(spot: &FilePlace, op: &FileOp) -> Result<FileOutcome, Failure> {
     match op {
-        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        FileOp::ReadOnly => {
+            Ok(FileOutcome::Part { place: spot.place.clone(), kind: spot.kind, read_only: true })
+        }
         _ => Err(Failure::new(Exit::Failure, "what can change has no hash: take a snapshot")),
     }
 }
@@ -157,105 +159,110 @@ pub fn narrowed(spot: &Spot, op: &FileOp) -> Result<Came, Failure> {
 /// When it cannot be done, or is refused.
 pub fn carry_out(
     state: &Path,
-    shelf: &dyn Shelf,
-    hand: Hand<'_>,
-    spot: &Spot,
+    shelf: &dyn BlobSink,
+    hand: FileAccess<'_>,
+    spot: &FilePlace,
     op: FileOp,
     bytes: Option<&[u8]>,
     reads: &dyn Fn(&[String]) -> Result<(), Failure>,
-) -> Result<Came, Failure> {
+) -> Result<FileOutcome, Failure> {
     // A file is reached from the directory that it lies in.
     let (place, op) = match (spot.kind, spot.place.split_last()) {
         (Part::File, Some((name, before))) => (before, op.behind(std::slice::from_ref(name))),
         _ => (&spot.place[..], op),
     };
     let mount = match hand {
-        Hand::Own(own) => {
+        FileAccess::Host(own) => {
             let mount = open(state, own)?;
             let mount = if spot.read_only { mount.read_only() } else { mount };
-            mount.enter(place).map_err(refused)?
+            mount.enter(place).map_err(finding_failure)?
         }
-        Hand::Begun(handed, begun) => handed.looking(begun).map_err(refused)?,
+        FileAccess::Granted(handed, begun) => handed.readable_place(begun).map_err(finding_failure)?,
     };
-    let value = |value| Ok(Came::Value(value));
+    let value = |value| Ok(FileOutcome::Value(value));
     match op {
-        FileOp::Has(way) => value(Value::bool(mount.has(&way).map_err(refused)?)),
+        FileOp::Has(way) => value(Value::bool(mount.has(&way).map_err(finding_failure)?)),
         FileOp::List(way) => {
-            let entries = mount.list(&way).map_err(refused)?;
+            let entries = mount.list(&way).map_err(finding_failure)?;
             value(Value::array(entries.into_iter().map(|entry| Value::string(entry.name))))
         }
         FileOp::Lookup(way) => {
-            let looked = mount.look_up(&way).map_err(refused)?;
+            let looked = mount.look_up(&way).map_err(finding_failure)?;
             let kind = if looked.is_directory { Part::Directory } else { Part::File };
             let place = place.iter().cloned().chain(looked.place).collect();
-            Ok(Came::Part { place, kind, read_only: spot.read_only })
+            Ok(FileOutcome::Part { place, kind, read_only: spot.read_only })
         }
-        FileOp::Read { way, maybe: true } => match mount.maybe_read(&way, MOST_TEXT).map_err(refused)? {
-            Some(bytes) => value(read_as(ReadAs::Text, &bytes)?),
-            None => value(Value::undefined()),
-        },
-        FileOp::Read { way, maybe: false } => {
-            value(read_as(ReadAs::Text, &mount.read(&way, MOST_TEXT).map_err(refused)?)?)
+        FileOp::Read { way, maybe: true } => {
+            match mount.maybe_read(&way, MAX_TEXT_BYTES).map_err(finding_failure)? {
+                Some(bytes) => value(decode_bytes(ReadFormat::Text, &bytes)?),
+                None => value(Value::undefined()),
+            }
         }
-        FileOp::ReadJson(way) => {
-            value(read_as(ReadAs::Json, &mount.read(&way, MOST_TEXT).map_err(refused)?)?)
-        }
-        FileOp::Stream(way) => Ok(Came::Bytes(mount.read(&way, MOST_BYTES).map_err(refused)?)),
+        FileOp::Read { way, maybe: false } => value(decode_bytes(
+            ReadFormat::Text,
+            &mount.read(&way, MAX_TEXT_BYTES).map_err(finding_failure)?,
+        )?),
+        FileOp::ReadJson(way) => value(decode_bytes(
+            ReadFormat::Json,
+            &mount.read(&way, MAX_TEXT_BYTES).map_err(finding_failure)?,
+        )?),
+        FileOp::Stream(way) => Ok(FileOutcome::Bytes(mount.read(&way, MAX_BYTES).map_err(finding_failure)?)),
         FileOp::Write { way, text } => {
-            mount.write(&way, text.as_bytes(), MOST_TEXT).map_err(refused)?;
+            mount.write(&way, text.as_bytes(), MAX_TEXT_BYTES).map_err(finding_failure)?;
             value(Value::undefined())
         }
         FileOp::Append { way, text } => {
-            let mut bytes = mount.maybe_read(&way, MOST_TEXT).map_err(refused)?.unwrap_or_default();
+            let mut bytes =
+                mount.maybe_read(&way, MAX_TEXT_BYTES).map_err(finding_failure)?.unwrap_or_default();
             bytes.extend_from_slice(text.as_bytes());
-            mount.write(&way, &bytes, MOST_TEXT).map_err(refused)?;
+            mount.write(&way, &bytes, MAX_TEXT_BYTES).map_err(finding_failure)?;
             value(Value::undefined())
         }
         FileOp::WriteBytes(way) => {
-            mount.write(&way, bytes.unwrap_or_default(), MOST_BYTES).map_err(refused)?;
+            mount.write(&way, bytes.unwrap_or_default(), MAX_BYTES).map_err(finding_failure)?;
             value(Value::undefined())
         }
         FileOp::Remove(way) => {
-            mount.remove(&way).map_err(refused)?;
+            mount.remove(&way).map_err(finding_failure)?;
             value(Value::undefined())
         }
         FileOp::Move { from, to } => {
-            mount.rename(&from, &to).map_err(refused)?;
+            mount.rename(&from, &to).map_err(finding_failure)?;
             value(Value::undefined())
         }
         FileOp::MakeDirectory(way) => {
-            mount.make_directory(&way).map_err(refused)?;
+            mount.make_directory(&way).map_err(finding_failure)?;
             let place = place.iter().cloned().chain(way).collect();
-            Ok(Came::Part { place, kind: Part::Directory, read_only: spot.read_only })
+            Ok(FileOutcome::Part { place, kind: Part::Directory, read_only: spot.read_only })
         }
-        FileOp::ReadOnly | FileOp::Digest(_) => narrowed(spot, &op),
+        FileOp::ReadOnly | FileOp::Digest(_) => narrow_place(spot, &op),
         FileOp::Snapshot => {
             let reads = |way: &[String]| reads(&[place, way].concat());
-            let mut left = MOST_ENTRIES;
-            Ok(Came::Tree(snapshot(&mount, shelf, &reads, &mut vec![], &mut left)?))
+            let mut left = MAX_ENTRIES;
+            Ok(FileOutcome::Tree(snapshot(&mount, shelf, &reads, &mut vec![], &mut left)?))
         }
     }
 }
 
-fn read_as(read_as: ReadAs, bytes: &[u8]) -> Result<Value, Failure> {
+fn decode_bytes(read_as: ReadFormat, bytes: &[u8]) -> Result<Value, Failure> {
     read_as.value(bytes).map_err(|refusal| Failure::new(Exit::Failure, refusal.to_string()))
 }
 
 /// Stores the contents of a directory as a tree. Links to directories are left out: they could lead round in circles.
 fn snapshot(
     mount: &Mount,
-    shelf: &dyn Shelf,
+    shelf: &dyn BlobSink,
     reads: &dyn Fn(&[String]) -> Result<(), Failure>,
     way: &mut Vec<String>,
     left: &mut usize,
 ) -> Result<Tree, Failure> {
-    if way.len() >= DEEPEST {
-        return Err(Failure::new(Exit::Failure, format!("a tree can be {DEEPEST} directories deep")));
+    if way.len() >= MAX_DEPTH {
+        return Err(Failure::new(Exit::Failure, format!("a tree can be {MAX_DEPTH} directories deep")));
     }
     let mut entries = Vec::new();
-    for found in mount.list_all(way).map_err(refused)? {
+    for found in mount.list_all(way).map_err(finding_failure)? {
         *left = left.checked_sub(1).ok_or_else(|| {
-            Failure::new(Exit::Failure, format!("a tree can have {MOST_ENTRIES} files and directories"))
+            Failure::new(Exit::Failure, format!("a tree can have {MAX_ENTRIES} files and directories"))
         })?;
         let name = found.name.clone();
         way.push(found.name);
@@ -263,43 +270,43 @@ fn snapshot(
             true if found.is_link => None,
             true => {
                 let tree = snapshot(mount, shelf, reads, way, left)?;
-                Some(Entry { name, is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256 })
+                Some(TreeEntry { name, is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256 })
             }
             false => {
                 reads(way)?;
                 if found.is_link {
-                    reads(&mount.look_up(way).map_err(refused)?.place)?;
+                    reads(&mount.look_up(way).map_err(finding_failure)?.place)?;
                 }
-                let bytes = mount.read(way, MOST_BYTES).map_err(refused)?;
+                let bytes = mount.read(way, MAX_BYTES).map_err(finding_failure)?;
                 let (hash, sha256) = (shelf.put(&bytes)?, sha256(&bytes));
-                Some(Entry { name, is_tree: false, hash, bytes: bytes.len() as u64, sha256 })
+                Some(TreeEntry { name, is_tree: false, hash, bytes: bytes.len() as u64, sha256 })
             }
         };
         way.pop();
         entries.extend(entry);
     }
-    trees::keep(shelf, entries)
+    trees::store(shelf, entries)
 }
 
 /// Carries out a call in a tree.
 ///
 /// # Errors
 /// When it cannot be done.
-pub fn in_tree(
+pub fn carry_out_in_tree(
     blobs: &Blobs,
     tree: &Tree,
-    spot: &Spot,
+    spot: &FilePlace,
     op: FileOp,
     gates: Option<&Gates>,
-) -> Result<Came, Failure> {
+) -> Result<FileOutcome, Failure> {
     if let Some(gates) = gates {
         // There are no links in a tree, and nothing in it is moved.
-        gates.pass(&spot.place, &op, &|_| None)?;
+        gates.check_unrecorded(&spot.place, &op, &|_| None)?;
     }
-    let value = |value| Ok(Came::Value(value));
+    let value = |value| Ok(FileOutcome::Value(value));
     let at = |way: &[String]| -> Vec<String> { spot.place.iter().chain(way).cloned().collect() };
     let bytes = |way: &[String]| {
-        let found = trees::found(blobs, tree, &at(way))?;
+        let found = trees::expect_entry(blobs, tree, &at(way))?;
         if found.is_tree {
             return Err(Failure::new(
                 Exit::Failure,
@@ -313,7 +320,7 @@ pub fn in_tree(
     match op {
         FileOp::Has(way) => value(Value::bool(trees::find(blobs, tree, &at(&way))?.is_some())),
         FileOp::List(way) => {
-            let found = trees::found(blobs, tree, &at(&way))?;
+            let found = trees::expect_entry(blobs, tree, &at(&way))?;
             if !found.is_tree {
                 let what = format!("`{}` is no directory", visible_line(&found.name));
                 return Err(Failure::new(Exit::Failure, what));
@@ -322,22 +329,24 @@ pub fn in_tree(
             value(Value::array(entries.into_iter().map(|entry| Value::string(entry.name))))
         }
         FileOp::Lookup(way) => {
-            let found = trees::found(blobs, tree, &at(&way))?;
+            let found = trees::expect_entry(blobs, tree, &at(&way))?;
             let kind = if found.is_tree { Part::Tree } else { Part::Blob };
-            Ok(Came::Part { place: at(&way), kind, read_only: true })
+            Ok(FileOutcome::Part { place: at(&way), kind, read_only: true })
         }
         FileOp::Read { way, maybe: true } if trees::find(blobs, tree, &at(&way))?.is_none() => {
             value(Value::undefined())
         }
-        FileOp::Read { way, .. } => value(read_as(ReadAs::Text, &bytes(&way)?)?),
-        FileOp::ReadJson(way) => value(read_as(ReadAs::Json, &bytes(&way)?)?),
-        FileOp::Stream(way) => Ok(Came::Bytes(bytes(&way)?)),
-        FileOp::Digest(way) => value(Value::string(trees::found(blobs, tree, &at(&way))?.sha256)),
+        FileOp::Read { way, .. } => value(decode_bytes(ReadFormat::Text, &bytes(&way)?)?),
+        FileOp::ReadJson(way) => value(decode_bytes(ReadFormat::Json, &bytes(&way)?)?),
+        FileOp::Stream(way) => Ok(FileOutcome::Bytes(bytes(&way)?)),
+        FileOp::Digest(way) => value(Value::string(trees::expect_entry(blobs, tree, &at(&way))?.sha256)),
         FileOp::Snapshot => {
-            let found = trees::found(blobs, tree, &spot.place)?;
-            Ok(Came::Tree(Tree { hash: found.hash, sha256: found.sha256 }))
+            let found = trees::expect_entry(blobs, tree, &spot.place)?;
+            Ok(FileOutcome::Tree(Tree { hash: found.hash, sha256: found.sha256 }))
         }
-        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        FileOp::ReadOnly => {
+            Ok(FileOutcome::Part { place: spot.place.clone(), kind: spot.kind, read_only: true })
+        }
         _ => Err(Failure::new(Exit::Failure, "a tree never changes: `stageTree` copies it to where it can")),
     }
 }
@@ -346,7 +355,7 @@ pub fn in_tree(
 ///
 /// # Errors
 /// When bytes are gone, or the disk does not take them.
-pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result<(), Failure> {
+pub fn copy_tree_into(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result<(), Failure> {
     let mount = open(state, into)?;
     expect_same(&mount, blobs, &tree.hash, &mut vec![])?;
     copy(&mount, blobs, &tree.hash, &mut vec![])
@@ -355,7 +364,7 @@ pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result
 /// Checks that a directory holds nothing but the leftovers of an interrupted copy. Files that were changed since are
 /// not overwritten.
 fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
-    let found = mount.list(way).map_err(refused)?;
+    let found = mount.list(way).map_err(finding_failure)?;
     if found.is_empty() {
         return Ok(());
     }
@@ -369,7 +378,7 @@ fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<Stri
                 true
             }
             Some(entry) if !entry.is_tree && !there.is_directory => {
-                let bytes = mount.read(way, MOST_BYTES).map_err(refused)?;
+                let bytes = mount.read(way, MAX_BYTES).map_err(finding_failure)?;
                 bytes.len() as u64 == entry.bytes && trees::sha256(&bytes) == entry.sha256
             }
             _ => false,
@@ -388,17 +397,17 @@ fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<Stri
 }
 
 fn copy(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
-    if way.len() > DEEPEST {
+    if way.len() > MAX_DEPTH {
         return Err(Failure::new(Exit::Failure, "the tree is too deep"));
     }
     for entry in trees::entries(blobs, hash)? {
         way.push(entry.name);
         if entry.is_tree {
-            mount.make_directory(way).map_err(refused)?;
+            mount.make_directory(way).map_err(finding_failure)?;
             copy(mount, blobs, &entry.hash, way)?;
         } else {
             let bytes = blobs.get(&entry.hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
-            mount.write(way, &bytes, MOST_BYTES).map_err(refused)?;
+            mount.write(way, &bytes, MAX_BYTES).map_err(finding_failure)?;
         }
         way.pop();
     }

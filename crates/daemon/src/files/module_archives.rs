@@ -7,33 +7,33 @@ use std::collections::BTreeMap;
 
 use kernel::facet::{self, ModulesIn, Refusal};
 use kernel::formula::{Formula, Tree};
-use kernel::hub::View;
-use kernel::modules::{Modules as Kept, Packed};
+use kernel::modules::{ModuleFormat, Modules as Kept};
+use kernel::name_lookup::View;
 use kernel::{BlobHash, NamePath, Value};
 use passable::{Untrusted, from_base64, visible_line};
 use store::Blobs;
 use vat::Modules;
-use vat::archive::{self, MAP, MOST_ARCHIVE, MOST_ENTRIES};
+use vat::archive::{self, MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES};
 
 use super::trees;
-use super::trees::{DEEPEST, Shelf};
+use super::trees::{BlobSink, MAX_DEPTH};
 use crate::state::daemon::HostDaemon;
 use crate::state::errors::fault_failure;
 use control::exit::{Exit, Failure};
 
 /// The first bytes of kept modules.
-const FORM: &[u8] = b"almoner modules 1\n";
+const MAGIC: &[u8] = b"almoner modules 1\n";
 
 /// The first bytes of ZIP files.
-const ZIP: &[u8] = b"PK";
+const ZIP_MAGIC: &[u8] = b"PK";
 
 /// The format name in bundles of Endo's.
-const BUNDLE: &str = "endoZipBase64";
+const BUNDLE_FORMAT: &str = "endoZipBase64";
 
 /// The longest reason that is shown in full, in bytes.
-const LONGEST: usize = 200;
+const MAX_REASON_LEN: usize = 200;
 
-fn refused(what: impl Into<String>) -> Failure {
+fn archive_failure(what: impl Into<String>) -> Failure {
     Failure::new(Exit::Invalid, what.into())
 }
 
@@ -41,20 +41,21 @@ fn refused(what: impl Into<String>) -> Failure {
 ///
 /// # Errors
 /// When the archive has an error.
-pub fn archive(bytes: &[u8]) -> Result<Modules, Failure> {
-    archive::unpack(bytes).map_err(|e| refused(e.to_string()).help("docs/modules.md says what an archive is"))
+pub fn from_archive(bytes: &[u8]) -> Result<Modules, Failure> {
+    archive::unpack(bytes)
+        .map_err(|e| archive_failure(e.to_string()).help("docs/modules.md says what an archive is"))
 }
 
 /// Unpacks an archive, or a bundle, out of bytes beside the store.
 ///
 /// # Errors
 /// When it has an error, or its bytes are gone.
-pub fn of_bytes(blobs: &Blobs, hash: &BlobHash, packed: Packed) -> Result<Modules, Failure> {
+pub fn from_bytes(blobs: &Blobs, hash: &BlobHash, packed: ModuleFormat) -> Result<Modules, Failure> {
     let bytes = blobs.get(hash);
     let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
     match packed {
-        Packed::Bundle => bundle(&bytes),
-        Packed::Archive | Packed::Tree => archive(&bytes),
+        ModuleFormat::Bundle => from_bundle(&bytes),
+        ModuleFormat::Archive | ModuleFormat::Tree => from_archive(&bytes),
     }
 }
 
@@ -62,25 +63,29 @@ pub fn of_bytes(blobs: &Blobs, hash: &BlobHash, packed: Packed) -> Result<Module
 ///
 /// # Errors
 /// When the program has an error.
-pub fn named(daemon: &HostDaemon, view: View, path: &NamePath) -> Result<(Packed, Modules), Failure> {
+pub fn from_name(
+    daemon: &HostDaemon,
+    view: View,
+    path: &NamePath,
+) -> Result<(ModuleFormat, Modules), Failure> {
     let blobs = daemon.store.blobs();
     let found = daemon.read(|txn| Ok(facet::modules_in(txn, view, path)))?;
-    match found.map_err(|refusal| of_refusal(&refusal))? {
+    match found.map_err(|refusal| refusal_failure(&refusal))? {
         ModulesIn::Bytes(hash) => {
             let bytes = blobs.get(&hash);
             let bytes =
                 bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
-            match bytes.starts_with(ZIP) {
-                true => Ok((Packed::Archive, archive(&bytes)?)),
-                false => Ok((Packed::Bundle, bundle(&bytes)?)),
+            match bytes.starts_with(ZIP_MAGIC) {
+                true => Ok((ModuleFormat::Archive, from_archive(&bytes)?)),
+                false => Ok((ModuleFormat::Bundle, from_bundle(&bytes)?)),
             }
         }
-        ModulesIn::Value(value) => Ok((Packed::Bundle, bundled(&value)?)),
+        ModulesIn::Value(value) => Ok((ModuleFormat::Bundle, from_bundle_value(&value)?)),
         ModulesIn::Files(call) => {
             let now_ms = view.now_ms;
-            let ground = daemon.read(|txn| Ok(facet::ground(txn, now_ms, &call)))?;
-            match ground.map_err(|refusal| of_refusal(&refusal))?.formula {
-                Formula::Tree(tree) => Ok((Packed::Tree, of_tree(blobs, &tree)?)),
+            let ground = daemon.read(|txn| Ok(facet::check_access(txn, now_ms, &call)))?;
+            match ground.map_err(|refusal| refusal_failure(&refusal))?.formula {
+                Formula::Tree(tree) => Ok((ModuleFormat::Tree, from_tree(blobs, &tree)?)),
                 _ => Err(Failure::new(Exit::Usage, format!("{path} is a directory, and no tree of files"))
                     .help("name the directory by its path, and it is taken as it is now")),
             }
@@ -88,10 +93,10 @@ pub fn named(daemon: &HostDaemon, view: View, path: &NamePath) -> Result<(Packed
     }
 }
 
-fn of_refusal(refusal: &Refusal) -> Failure {
+fn refusal_failure(refusal: &Refusal) -> Failure {
     match refusal {
         Refusal::Fault(fault) => fault_failure(fault),
-        other => refused(other.to_string()),
+        other => archive_failure(other.to_string()),
     }
 }
 
@@ -99,60 +104,64 @@ fn of_refusal(refusal: &Refusal) -> Failure {
 ///
 /// # Errors
 /// When the bundle has an error.
-pub fn bundle(bytes: &[u8]) -> Result<Modules, Failure> {
+pub fn from_bundle(bytes: &[u8]) -> Result<Modules, Failure> {
     // An archive and its Base64, and some room for names.
-    if bytes.len() > MOST_ARCHIVE / 3 * 4 + 4096 {
-        return Err(refused(format!(
-            "a bundle of {} bytes, but an archive can have {MOST_ARCHIVE}",
+    if bytes.len() > MAX_ARCHIVE_BYTES / 3 * 4 + 4096 {
+        return Err(archive_failure(format!(
+            "a bundle of {} bytes, but an archive can have {MAX_ARCHIVE_BYTES}",
             bytes.len()
         )));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| refused("the bundle is not UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| archive_failure("the bundle is not UTF-8"))?;
     let value = passable::Value::from_json_text(text).map_err(|e| {
         let why = e.to_string();
         // Where it nests too deep, the way there says nothing.
-        let short = if why.len() > LONGEST { why.rsplit(": ").next().unwrap_or_default() } else { &why };
-        refused(format!("the bundle is not JSON: {}", visible_line(short)))
+        let short =
+            if why.len() > MAX_REASON_LEN { why.rsplit(": ").next().unwrap_or_default() } else { &why };
+        archive_failure(format!("the bundle is not JSON: {}", visible_line(short)))
     })?;
-    bundled(&value.widen())
+    from_bundle_value(&value.widen())
 }
 
 /// Unpacks a bundle that is a value.
 ///
 /// # Errors
 /// When the bundle has an error.
-pub fn bundled(value: &Value) -> Result<Modules, Failure> {
+pub fn from_bundle_value(value: &Value) -> Result<Modules, Failure> {
     let field = |name| value.get(name).and_then(Value::as_str);
     match field("moduleFormat") {
-        Some(BUNDLE) => {}
+        Some(BUNDLE_FORMAT) => {}
         Some(other) => {
             let shown = visible_line(other);
-            return Err(refused(format!(
-                "a bundle of the form `{shown}` cannot be run: only `{BUNDLE}` can"
+            return Err(archive_failure(format!(
+                "a bundle of the form `{shown}` cannot be run: only `{BUNDLE_FORMAT}` can"
             )));
         }
-        None => return Err(refused("it is no bundle: it does not say its `moduleFormat`")),
+        None => return Err(archive_failure("it is no bundle: it does not say its `moduleFormat`")),
     }
-    let text = field(BUNDLE).ok_or_else(|| refused(format!("the bundle has no `{BUNDLE}`")))?;
-    if text.len() > MOST_ARCHIVE / 3 * 4 + 4 {
-        return Err(refused(format!(
-            "the archive in the bundle is too large: {MOST_ARCHIVE} bytes is the limit"
+    let text = field(BUNDLE_FORMAT)
+        .ok_or_else(|| archive_failure(format!("the bundle has no `{BUNDLE_FORMAT}`")))?;
+    if text.len() > MAX_ARCHIVE_BYTES / 3 * 4 + 4 {
+        return Err(archive_failure(format!(
+            "the archive in the bundle is too large: {MAX_ARCHIVE_BYTES} bytes is the limit"
         )));
     }
-    let bytes = from_base64(text).map_err(|_| refused(format!("its `{BUNDLE}` is no Base64")))?;
-    archive(&bytes)
+    let bytes =
+        from_base64(text).map_err(|_| archive_failure(format!("its `{BUNDLE_FORMAT}` is no Base64")))?;
+    from_archive(&bytes)
 }
 
 /// Makes a program of files, by their paths.
 ///
 /// # Errors
 /// When the files make no valid program.
-pub fn files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
+pub fn from_files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
     archive::from_tree(files).map_err(|e| {
         // A tree is no archive, unless it is one that was unpacked.
         let said = e.to_string();
         let said = if files.contains_key(MAP) { said } else { said.replacen("the archive", "the tree", 1) };
-        refused(said).help("its first module is what `exports` or `main` in package.json says, or index.js")
+        archive_failure(said)
+            .help("its first module is what `exports` or `main` in package.json says, or index.js")
     })
 }
 
@@ -160,14 +169,14 @@ pub fn files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
 ///
 /// # Errors
 /// When the tree makes no valid program, or its bytes are gone.
-pub fn of_tree(blobs: &Blobs, tree: &Tree) -> Result<Modules, Failure> {
+pub fn from_tree(blobs: &Blobs, tree: &Tree) -> Result<Modules, Failure> {
     let mut all = BTreeMap::new();
-    let mut left = MOST_ARCHIVE as u64;
-    gather(blobs, &tree.hash, "", DEEPEST, &mut left, &mut all)?;
-    files(&all)
+    let mut left = MAX_ARCHIVE_BYTES as u64;
+    collect_files(blobs, &tree.hash, "", MAX_DEPTH, &mut left, &mut all)?;
+    from_files(&all)
 }
 
-fn gather(
+fn collect_files(
     blobs: &Blobs,
     hash: &BlobHash,
     before: &str,
@@ -176,7 +185,7 @@ fn gather(
     all: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<(), Failure> {
     if depth == 0 {
-        return Err(refused(format!("the tree is deeper than {DEEPEST} directories")));
+        return Err(archive_failure(format!("the tree is deeper than {MAX_DEPTH} directories")));
     }
     let entries = trees::entries(blobs, hash)?;
     // The modules of an unpacked archive are those that its map names, even if their names look unusable.
@@ -184,16 +193,17 @@ fn gather(
     for entry in entries {
         let path = format!("{before}{}", entry.name);
         if entry.is_tree {
-            gather(blobs, &entry.hash, &format!("{path}/"), depth - 1, left, all)?;
+            collect_files(blobs, &entry.hash, &format!("{path}/"), depth - 1, left, all)?;
             continue;
         }
-        if !mapped && !all.contains_key(MAP) && !archive::is_of_use(&entry.name) {
+        if !mapped && !all.contains_key(MAP) && !archive::is_importable(&entry.name) {
             continue;
         }
         let room = left.checked_sub(entry.bytes);
-        *left = room.ok_or_else(|| refused(format!("its files have more than {MOST_ARCHIVE} bytes")))?;
-        if all.len() >= MOST_ENTRIES {
-            return Err(refused(format!("it has more than {MOST_ENTRIES} files")));
+        *left = room
+            .ok_or_else(|| archive_failure(format!("its files have more than {MAX_ARCHIVE_BYTES} bytes")))?;
+        if all.len() >= MAX_ENTRIES {
+            return Err(archive_failure(format!("it has more than {MAX_ENTRIES} files")));
         }
         let bytes = blobs.get(&entry.hash);
         let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
@@ -206,13 +216,13 @@ fn gather(
 ///
 /// # Errors
 /// When the disk or the quota does not take it.
-pub fn keep(
-    shelf: &dyn Shelf,
-    packed: Packed,
+pub fn store(
+    shelf: &dyn BlobSink,
+    packed: ModuleFormat,
     env: BTreeMap<String, String>,
     modules: &Modules,
 ) -> Result<Kept, Failure> {
-    let mut bytes = FORM.to_vec();
+    let mut bytes = MAGIC.to_vec();
     serde_json::to_writer(&mut bytes, modules).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
     let entry = Untrusted::new(modules.entry.label());
     Ok(Kept { packed, hash: shelf.put(&bytes)?, bytes: bytes.len() as u64, entry, env })
@@ -224,7 +234,7 @@ pub fn keep(
 /// When its bytes are gone or damaged, in one line.
 pub fn load(blobs: &Blobs, kept: &Kept) -> Result<Modules, String> {
     let bytes = blobs.get(&kept.hash).map_err(|e| format!("its modules are not there: {e}"))?;
-    let json = bytes.strip_prefix(FORM).ok_or("its modules are of a form that is not known here")?;
+    let json = bytes.strip_prefix(MAGIC).ok_or("its modules are of a form that is not known here")?;
     serde_json::from_slice(json).map_err(|e| format!("its modules cannot be read: {e}"))
 }
 
@@ -232,9 +242,9 @@ pub fn load(blobs: &Blobs, kept: &Kept) -> Result<Modules, String> {
 mod tests {
     use super::*;
 
-    struct Nowhere;
+    struct NullSink;
 
-    impl Shelf for Nowhere {
+    impl BlobSink for NullSink {
         fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
             Ok(BlobHash::of(bytes))
         }
@@ -253,12 +263,12 @@ mod tests {
             (br#"{"moduleFormat":"endoZipBase64","endoZipBase64":"?"}"#, "no Base64"),
             (br#"{"moduleFormat":"endoZipBase64","endoZipBase64":"AAAA"}"#, "the archive cannot be read"),
         ] {
-            let said = bundle(bytes).unwrap_err().message.raw().to_owned();
+            let said = from_bundle(bytes).unwrap_err().message.raw().to_owned();
             assert!(said.contains(says), "{says}: {said}");
         }
-        let deep = bundle(&b"[".repeat(100_000)).unwrap_err().message.raw().to_owned();
+        let deep = from_bundle(&b"[".repeat(100_000)).unwrap_err().message.raw().to_owned();
         assert!(deep.contains("nested deeper than") && deep.len() < 300, "{deep}");
-        let long = bundle(&vec![b' '; MOST_ARCHIVE * 2]).unwrap_err();
+        let long = from_bundle(&vec![b' '; MAX_ARCHIVE_BYTES * 2]).unwrap_err();
         assert!(long.message.raw().contains("an archive can have"), "{long:?}");
     }
 
@@ -266,8 +276,8 @@ mod tests {
     fn same_modules_are_stored_as_the_same_bytes() {
         let one = |order: &[&str]| {
             let all = order.iter().map(|name| ((*name).to_owned(), b"export const make = 1;".to_vec()));
-            let modules = files(&all.collect()).unwrap();
-            keep(&Nowhere, Packed::Tree, BTreeMap::new(), &modules).unwrap()
+            let modules = from_files(&all.collect()).unwrap();
+            store(&NullSink, ModuleFormat::Tree, BTreeMap::new(), &modules).unwrap()
         };
         let kept = one(&["index.js", "a.js"]);
         assert_eq!(kept, one(&["a.js", "index.js"]));

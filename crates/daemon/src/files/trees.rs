@@ -14,17 +14,17 @@ use store::{Blobs, TREE};
 use control::exit::{Exit, Failure};
 
 /// The most names in one directory of a tree.
-const MOST_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 /// The most files and directories in a tree that is made.
-pub const MOST_ENTRIES: usize = 20_000;
+pub const MAX_ENTRIES: usize = 20_000;
 
 /// How deep a tree may be.
-pub const DEEPEST: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 
 /// One name in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// The name.
     pub name: String,
     /// Whether it is a directory.
@@ -37,7 +37,7 @@ pub struct Entry {
     pub sha256: String,
 }
 
-fn failed(what: impl Into<String>) -> Failure {
+fn tree_failure(what: impl Into<String>) -> Failure {
     Failure::new(Exit::Failure, what.into())
 }
 
@@ -47,7 +47,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Where the bytes of trees are kept.
-pub trait Shelf {
+pub trait BlobSink {
     /// Keeps bytes.
     ///
     /// # Errors
@@ -59,20 +59,20 @@ pub trait Shelf {
 ///
 /// # Errors
 /// When there are too many names, or the shelf fails.
-pub fn keep(shelf: &dyn Shelf, mut entries: Vec<Entry>) -> Result<Tree, Failure> {
-    if entries.len() > MOST_NAMES {
-        return Err(failed(format!("a directory of a tree can have {MOST_NAMES} names")));
+pub fn store(shelf: &dyn BlobSink, mut entries: Vec<TreeEntry>) -> Result<Tree, Failure> {
+    if entries.len() > MAX_NAMES {
+        return Err(tree_failure(format!("a directory of a tree can have {MAX_NAMES} names")));
     }
     entries.sort_by(|a, b| a.name.encode_utf16().cmp(b.name.encode_utf16()));
-    let kind = |entry: &Entry| if entry.is_tree { "tree" } else { "blob" };
+    let kind = |entry: &TreeEntry| if entry.is_tree { "tree" } else { "blob" };
     let theirs: Vec<_> = entries.iter().map(|entry| (&entry.name, kind(entry), &entry.sha256)).collect();
-    let theirs = serde_json::to_vec(&theirs).map_err(|e| failed(e.to_string()))?;
+    let theirs = serde_json::to_vec(&theirs).map_err(|e| tree_failure(e.to_string()))?;
     let ours: Vec<_> = entries
         .iter()
         .map(|entry| (&entry.name, kind(entry), entry.hash.to_string(), entry.bytes, &entry.sha256))
         .collect();
     let mut bytes = TREE.to_vec();
-    bytes.extend(serde_json::to_vec(&ours).map_err(|e| failed(e.to_string()))?);
+    bytes.extend(serde_json::to_vec(&ours).map_err(|e| tree_failure(e.to_string()))?);
     Ok(Tree { hash: shelf.put(&bytes)?, sha256: sha256(&theirs) })
 }
 
@@ -80,16 +80,17 @@ pub fn keep(shelf: &dyn Shelf, mut entries: Vec<Entry>) -> Result<Tree, Failure>
 ///
 /// # Errors
 /// When its bytes are gone or damaged.
-pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<Entry>, Failure> {
-    let damaged = || failed(format!("the bytes of the tree {hash} say nothing")).help("`almoner doctor`");
-    let bytes = blobs.get(hash).map_err(|e| failed(e.to_string()).help("`almoner doctor`"))?;
+pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<TreeEntry>, Failure> {
+    let damaged =
+        || tree_failure(format!("the bytes of the tree {hash} say nothing")).help("`almoner doctor`");
+    let bytes = blobs.get(hash).map_err(|e| tree_failure(e.to_string()).help("`almoner doctor`"))?;
     let list = bytes.strip_prefix(TREE).ok_or_else(damaged)?;
     let list: Vec<(String, String, String, u64, String)> =
         serde_json::from_slice(list).map_err(|_| damaged())?;
     list.into_iter()
         .map(|(name, kind, hash, bytes, sha256)| {
             let hash = hash.parse().map_err(|_| damaged())?;
-            Ok(Entry { name, is_tree: kind == "tree", hash, bytes, sha256 })
+            Ok(TreeEntry { name, is_tree: kind == "tree", hash, bytes, sha256 })
         })
         .collect()
 }
@@ -98,9 +99,14 @@ pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<Entry>, Failure> {
 ///
 /// # Errors
 /// When bytes are gone or damaged.
-pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<Entry>, Failure> {
-    let mut at =
-        Entry { name: String::new(), is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256.clone() };
+pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<TreeEntry>, Failure> {
+    let mut at = TreeEntry {
+        name: String::new(),
+        is_tree: true,
+        hash: tree.hash,
+        bytes: 0,
+        sha256: tree.sha256.clone(),
+    };
     for name in way {
         if !at.is_tree {
             return Ok(None);
@@ -117,7 +123,7 @@ pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<Entry>,
 ///
 /// # Errors
 /// When it is not, or bytes are gone or damaged.
-pub fn found(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Entry, Failure> {
+pub fn expect_entry(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<TreeEntry, Failure> {
     find(blobs, tree, way)?.ok_or_else(|| {
         let shown = way.join("/");
         Failure::new(Exit::NotFound, format!("there is no `{}` in the tree", visible_line(&shown)))
@@ -128,9 +134,9 @@ pub fn found(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Entry, Failur
 mod tests {
     use super::*;
 
-    struct Nowhere;
+    struct NullSink;
 
-    impl Shelf for Nowhere {
+    impl BlobSink for NullSink {
         fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
             Ok(BlobHash::of(bytes))
         }
@@ -138,17 +144,17 @@ mod tests {
 
     #[test]
     fn tree_hash_matches_the_hash_of_endo_clients() {
-        let file = |name: &str, text: &[u8]| Entry {
+        let file = |name: &str, text: &[u8]| TreeEntry {
             name: name.to_owned(),
             is_tree: false,
             hash: BlobHash::of(text),
             bytes: text.len() as u64,
             sha256: sha256(text),
         };
-        let tree = keep(&Nowhere, vec![file("b", b"two"), file("a", b"one")]).unwrap();
+        let tree = store(&NullSink, vec![file("b", b"two"), file("a", b"one")]).unwrap();
         let list = format!(r#"[["a","blob","{}"],["b","blob","{}"]]"#, sha256(b"one"), sha256(b"two"));
         assert_eq!(tree.sha256, sha256(list.as_bytes()));
         // The order in which somebody walks changes nothing.
-        assert_eq!(keep(&Nowhere, vec![file("a", b"one"), file("b", b"two")]).unwrap(), tree);
+        assert_eq!(store(&NullSink, vec![file("a", b"one"), file("b", b"two")]).unwrap(), tree);
     }
 }

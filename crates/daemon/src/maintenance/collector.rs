@@ -7,52 +7,52 @@ use kernel::collect;
 use kernel::command::{Act, Reply};
 use kernel::{BlobHash, FormulaId};
 
-use super::blob_sweeper::Sweeper;
+use super::blob_sweeper::BlobSweeper;
 use crate::runs::staging;
 use crate::state::daemon::HostDaemon;
-use crate::state::scratch_dirs::Scratches;
+use crate::state::scratch_dirs::ScratchDirs;
 use config::clock;
-use control::protocol::Freed;
+use control::protocol::FreedSpace;
 
 /// How long the store must have been quiet.
-const QUIET: Duration = Duration::from_secs(5);
+const QUIET_INTERVAL: Duration = Duration::from_secs(5);
 
 /// After how long it is done anyway.
-const LATEST: Duration = Duration::from_secs(60);
+const OVERDUE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many formulas are looked at in one commit.
-const BUDGET: u32 = 256;
+const MAX_FORMULAS: u32 = 256;
 
 /// How many commits are made at once, so that others get their turn.
-const COMMITS: u32 = 16;
+const MAX_COMMITS: u32 = 16;
 
 /// After how many commits of others a sweep gives way.
-const BUSY: u64 = 200;
+const MAX_FOREIGN_COMMITS: u64 = 200;
 
 /// Watches for quiet times.
-pub struct Gardener {
+pub struct Collector {
     commits: u64,
     quiet_since: Instant,
     last: Instant,
-    scratches: Scratches,
-    sweeper: Sweeper,
+    scratches: ScratchDirs,
+    sweeper: BlobSweeper,
 }
 
-impl Gardener {
+impl Collector {
     /// Returns a gardener who has just begun to watch.
-    pub fn new() -> Gardener {
-        Gardener {
+    pub fn new() -> Collector {
+        Collector {
             commits: 0,
             quiet_since: Instant::now(),
             last: Instant::now(),
-            scratches: Scratches::default(),
-            sweeper: Sweeper::new(),
+            scratches: ScratchDirs::default(),
+            sweeper: BlobSweeper::new(),
         }
     }
 
     /// Collects garbage if the store has been quiet, or if the last time is long enough ago. The main loop calls it
     /// about once a second. Formulas in `pins` stay: a connected client refers to them.
-    pub fn look_around(
+    pub fn collect_if_idle(
         &mut self,
         daemon: &HostDaemon,
         pins: &dyn Fn() -> BTreeSet<FormulaId>,
@@ -63,30 +63,31 @@ impl Gardener {
             self.commits = commits;
             self.quiet_since = Instant::now();
         }
-        self.run_errands(daemon, pins, trees);
-        if self.quiet_since.elapsed() < QUIET && self.last.elapsed() < LATEST {
+        self.serve_requests(daemon, pins, trees);
+        if self.quiet_since.elapsed() < QUIET_INTERVAL && self.last.elapsed() < OVERDUE_TIMEOUT {
             return;
         }
         self.last = Instant::now();
         if !self.scratches.has_begun() {
-            self.scratches.tidy(daemon);
-            staging::tidy(daemon);
+            self.scratches.remove_collected(daemon);
+            staging::remove_abandoned(daemon);
         }
         self.collect_all(daemon, pins);
         let (daemon, before) = (daemon, self.commits);
-        let is_quiet = self.quiet_since.elapsed() >= QUIET;
-        self.sweeper
-            .look_around(daemon, trees, &|| !is_quiet || daemon.store.stats().commits > before + BUSY);
+        let is_quiet = self.quiet_since.elapsed() >= QUIET_INTERVAL;
+        self.sweeper.sweep_if_due(daemon, trees, &|| {
+            !is_quiet || daemon.store.stats().commits > before + MAX_FOREIGN_COMMITS
+        });
     }
 
     /// Collects and sweeps everything that can go, if a request waits for it.
-    fn run_errands(
+    fn serve_requests(
         &mut self,
         daemon: &HostDaemon,
         pins: &dyn Fn() -> BTreeSet<FormulaId>,
         trees: &dyn Fn() -> BTreeSet<BlobHash>,
     ) {
-        let waiting = daemon.errands.take();
+        let waiting = daemon.cleanup_requests.take();
         if waiting.is_empty() {
             return;
         }
@@ -101,10 +102,10 @@ impl Gardener {
             }
         }
         if formulas > 0 {
-            self.scratches.tidy(daemon);
+            self.scratches.remove_collected(daemon);
         }
-        staging::tidy(daemon);
-        let freed = self.sweeper.sweep_now(daemon, trees).map(|swept| Freed {
+        staging::remove_abandoned(daemon);
+        let freed = self.sweeper.sweep_now(daemon, trees).map(|swept| FreedSpace {
             formulas,
             blobs: swept.blobs,
             bytes: swept.bytes,
@@ -123,16 +124,16 @@ impl Gardener {
             return;
         }
         if self.collect(daemon, pins) > 0 {
-            self.scratches.tidy(daemon);
-            self.sweeper.collected();
+            self.scratches.remove_collected(daemon);
+            self.sweeper.mark_due();
         }
     }
 
     /// Collects; how many formulas have gone.
     fn collect(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) -> u64 {
         let mut gone = 0;
-        for _ in 0..COMMITS {
-            let act = Act::Collect { budget: BUDGET, pinned: pins() };
+        for _ in 0..MAX_COMMITS {
+            let act = Act::Collect { budget: MAX_FORMULAS, pinned: pins() };
             match daemon.apply(act).map(|outcome| outcome.reply) {
                 Ok(Reply::Collected { done, count }) => {
                     gone += count;

@@ -17,17 +17,17 @@ use kernel::{FormulaId, MessageNumber, query, table};
 use crate::state::daemon::{Daemon, HostDaemon};
 use crate::state::log;
 use config::place::Place;
-use config::settings::{self, Followed, Notify};
-use control::show::waiting::{MOST, waiting};
+use config::settings::{self, Notify, SettingsWatcher};
+use control::show::waiting::{MAX_ITEMS, waiting};
 
 /// How often somebody looks, and how long news that come together are gathered.
-const PAUSE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the command may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much of the command's output is kept, in bytes.
-const KEPT: usize = 2 << 10;
+const MAX_OUTPUT_BYTES: usize = 2 << 10;
 
 /// The environment of the command, as far as the daemon has it: enough to reach the person's screen.
 const VARIABLES: [&str; 6] =
@@ -50,8 +50,10 @@ impl Notifier {
 /// Begins to watch.
 pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
     let (shared, host) = (daemon.shared(), daemon.host);
-    let settings = Followed::new(settings::path(place));
-    let watch = move || Watch { shared, host, settings, seen: BTreeMap::new(), commits: None }.go();
+    let settings = SettingsWatcher::new(settings::path(place));
+    let watch = move || {
+        NotifierLoop { shared, host, settings, first_unseen: BTreeMap::new(), commits: None }.run_loop()
+    };
     match std::thread::Builder::new().name("notify".to_owned()).spawn(watch) {
         Ok(thread) => Notifier(Some(thread)),
         Err(e) => {
@@ -63,7 +65,7 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
 
 /// The messages that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Waiting {
+struct WaitingCounts {
     /// For the store's own host, at most [`MOST`].
     own: usize,
     /// For other hosts.
@@ -74,21 +76,21 @@ struct Waiting {
     new: bool,
 }
 
-struct Watch {
+struct NotifierLoop {
     shared: Weak<Daemon>,
     host: FormulaId,
-    settings: Followed,
+    settings: SettingsWatcher,
     /// For each host, the first message without a notification.
-    seen: BTreeMap<FormulaId, MessageNumber>,
+    first_unseen: BTreeMap<FormulaId, MessageNumber>,
     /// How many commits the store had when it was last looked at.
     commits: Option<u64>,
 }
 
-impl Watch {
-    fn go(mut self) {
+impl NotifierLoop {
+    fn run_loop(mut self) {
         // Nothing is held while nothing is done: the daemon may end.
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
-            let (settings, failure) = self.settings.look();
+            let (settings, failure) = self.settings.reload();
             if let Some(failure) = failure {
                 log::line(&format!(
                     "settings: {} (what was read last holds)",
@@ -97,30 +99,30 @@ impl Watch {
             }
             match settings.notify.clone() {
                 None => {
-                    self.seen.clear();
+                    self.first_unseen.clear();
                     self.commits = None;
                     shared.notices.set(None);
-                    shared.news.rest(PAUSE);
+                    shared.news.wait_for_end(POLL_INTERVAL);
                 }
-                Some(notify) => self.look(shared, &notify),
+                Some(notify) => self.notify_if_new(shared, &notify),
             }
         }
     }
 
     /// Looks for new messages, and notifies of them together with those that come within a moment.
-    fn look(&mut self, shared: std::sync::Arc<Daemon>, notify: &Notify) {
+    fn notify_if_new(&mut self, shared: std::sync::Arc<Daemon>, notify: &Notify) {
         let commits = shared.store.stats().commits;
         let known = self.commits.replace(commits) == Some(commits);
         if known || !self.waiting(&shared).is_some_and(|waiting| waiting.new) {
-            return shared.news.rest(PAUSE);
+            return shared.news.wait_for_end(POLL_INTERVAL);
         }
-        shared.news.rest(PAUSE);
+        shared.news.wait_for_end(POLL_INTERVAL);
         // A message that was answered meanwhile does not wait any more.
         let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others > 0) else { return };
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
         let count = now.own + now.others;
-        let words = notify.filled(&words(&now), &number, &count.to_string());
+        let words = notify.filled(&notice_text(&now), &number, &count.to_string());
         let how = self.run(&words);
         if let Err(what) = &how {
             log::line(&format!("notify: {what}"));
@@ -130,8 +132,8 @@ impl Watch {
         }
     }
 
-    fn waiting(&mut self, shared: &Daemon) -> Option<Waiting> {
-        let (host, seen) = (self.host, &mut self.seen);
+    fn waiting(&mut self, shared: &Daemon) -> Option<WaitingCounts> {
+        let (host, seen) = (self.host, &mut self.first_unseen);
         // A store that cannot be read is told of by all that need it.
         shared.read(|txn| count(txn, &host, seen)).ok()
     }
@@ -156,16 +158,16 @@ impl Watch {
             // However much it says: it must not wait for us.
             while let Ok(n @ 1..) = said.read(&mut buffer) {
                 kept.extend_from_slice(
-                    buffer.get(..n.min(KEPT.saturating_sub(kept.len()))).unwrap_or_default(),
+                    buffer.get(..n.min(MAX_OUTPUT_BYTES.saturating_sub(kept.len()))).unwrap_or_default(),
                 );
-                if begun.elapsed() > PATIENCE {
+                if begun.elapsed() > COMMAND_TIMEOUT {
                     break;
                 }
             }
             match child.try_wait() {
                 Ok(Some(status)) => break Ok(status),
-                Ok(None) if begun.elapsed() > PATIENCE => {
-                    break Err(format!("took more than {} s and was ended", PATIENCE.as_secs()));
+                Ok(None) if begun.elapsed() > COMMAND_TIMEOUT => {
+                    break Err(format!("took more than {} s and was ended", COMMAND_TIMEOUT.as_secs()));
                 }
                 Ok(None) if self.shared.upgrade().is_none_or(|shared| shared.is_stopping()) => {
                     break Err("was ended with the daemon".to_owned());
@@ -178,9 +180,9 @@ impl Watch {
             end_group(&mut child);
         }
         // The last of its output.
-        while kept.len() < KEPT {
+        while kept.len() < MAX_OUTPUT_BYTES {
             let Ok(n @ 1..) = said.read(&mut buffer) else { break };
-            kept.extend_from_slice(buffer.get(..n.min(KEPT - kept.len())).unwrap_or_default());
+            kept.extend_from_slice(buffer.get(..n.min(MAX_OUTPUT_BYTES - kept.len())).unwrap_or_default());
         }
         let said = String::from_utf8_lossy(&kept).trim().to_owned();
         let said = if said.is_empty() { said } else { format!(": {said}") };
@@ -212,12 +214,12 @@ fn count(
     txn: &mut dyn ReadTxn,
     own: &FormulaId,
     seen: &mut BTreeMap<FormulaId, MessageNumber>,
-) -> Result<Waiting, StoreFault> {
-    let mut found = Waiting::default();
+) -> Result<WaitingCounts, StoreFault> {
+    let mut found = WaitingCounts::default();
     for host in table::hosts(txn)? {
         let from = seen.get(&host).copied().unwrap_or(MessageNumber(0));
         let new = !query::awaiting(txn, &host, from, 1)?.is_empty();
-        let newest = query::awaiting_below(txn, &host, None, MOST)?;
+        let newest = query::awaiting_below(txn, &host, None, MAX_ITEMS)?;
         seen.insert(host, query::next_number(txn, &host)?);
         if host == *own {
             found.own = newest.len();
@@ -232,7 +234,7 @@ fn count(
 }
 
 /// Returns the text of the notification. It has our own words alone, and nothing that others wrote.
-fn words(now: &Waiting) -> String {
+fn notice_text(now: &WaitingCounts) -> String {
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,
         (Some(own), others) => format!("{own}; {others} more for other hosts of yours"),
@@ -248,14 +250,14 @@ mod tests {
     #[test]
     fn notification_counts_messages_and_names_the_command() {
         let check = |own, others, newest: u64, expected: &str| {
-            let now = Waiting { own, others, newest: Some(MessageNumber(newest)), new: true };
-            assert_eq!(words(&now), expected);
+            let now = WaitingCounts { own, others, newest: Some(MessageNumber(newest)), new: true };
+            assert_eq!(notice_text(&now), expected);
         };
         check(1, 0, 42, "1 thing waits for you: almoner inbox 42");
         check(3, 0, 42, "3 things wait for you: almoner inbox");
         check(2, 1, 42, "2 things wait for you: almoner inbox; 1 more for other hosts of yours");
         check(0, 1, 42, "1 thing waits for another host of yours");
         check(0, 2, 42, "2 things wait for other hosts of yours");
-        check(MOST, 0, 42, "100 things or more wait for you: almoner inbox");
+        check(MAX_ITEMS, 0, 42, "100 things or more wait for you: almoner inbox");
     }
 }

@@ -2,22 +2,22 @@
 
 use kernel::facet::{FileOp, TakeBytes};
 use passable::{Text, Value, from_base64};
-use switchboard::{Call, Full, Name, Outcome, Ref};
+use switchboard::{Call, LimitReached, Name, Outcome, Ref};
 
-use super::file_worker::{Came, Task};
+use super::file_worker::{TaskOutcome, WorkerTask};
 use super::object::{Object, Part};
-use super::perform::Trouble;
-use super::table::{Context, Home};
+use super::object_table::{Context, ObjectTable};
+use super::perform::CallError;
 use crate::state::blobs;
 
 /// How many bytes one blob may have.
-const LARGEST: usize = 256 << 20;
+const MAX_BLOB_BYTES: usize = 256 << 20;
 
 /// How many blobs one client may hand over at a time.
-const MOST: usize = 16;
+const MAX_UPLOADS: usize = 16;
 
 /// Where bytes go.
-enum Into {
+enum UploadTarget {
     /// Beside the store, under a name.
     Blob(Box<TakeBytes>, Object),
     /// Into a file.
@@ -25,8 +25,8 @@ enum Into {
 }
 
 /// Bytes that are coming.
-pub struct Upload {
-    into: Into,
+pub struct BlobUpload {
+    target: UploadTarget,
     reader: Ref,
     bytes: Vec<u8>,
     /// Settles when all is there.
@@ -35,11 +35,11 @@ pub struct Upload {
     asked: Option<Ref>,
 }
 
-impl Home {
+impl ObjectTable {
     /// Begins to take bytes from a reader of the client's.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`LimitReached`].
     pub fn upload(
         &mut self,
         context: &Context<'_>,
@@ -47,14 +47,14 @@ impl Home {
         take: TakeBytes,
         reach: Object,
         answer: Ref,
-    ) -> Result<(), Full> {
-        self.begin_upload(context, reader, Into::Blob(Box::new(take), reach), answer)
+    ) -> Result<(), LimitReached> {
+        self.begin_upload(context, reader, UploadTarget::Blob(Box::new(take), reach), answer)
     }
 
     /// Begins to take bytes for a file from a reader of the client's.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`LimitReached`].
     pub fn upload_file(
         &mut self,
         context: &Context<'_>,
@@ -62,24 +62,24 @@ impl Home {
         part: Part,
         op: FileOp,
         answer: Ref,
-    ) -> Result<(), Full> {
-        self.begin_upload(context, reader, Into::File(Box::new(part), op), answer)
+    ) -> Result<(), LimitReached> {
+        self.begin_upload(context, reader, UploadTarget::File(Box::new(part), op), answer)
     }
 
     fn begin_upload(
         &mut self,
         context: &Context<'_>,
         reader: Ref,
-        into: Into,
+        into: UploadTarget,
         answer: Ref,
-    ) -> Result<(), Full> {
-        if self.uploads.len() >= MOST {
-            return Err(Full { what: "blobs that are coming", limit: MOST });
+    ) -> Result<(), LimitReached> {
+        if self.uploads.len() >= MAX_UPLOADS {
+            return Err(LimitReached { what: "blobs that are coming", limit: MAX_UPLOADS });
         }
         context.board().hold(self.side, reader)?;
         self.last_upload += 1;
         let tag = self.last_upload;
-        self.uploads.insert(tag, Upload { into, reader, bytes: vec![], answer, asked: None });
+        self.uploads.insert(tag, BlobUpload { target: into, reader, bytes: vec![], answer, asked: None });
         self.ask(context, tag);
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Home {
     }
 
     /// Takes a piece, the end or an error from a client's reader.
-    pub fn uploaded(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
+    pub fn receive_piece(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(upload) = self.uploads.get_mut(&tag) else { return };
         let wrong = |what: &str| Err(Value::error("TypeError", what));
         let piece = match outcome {
@@ -111,13 +111,13 @@ impl Home {
             Err(error) => return self.finish(context, tag, Err(error)),
         };
         if piece.get("done").and_then(Value::as_bool) == Some(true) {
-            return self.keep(context, tag);
+            return self.store_upload(context, tag);
         }
         let Some(text) = piece.get("value").and_then(Value::as_str) else {
             return self.finish(context, tag, wrong("a reader must give text in Base64"));
         };
         match from_base64(text) {
-            Ok(bytes) if upload.bytes.len() + bytes.len() <= LARGEST => {
+            Ok(bytes) if upload.bytes.len() + bytes.len() <= MAX_BLOB_BYTES => {
                 upload.bytes.extend_from_slice(&bytes)
             }
             Ok(_) => return self.finish(context, tag, wrong("a blob can have 256 MiB")),
@@ -127,21 +127,21 @@ impl Home {
     }
 
     /// Stores a complete upload, on a thread where no connection waits for the disk.
-    fn keep(&mut self, context: &Context<'_>, tag: u64) {
+    fn store_upload(&mut self, context: &Context<'_>, tag: u64) {
         let Some(upload) = self.uploads.remove(&tag) else { return };
-        self.let_go(context, upload.reader, upload.asked);
+        self.release_reader(context, upload.reader, upload.asked);
         let answer = upload.answer;
-        let begun = match upload.into {
-            Into::File(part, op) => self.write_file(context, *part, op, upload.bytes, answer),
-            Into::Blob(take, reach) => {
+        let begun = match upload.target {
+            UploadTarget::File(part, op) => self.write_file(context, *part, op, upload.bytes, answer),
+            UploadTarget::Blob(take, reach) => {
                 let (count, bytes) = (upload.bytes.len(), upload.bytes);
-                let work = Box::new(move |outside: &super::file_worker::Outside| {
+                let work = Box::new(move |outside: &super::file_worker::TaskContext| {
                     let hash = blobs::upload(&outside.daemon()?, &bytes)?;
-                    Ok(Came::Act(Box::new(take.with(hash, bytes.len() as u64))))
+                    Ok(TaskOutcome::Act(Box::new(take.with(hash, bytes.len() as u64))))
                 });
-                match context.later(Task { answer, reach, work, bytes: count, hold: None }) {
+                match context.run_later(WorkerTask { answer, reach, work, bytes: count, hold: None }) {
                     true => Ok(()),
-                    false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
+                    false => Err(CallError::Plain("too many calls wait for files here".to_owned())),
                 }
             }
         };
@@ -150,7 +150,7 @@ impl Home {
         }
     }
 
-    fn let_go(&self, context: &Context<'_>, reader: Ref, asked: Option<Ref>) {
+    fn release_reader(&self, context: &Context<'_>, reader: Ref, asked: Option<Ref>) {
         let mut board = context.board();
         board.release(self.side, reader);
         if let Some(asked) = asked {
@@ -161,6 +161,6 @@ impl Home {
     fn finish(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(upload) = self.uploads.remove(&tag) else { return };
         context.board().resolve(self.side, upload.answer, outcome);
-        self.let_go(context, upload.reader, upload.asked);
+        self.release_reader(context, upload.reader, upload.asked);
     }
 }

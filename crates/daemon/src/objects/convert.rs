@@ -45,7 +45,7 @@ pub fn rebuild<C, D, E>(
 }
 
 /// Returns a value whose references are all formulas.
-pub fn live(value: &kernel::Value) -> Value<Live> {
+pub fn to_live(value: &kernel::Value) -> Value<Live> {
     value.map_references(&mut |id| Live::Formula(*id))
 }
 
@@ -58,7 +58,7 @@ pub type Interfaces = BTreeMap<FormulaId, &'static str>;
 /// When the store fails.
 pub fn interfaces(txn: &mut dyn ReadTxn, value: &Value<Live>) -> Result<Interfaces, StoreFault> {
     let mut unsaid = Vec::new();
-    collect_unsaid(value, &mut unsaid);
+    collect_unnamed(value, &mut unsaid);
     let mut found = Interfaces::new();
     for id in unsaid {
         if !found.contains_key(&id)
@@ -70,16 +70,16 @@ pub fn interfaces(txn: &mut dyn ReadTxn, value: &Value<Live>) -> Result<Interfac
     Ok(found)
 }
 
-fn collect_unsaid(value: &Value<Live>, found: &mut Vec<FormulaId>) {
+fn collect_unnamed(value: &Value<Live>, found: &mut Vec<FormulaId>) {
     match value {
         Value::Remotable(remote) if remote.iface.is_none() => {
             if let Live::Formula(id) = remote.reference {
                 found.push(id);
             }
         }
-        Value::Array(array) => array.iter().for_each(|value| collect_unsaid(value, found)),
-        Value::Record(record) => record.iter().for_each(|(_, value)| collect_unsaid(value, found)),
-        Value::Tagged(tagged) => collect_unsaid(tagged.payload(), found),
+        Value::Array(array) => array.iter().for_each(|value| collect_unnamed(value, found)),
+        Value::Record(record) => record.iter().for_each(|(_, value)| collect_unnamed(value, found)),
+        Value::Tagged(tagged) => collect_unnamed(tagged.payload(), found),
         _ => {}
     }
 }

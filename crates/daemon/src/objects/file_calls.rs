@@ -11,42 +11,46 @@ use store::Hold;
 use switchboard::{Outcome, Ref};
 
 use super::convert;
-use super::file_worker::{Came, Outside, Task, Work};
+use super::file_worker::{TaskContext, TaskFn, TaskOutcome, WorkerTask};
 use super::iterators::Feed;
-use super::object::{Object, Part, Thing};
-use super::perform::{Trouble, act};
-use super::table::{Context, Home};
+use super::object::{Object, Part, RemoteObject};
+use super::object_table::{Context, ObjectTable};
+use super::perform::{CallError, act};
 use crate::files::directories;
-use crate::files::directories::{Hand, Spot};
+use crate::files::directories::{FileAccess, FilePlace};
 use crate::files::guest_files;
-use crate::files::guest_files::{Own, Reached};
+use crate::files::guest_files::{DirectoryAccess, HostAccess};
 use crate::files::module_archives;
 use control::exit::{Exit, Failure};
 
 /// Returns the part that is all of a directory or tree.
-fn whole(root: Object) -> Part {
+fn root_part(root: Object) -> Part {
     Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
 }
 
 /// The operation of a call on files, its caller, and the send of code that made it.
-struct Doing {
+struct FileCommand {
     op: FileOp,
     bytes: Option<Vec<u8>>,
-    by: FormulaId,
+    caller: FormulaId,
     origin: Option<Origin>,
 }
 
 /// Carries out a call on files, if it is still allowed.
-fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<guest_files::Outcome, Failure> {
-    let Doing { op, bytes, by, origin } = doing;
-    let spot = Spot { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
+fn carry_out(
+    outside: &TaskContext,
+    part: &Part,
+    doing: FileCommand,
+) -> Result<guest_files::CallOutcome, Failure> {
+    let FileCommand { op, bytes, caller: by, origin } = doing;
+    let spot = FilePlace { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
     let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
     // Calls on this machine's files stand in a journal. The other calls here do not, so their use of grants is noted.
     let note = |refused| {
         let daemon = &outside.daemon()?;
         daemon.note_use(&call.target, &call.through, by, call.op.method(), refused)
     };
-    let ground = match outside.ground(&call) {
+    let ground = match outside.check_access(&call) {
         Ok(ground) => ground,
         Err(refused) => {
             note(true)?;
@@ -60,45 +64,50 @@ fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<guest_files
     };
     // The daemon may end while a disk is asked.
     let daemon = outside.daemon()?;
-    let reached = Reached::of(&daemon, &call, ground, part.root.agent)?;
+    let reached = DirectoryAccess::resolve(&daemon, &call, ground, part.root.agent)?;
     if let Some(tree) = tree {
         note(false)?;
         let gates = reached.gates(&daemon)?;
-        let came = directories::in_tree(daemon.store.blobs(), &tree, &spot, call.op, gates.as_ref())?;
-        return Ok(guest_files::Outcome::Came(came));
+        let came =
+            directories::carry_out_in_tree(daemon.store.blobs(), &tree, &spot, call.op, gates.as_ref())?;
+        return Ok(guest_files::CallOutcome::Done(came));
     }
     let (op, bytes) = (call.op, bytes.as_deref());
     match &reached {
-        Reached::Own(own) => {
-            let hand = Hand::Own(own);
+        DirectoryAccess::Host(own) => {
+            let hand = FileAccess::Host(own);
             let came = directories::carry_out(daemon.state(), outside, hand, &spot, op, bytes, &|_| Ok(()))?;
-            Ok(guest_files::Outcome::Came(came))
+            Ok(guest_files::CallOutcome::Done(came))
         }
-        Reached::Handed(what) => guest_files::make(
+        DirectoryAccess::Granted(what) => guest_files::make_call(
             &daemon,
             outside,
-            &guest_files::Call { handed: what, spot: &spot, op, bytes, origin },
+            &guest_files::GuestCall { access: what, place: &spot, op, bytes, origin },
         ),
     }
 }
 
 /// Returns the tree that a snapshot comes to.
-fn snapshot(outside: &Outside, part: &Part, by: FormulaId) -> Result<Tree, Failure> {
-    match carry_out(outside, part, Doing { op: FileOp::Snapshot, bytes: None, by, origin: None })? {
-        guest_files::Outcome::Came(directories::Came::Tree(tree)) => Ok(tree),
+fn snapshot(outside: &TaskContext, part: &Part, by: FormulaId) -> Result<Tree, Failure> {
+    match carry_out(
+        outside,
+        part,
+        FileCommand { op: FileOp::Snapshot, bytes: None, caller: by, origin: None },
+    )? {
+        guest_files::CallOutcome::Done(directories::FileOutcome::Tree(tree)) => Ok(tree),
         _ => Err(Failure::new(control::exit::Exit::Failure, "it is no tree")),
     }
 }
 
 /// Returns the result of a call on files in the form that the client gets.
-fn shown(part: &Part, came: directories::Came) -> Came {
+fn to_task_outcome(part: &Part, came: directories::FileOutcome) -> TaskOutcome {
     match came {
-        directories::Came::Value(value) => Came::Value(value),
-        directories::Came::Bytes(bytes) => Came::Bytes(bytes),
-        directories::Came::Part { place, kind, read_only } => {
-            Came::Part(Part { place, kind, read_only, ..part.clone() })
+        directories::FileOutcome::Value(value) => TaskOutcome::Value(value),
+        directories::FileOutcome::Bytes(bytes) => TaskOutcome::Bytes(bytes),
+        directories::FileOutcome::Part { place, kind, read_only } => {
+            TaskOutcome::Part(Part { place, kind, read_only, ..part.clone() })
         }
-        directories::Came::Tree(tree) => Came::Part(Part {
+        directories::FileOutcome::Tree(tree) => TaskOutcome::Part(Part {
             taken: Some(tree),
             place: vec![],
             kind: facet::Part::Tree,
@@ -109,16 +118,18 @@ fn shown(part: &Part, came: directories::Came) -> Came {
 }
 
 /// Returns the work of a task that carries out a call on files.
-fn work(part: Part, doing: Doing) -> Work {
+fn file_work(part: Part, doing: FileCommand) -> TaskFn {
     Box::new(move |outside| {
         Ok(match carry_out(outside, &part, doing)? {
-            guest_files::Outcome::Came(came) => shown(&part, came),
-            guest_files::Outcome::Waits(asked, came) => Came::Waits(asked, Box::new(shown(&part, came))),
+            guest_files::CallOutcome::Done(came) => to_task_outcome(&part, came),
+            guest_files::CallOutcome::Waiting(asked, came) => {
+                TaskOutcome::Waiting(asked, Box::new(to_task_outcome(&part, came)))
+            }
         })
     })
 }
 
-impl Home {
+impl ObjectTable {
     /// Calls a method of a part that was looked up. Returns `None` if the answer comes later.
     pub fn perform_part(
         &mut self,
@@ -141,25 +152,25 @@ impl Home {
         method: &str,
         args: &[Value<Ref>],
         answer: Ref,
-    ) -> Result<Option<Value<Ref>>, Trouble> {
+    ) -> Result<Option<Value<Ref>>, CallError> {
         // The call sees the effects of the calls before it.
         self.settle(context);
-        let told = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        let told = args.iter().map(|value| self.to_stored_value(value)).collect::<Vec<_>>();
         let op = match facet::part(part.kind, method, &told)? {
             Ok(op) => op,
-            Err(value) => return self.hand_over(context, &convert::live(&value), &part.root).map(Some),
+            Err(value) => return self.make_live(context, &convert::to_live(&value), &part.root).map(Some),
         };
         if let FileOp::WriteBytes(_) = op {
             let own =
-                args.first().and_then(Value::as_reference).filter(|given| self.thing(**given).is_none());
+                args.first().and_then(Value::as_reference).filter(|given| self.object(**given).is_none());
             let Some(reader) = own.copied() else {
-                return Err(Trouble::Plain("the reader must be an object of the caller's".to_owned()));
+                return Err(CallError::Plain("the reader must be an object of the caller's".to_owned()));
             };
             self.upload_file(context, reader, part.clone(), op, answer)?;
             return Ok(None);
         }
-        let doing = self.doing(&part.root, op, None, answer);
-        self.later(context, answer, part.root.clone(), work(part.clone(), doing))
+        let doing = self.file_command(&part.root, op, None, answer);
+        self.run_later(context, answer, part.root.clone(), file_work(part.clone(), doing))
     }
 
     /// Begins a call on a directory or tree.
@@ -169,10 +180,10 @@ impl Home {
         reach: &Object,
         call: FileCall,
         answer: Ref,
-    ) -> Result<(), Trouble> {
-        let root = found(reach, &call);
-        let doing = self.doing(&root, call.op, None, answer);
-        self.later(context, answer, root.clone(), work(whole(root), doing)).map(drop)
+    ) -> Result<(), CallError> {
+        let root = files_object(reach, &call);
+        let doing = self.file_command(&root, call.op, None, answer);
+        self.run_later(context, answer, root.clone(), file_work(root_part(root), doing)).map(drop)
     }
 
     /// Writes bytes that have come.
@@ -183,10 +194,10 @@ impl Home {
         op: FileOp,
         bytes: Vec<u8>,
         answer: Ref,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CallError> {
         let count = bytes.len();
-        let doing = self.doing(&part.root, op, Some(bytes), answer);
-        self.later_with(context, answer, part.root.clone(), work(part, doing), count).map(drop)
+        let doing = self.file_command(&part.root, op, Some(bytes), answer);
+        self.run_later_holding(context, answer, part.root.clone(), file_work(part, doing), count).map(drop)
     }
 
     /// Looks for a directory of this machine, and binds it.
@@ -196,12 +207,12 @@ impl Home {
         reach: &Object,
         bind: BindDirectory,
         answer: Ref,
-    ) -> Result<(), Trouble> {
-        let work: Work = Box::new(move |outside| {
-            let path = directories::look_for(&outside.daemon()?.own, &bind.path)?;
-            Ok(Came::Act(Box::new(bind.with(path))))
+    ) -> Result<(), CallError> {
+        let work: TaskFn = Box::new(move |outside| {
+            let path = directories::resolve_directory(&outside.daemon()?.protected_paths, &bind.path)?;
+            Ok(TaskOutcome::Act(Box::new(bind.with(path))))
         });
-        self.later(context, answer, reach.clone(), work).map(drop)
+        self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
     /// Keeps the present content of a directory, or a tree, as a tree with a name.
@@ -212,23 +223,23 @@ impl Home {
         keep: KeepTree,
         given: Option<Ref>,
         answer: Ref,
-    ) -> Result<(), Trouble> {
-        let part = match given.and_then(|given| self.thing(given)) {
-            Some(Thing::Object(object)) => whole(object.clone()),
-            Some(Thing::Part(part)) => Part::clone(part),
+    ) -> Result<(), CallError> {
+        let part = match given.and_then(|given| self.object(given)) {
+            Some(RemoteObject::Object(object)) => root_part(object.clone()),
+            Some(RemoteObject::Part(part)) => Part::clone(part),
             _ => {
                 let Some(own) = given else {
-                    return Err(Trouble::Plain(
+                    return Err(CallError::Plain(
                         "a tree is an object that has `list` and `lookup`".to_owned(),
                     ));
                 };
-                return self.gather(context, own, keep, reach.clone(), answer);
+                return self.begin_tree_upload(context, own, keep, reach.clone(), answer);
             }
         };
-        let by = self.by(&part.root);
-        let work: Work =
-            Box::new(move |outside| Ok(Came::Act(Box::new(keep.with(snapshot(outside, &part, by)?)))));
-        self.later(context, answer, reach.clone(), work).map(drop)
+        let by = self.caller(&part.root);
+        let work: TaskFn =
+            Box::new(move |outside| Ok(TaskOutcome::Act(Box::new(keep.with(snapshot(outside, &part, by)?)))));
+        self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
     /// Copies a tree to a new directory.
@@ -238,12 +249,12 @@ impl Home {
         reach: &Object,
         stage: StageTree,
         answer: Ref,
-    ) -> Result<(), Trouble> {
-        let (part, by) = (whole(found(reach, &stage.from)), self.by(reach));
-        let work: Work = Box::new(move |outside| {
-            Ok(Came::Stage { tree: snapshot(outside, &part, by)?, make: Box::new(stage.make) })
+    ) -> Result<(), CallError> {
+        let (part, by) = (root_part(files_object(reach, &stage.from)), self.caller(reach));
+        let work: TaskFn = Box::new(move |outside| {
+            Ok(TaskOutcome::Stage { tree: snapshot(outside, &part, by)?, make: Box::new(stage.make) })
         });
-        self.later(context, answer, reach.clone(), work).map(drop)
+        self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
     /// Unpacks the modules of a program, and makes code of them.
@@ -253,70 +264,76 @@ impl Home {
         reach: &Object,
         make: MakeModules,
         answer: Ref,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CallError> {
         let files = match &make.origin {
-            ModulesIn::Files(call) => Some(whole(found(reach, call))),
+            ModulesIn::Files(call) => Some(root_part(files_object(reach, call))),
             ModulesIn::Bytes(_) | ModulesIn::Value(_) => None,
         };
-        let by = self.by(reach);
-        let work: Work = Box::new(move |outside| {
+        let by = self.caller(reach);
+        let work: TaskFn = Box::new(move |outside| {
             let daemon = outside.daemon()?;
             let blobs = daemon.store.blobs();
             let unpacked = match (&make.origin, &files) {
-                (_, Some(part)) => module_archives::of_tree(blobs, &snapshot(outside, part, by)?)?,
-                (ModulesIn::Bytes(hash), None) => module_archives::of_bytes(blobs, hash, make.packed)?,
-                (ModulesIn::Value(value), None) => module_archives::bundled(value)?,
+                (_, Some(part)) => module_archives::from_tree(blobs, &snapshot(outside, part, by)?)?,
+                (ModulesIn::Bytes(hash), None) => module_archives::from_bytes(blobs, hash, make.packed)?,
+                (ModulesIn::Value(value), None) => module_archives::from_bundle_value(value)?,
                 (ModulesIn::Files(_), None) => return Err(Failure::new(Exit::Failure, "it is no tree")),
             };
-            let kept = module_archives::keep(outside, make.packed, make.env.clone(), &unpacked)?;
-            Ok(Came::Act(Box::new(make.with(kept))))
+            let kept = module_archives::store(outside, make.packed, make.env.clone(), &unpacked)?;
+            Ok(TaskOutcome::Act(Box::new(make.with(kept))))
         });
-        self.later(context, answer, reach.clone(), work).map(drop)
+        self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
     /// Returns the operation of a call on files, with its caller and the send that made it.
-    fn doing(&mut self, root: &Object, op: FileOp, bytes: Option<Vec<u8>>, answer: Ref) -> Doing {
-        Doing { op, bytes, by: self.by(root), origin: self.origins.remove(&answer) }
+    fn file_command(
+        &mut self,
+        root: &Object,
+        op: FileOp,
+        bytes: Option<Vec<u8>>,
+        answer: Ref,
+    ) -> FileCommand {
+        FileCommand { op, bytes, caller: self.caller(root), origin: self.origins.remove(&answer) }
     }
 
-    fn later(
+    fn run_later(
         &mut self,
         context: &Context<'_>,
         answer: Ref,
         reach: Object,
-        work: Work,
-    ) -> Result<Option<Value<Ref>>, Trouble> {
-        self.later_with(context, answer, reach, work, 0)
+        work: TaskFn,
+    ) -> Result<Option<Value<Ref>>, CallError> {
+        self.run_later_holding(context, answer, reach, work, 0)
     }
 
-    fn later_with(
+    fn run_later_holding(
         &mut self,
         context: &Context<'_>,
         answer: Ref,
         reach: Object,
-        work: Work,
+        work: TaskFn,
         bytes: usize,
-    ) -> Result<Option<Value<Ref>>, Trouble> {
-        if self.waits_too_long() {
-            return Err(Trouble::Plain("too many calls wait for a person here".to_owned()));
+    ) -> Result<Option<Value<Ref>>, CallError> {
+        if self.has_too_many_waiting() {
+            return Err(CallError::Plain("too many calls wait for a person here".to_owned()));
         }
-        begin(context, Task { answer, reach, work, bytes, hold: None })
+        apply_task(context, WorkerTask { answer, reach, work, bytes, hold: None })
     }
 
     /// Answers a call with the outcome of its task.
-    pub fn came(
+    pub fn complete_task(
         &mut self,
         context: &Context<'_>,
         reach: Object,
         answer: Ref,
-        came: Result<Came, Failure>,
+        came: Result<TaskOutcome, Failure>,
         hold: Option<&Arc<Hold>>,
     ) {
-        let outcome = match self.try_came(context, &reach, answer, came, hold) {
+        let outcome = match self.try_complete_task(context, &reach, answer, came, hold) {
             Ok(None) => return,
             Ok(Some(value)) => Ok(value),
             Err(trouble) => {
-                self.give_up(context, answer);
+                self.abandon_upload(context, answer);
                 Err(trouble.to_value())
             }
         };
@@ -324,61 +341,61 @@ impl Home {
         context.board().resolve(self.side, answer, outcome);
     }
 
-    fn try_came(
+    fn try_complete_task(
         &mut self,
         context: &Context<'_>,
         reach: &Object,
         answer: Ref,
-        came: Result<Came, Failure>,
+        came: Result<TaskOutcome, Failure>,
         hold: Option<&Arc<Hold>>,
-    ) -> Result<Option<Value<Ref>>, Trouble> {
+    ) -> Result<Option<Value<Ref>>, CallError> {
         let value = match came? {
-            Came::Value(value) => value,
-            Came::Part(part) => return Ok(Some(self.part(&mut context.board(), part)?)),
-            Came::Bytes(bytes) => {
+            TaskOutcome::Value(value) => value,
+            TaskOutcome::Part(part) => return Ok(Some(self.part(&mut context.board(), part)?)),
+            TaskOutcome::Bytes(bytes) => {
                 return Ok(Some(self.iterator(&mut context.board(), Feed::bytes(bytes))?));
             }
-            Came::Waits(asked, came) => {
+            TaskOutcome::Waiting(asked, came) => {
                 self.wait_for(asked, reach.clone(), answer, *came);
                 // The call may be over already. No later event would tell of that.
-                self.look_at_asked(context);
+                self.answer_waiting_calls(context);
                 return Ok(None);
             }
-            Came::Kept(tag, kept) => {
-                self.kept(context, tag, kept);
+            TaskOutcome::PartStored(tag, kept) => {
+                self.note_stored_part(context, tag, kept);
                 return Ok(None);
             }
-            Came::Told(told) => return self.told(context, told).map(Some),
-            Came::Act(action) => act(context, self.behalf(answer).as_ref(), reach, *action)?,
-            Came::Stage { tree, make } => {
-                let value = act(context, self.behalf(answer).as_ref(), reach, *make)?;
+            TaskOutcome::Answer(told) => return self.receive_answer(context, told).map(Some),
+            TaskOutcome::Act(action) => act(context, self.code_send(answer).as_ref(), reach, *action)?,
+            TaskOutcome::Stage { tree, make } => {
+                let value = act(context, self.code_send(answer).as_ref(), reach, *make)?;
                 let Some(id) = value.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
-                let work: Work = Box::new(move |outside| {
+                let work: TaskFn = Box::new(move |outside| {
                     let op = FileOp::MakeDirectory(vec![]);
-                    let ground = outside.ground(&FileCall { target: id, through: vec![], op })?;
+                    let ground = outside.check_access(&FileCall { target: id, through: vec![], op })?;
                     let daemon = outside.daemon()?;
-                    let made = Own::just_made(ground);
-                    directories::stage(daemon.state(), daemon.store.blobs(), &tree, &made)?;
-                    Ok(Came::Value(value))
+                    let made = HostAccess::for_new_directory(ground);
+                    directories::copy_tree_into(daemon.state(), daemon.store.blobs(), &tree, &made)?;
+                    Ok(TaskOutcome::Value(value))
                 });
                 // No formula names the tree, so it is held until all of it is copied.
-                let task = Task { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };
-                return begin(context, task);
+                let task = WorkerTask { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };
+                return apply_task(context, task);
             }
         };
-        self.hand_over(context, &convert::live(&value), reach).map(Some)
+        self.make_live(context, &convert::to_live(&value), reach).map(Some)
     }
 }
 
-fn begin(context: &Context<'_>, task: Task) -> Result<Option<Value<Ref>>, Trouble> {
-    match context.later(task) {
+fn apply_task(context: &Context<'_>, task: WorkerTask) -> Result<Option<Value<Ref>>, CallError> {
+    match context.run_later(task) {
         true => Ok(None),
-        false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
+        false => Err(CallError::Plain("too many calls wait for files here".to_owned())),
     }
 }
 
 /// Returns the directory or tree that has the files, as it was reached.
-fn found(reach: &Object, call: &FileCall) -> Object {
+fn files_object(reach: &Object, call: &FileCall) -> Object {
     let through = reach.through.iter().chain(&call.through).filter(|grant| **grant != call.target);
     Object { id: call.target, agent: reach.agent, through: through.copied().collect() }
 }

@@ -8,35 +8,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kernel::code::Reference;
-use kernel::facet::{Action, FileCall, Ground};
+use kernel::facet::{AccessPath, Action, FileCall};
 use kernel::formula::Tree;
 use kernel::{BlobHash, Value};
 use store::Hold;
 use switchboard::Ref;
-use worker::World as _;
+use worker::DriverPort as _;
 
-use super::object::Kept;
+use super::object::StoredPart;
 use super::object::{Object, Part};
-use crate::files::guest_files::Asked;
+use crate::files::guest_files::WaitingCall;
 use crate::files::trees;
 use crate::state::blobs;
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use control::exit::{Exit, Failure};
 
 /// How many calls may wait at one connection.
-const MOST: usize = 1000;
+const MAX_WAITING_TASKS: usize = 1000;
 
 /// How many bytes may wait with them.
-const MOST_BYTES: usize = 512 << 20;
+const MAX_WAITING_BYTES: usize = 512 << 20;
 
 /// Something that is done later.
-pub struct Task {
+pub struct WorkerTask {
     /// Settles when it is done.
     pub answer: Ref,
     /// As whom, and through which grants, it was asked for.
     pub reach: Object,
     /// The work to do.
-    pub work: Work,
+    pub work: TaskFn,
     /// How many bytes it keeps until then.
     pub bytes: usize,
     /// The hold on bytes that were stored for the task before, if there are any.
@@ -44,40 +44,42 @@ pub struct Task {
 }
 
 /// A task that was done.
-pub struct DoneTask {
+pub struct FinishedTask {
     /// The promise that it settles.
     pub answer: Ref,
     /// As whom, and through which grants, it was asked for.
     pub reach: Object,
     /// The outcome of the work.
-    pub came: Result<Came, Failure>,
+    pub outcome: Result<TaskOutcome, Failure>,
     /// The hold on bytes that were stored for the task, until a command names them.
     pub hold: Option<Arc<Hold>>,
 }
 
-impl Task {
+impl WorkerTask {
     /// Does it, where nothing is locked.
-    pub fn carry_out(self, daemon: WeakHostDaemon) -> DoneTask {
+    pub fn carry_out(self, daemon: WeakHostDaemon) -> FinishedTask {
         // Stored bytes stay until their command has named them, however long the work takes.
-        let mut outside = Outside { daemon, hold: self.hold };
+        let mut outside = TaskContext { daemon, hold: self.hold };
         if outside.hold.is_none() {
-            let blobs = |daemon: HostDaemon| daemon.store.blobs().hold_within(PATIENCE);
+            let blobs = |daemon: HostDaemon| daemon.store.blobs().hold_within(STALL_TIMEOUT);
             outside.hold = outside.daemon().ok().map(blobs).map(Arc::new);
         }
         let mut came = (self.work)(&outside);
         // A command must not name bytes that are no longer kept.
-        if came.as_ref().is_ok_and(Came::names) && outside.hold.as_ref().is_some_and(|hold| !hold.moves()) {
-            came = Err(lapsed());
+        if came.as_ref().is_ok_and(TaskOutcome::names_blobs)
+            && outside.hold.as_ref().is_some_and(|hold| !hold.moves())
+        {
+            came = Err(timeout_failure());
         }
-        DoneTask { answer: self.answer, reach: self.reach, came, hold: outside.hold }
+        FinishedTask { answer: self.answer, reach: self.reach, outcome: came, hold: outside.hold }
     }
 }
 
 /// The work of a task. It runs while nothing is locked.
-pub type Work = Box<dyn FnOnce(&Outside) -> Result<Came, Failure> + Send>;
+pub type TaskFn = Box<dyn FnOnce(&TaskContext) -> Result<TaskOutcome, Failure> + Send>;
 
 /// The outcome of a task.
-pub enum Came {
+pub enum TaskOutcome {
     /// A value of the store's.
     Value(Value),
     /// Something that was looked up.
@@ -85,11 +87,11 @@ pub enum Came {
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
     /// The answer of an object that code has made.
-    Told(Result<passable::Value<Reference>, passable::Value<Reference>>),
+    Answer(Result<passable::Value<Reference>, passable::Value<Reference>>),
     /// A kept part of a client's tree: the tag of the tree, and the part.
-    Kept(u64, Kept),
+    PartStored(u64, StoredPart),
     /// Somebody is asked first, and this is the answer once it was made.
-    Waits(Asked, Box<Came>),
+    Waiting(WaitingCall, Box<TaskOutcome>),
     /// A command must be applied, and its reply is the answer.
     Act(Box<Action>),
     /// A command to apply. A tree then fills the directory that the command made.
@@ -101,19 +103,22 @@ pub enum Came {
     },
 }
 
-impl Came {
+impl TaskOutcome {
     /// Returns whether a row is to name bytes that were put for it.
-    fn names(&self) -> bool {
+    fn names_blobs(&self) -> bool {
         match self {
-            Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
-            Came::Part(part) => part.taken.is_some(),
-            Came::Value(_) | Came::Bytes(_) | Came::Told(_) | Came::Waits(..) => false,
+            TaskOutcome::PartStored(..) | TaskOutcome::Act(_) | TaskOutcome::Stage { .. } => true,
+            TaskOutcome::Part(part) => part.taken.is_some(),
+            TaskOutcome::Value(_)
+            | TaskOutcome::Bytes(_)
+            | TaskOutcome::Answer(_)
+            | TaskOutcome::Waiting(..) => false,
         }
     }
 }
 
 /// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
-pub struct Outside {
+pub struct TaskContext {
     daemon: WeakHostDaemon,
     /// The hold on stored bytes until the command of the task has named them.
     hold: Option<Arc<Hold>>,
@@ -121,16 +126,16 @@ pub struct Outside {
 
 /// How long bytes are kept for somebody who makes no progress: a client that does not answer, or a disk that hangs. A
 /// sweep does not wait any longer, and the call fails.
-pub const PATIENCE: Duration = Duration::from_secs(10 * 60);
+pub const STALL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Returns the failure for a client whose bytes were given up after the timeout.
-pub fn lapsed() -> Failure {
-    let minutes = PATIENCE.as_secs() / 60;
+pub fn timeout_failure() -> Failure {
+    let minutes = STALL_TIMEOUT.as_secs() / 60;
     Failure::new(Exit::Failure, format!("nothing moved for {minutes} minutes, so what had come was given up"))
         .help("try again")
 }
 
-impl Outside {
+impl TaskContext {
     /// Returns the daemon.
     ///
     /// # Errors
@@ -143,19 +148,19 @@ impl Outside {
     ///
     /// # Errors
     /// When a grant on the way has ended.
-    pub fn ground(&self, call: &FileCall) -> Result<Ground, Failure> {
+    pub fn check_access(&self, call: &FileCall) -> Result<AccessPath, Failure> {
         let daemon = self.daemon()?;
         let now_ms = daemon.now_ms();
-        let ground = daemon.read(|txn| Ok(kernel::facet::ground(txn, now_ms, call)))?;
+        let ground = daemon.read(|txn| Ok(kernel::facet::check_access(txn, now_ms, call)))?;
         ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
     }
 }
 
-impl trees::Shelf for Outside {
+impl trees::BlobSink for TaskContext {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
         // The bytes stored before may be gone already. Then it is pointless to go on.
         if self.hold.as_ref().is_some_and(|hold| !hold.moves()) {
-            return Err(lapsed());
+            return Err(timeout_failure());
         }
         blobs::upload(&self.daemon()?, bytes)
     }
@@ -163,18 +168,18 @@ impl trees::Shelf for Outside {
 
 /// The tasks that wait at one connection.
 #[derive(Default)]
-pub struct Queue(Mutex<Waiting>);
+pub struct TaskQueue(Mutex<QueuedTasks>);
 
 #[derive(Default)]
-struct Waiting {
-    tasks: VecDeque<Task>,
+struct QueuedTasks {
+    tasks: VecDeque<WorkerTask>,
     bytes: usize,
     /// Whether a thread works on them.
     is_working: bool,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl TaskQueue {
+    fn lock(&self) -> MutexGuard<'_, QueuedTasks> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -185,7 +190,7 @@ impl Queue {
         waiting.bytes = 0;
     }
 
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<WorkerTask> {
         let mut waiting = self.lock();
         let task = waiting.tasks.pop_front();
         waiting.bytes -= task.as_ref().map_or(0, |task| task.bytes);
@@ -197,7 +202,7 @@ impl Queue {
 /// A client whose tasks wait in a queue.
 pub trait TaskClient: Send + Sync {
     /// Returns the queue.
-    fn queue(&self) -> &Queue;
+    fn queue(&self) -> &TaskQueue;
 
     /// Waits until the client takes what it asked for, so that nothing more is read for one that does not.
     fn wait_for_room(&self);
@@ -206,14 +211,14 @@ pub trait TaskClient: Send + Sync {
     fn daemon(&self) -> Option<WeakHostDaemon>;
 
     /// Takes the outcome of a task. Returns whether the client is still there.
-    fn finish(&self, done: DoneTask) -> bool;
+    fn finish(&self, done: FinishedTask) -> bool;
 }
 
 /// Has a task of a client done on the client's own thread. Returns `false` if too much waits.
-pub fn push(client: Arc<dyn TaskClient>, task: Task) -> bool {
+pub fn push(client: Arc<dyn TaskClient>, task: WorkerTask) -> bool {
     let queue = Arc::clone(&client);
     let mut waiting = queue.queue().lock();
-    if waiting.tasks.len() >= MOST || waiting.bytes + task.bytes > MOST_BYTES {
+    if waiting.tasks.len() >= MAX_WAITING_TASKS || waiting.bytes + task.bytes > MAX_WAITING_BYTES {
         return false;
     }
     waiting.bytes += task.bytes;
@@ -223,7 +228,7 @@ pub fn push(client: Arc<dyn TaskClient>, task: Task) -> bool {
     }
     let thread = std::thread::Builder::new()
         .name("endo-files".to_owned())
-        .stack_size(crate::state::thread_stack::STACK);
+        .stack_size(crate::state::thread_stack::STACK_SIZE);
     let work = move || {
         while let Some(task) = client.queue().next() {
             client.wait_for_room();

@@ -4,30 +4,30 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kernel::event::Change;
 use kernel::facet::{self, Live, Locator, Names};
-use kernel::hub::View;
+use kernel::name_lookup::View;
 use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, MessageNumber, Value, query, table};
 use switchboard::{Key, Outcome, Ref};
-use worker::World as _;
+use worker::DriverPort as _;
 
 use super::convert;
 use super::convert::Interfaces;
 use super::object::Object;
-use super::perform::piece;
-use super::table::{Context, Home, type_error};
+use super::object_table::{Context, ObjectTable, type_error};
+use super::perform::stream_piece;
 
 /// How many events or messages are read at a time.
-const BATCH: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// How many bytes a piece of a stream has at most.
-const PIECE: usize = 48 << 10;
+const MAX_PIECE_BYTES: usize = 48 << 10;
 
 /// How many calls of `next` may wait at one iterator.
-const WAITING: usize = 1000;
+const MAX_WAITING_CALLS: usize = 1000;
 
 /// The source and the waiting items of an iterator.
 pub struct Feed {
-    source: Source,
+    source: FeedSource,
     /// As whom, and through which grants, it is followed.
     reach: Object,
     /// Items that have arrived and that the client has not asked for yet.
@@ -37,8 +37,8 @@ pub struct Feed {
     done: bool,
 }
 
-enum Source {
-    Names(Box<Following>, Option<Box<Locator>>),
+enum FeedSource {
+    Names(Box<NameWatch>, Option<Box<Locator>>),
     Messages {
         next: MessageNumber,
     },
@@ -50,10 +50,10 @@ enum Source {
 }
 
 /// Changed names, each with its current formula, or `None` if the name was removed.
-type Changes = Vec<(String, Option<FormulaId>)>;
+type NameChanges = Vec<(String, Option<FormulaId>)>;
 
 /// Names that are followed.
-struct Following {
+struct NameWatch {
     view: FormulaId,
     target: FormulaId,
     known: BTreeMap<String, FormulaId>,
@@ -61,10 +61,10 @@ struct Following {
     seen: u64,
 }
 
-impl Following {
-    fn new(view: FormulaId, target: FormulaId, names: &Names) -> Following {
+impl NameWatch {
+    fn new(view: FormulaId, target: FormulaId, names: &Names) -> NameWatch {
         let known = names.entries.iter().cloned().collect();
-        Following { view, target, known, events: names.events, seen: names.seen }
+        NameWatch { view, target, known, events: names.events, seen: names.seen }
     }
 
     /// Returns the names that changed since the last call, each with its current formula, or `None` if it was
@@ -73,12 +73,12 @@ impl Following {
         &mut self,
         txn: &mut dyn ReadTxn,
         now_ms: i64,
-    ) -> Result<Result<Changes, facet::Refusal>, StoreFault> {
+    ) -> Result<Result<NameChanges, facet::Refusal>, StoreFault> {
         let mut changes = Vec::new();
         if let Some((owner, store)) = self.events {
             loop {
-                let events = query::events(txn, &owner, self.seen, BATCH)?;
-                let full = events.len() == BATCH;
+                let events = query::events(txn, &owner, self.seen, MAX_EVENTS)?;
+                let full = events.len() == MAX_EVENTS;
                 for event in events {
                     self.seen = event.seq;
                     match event.change {
@@ -118,11 +118,11 @@ impl Following {
 }
 
 impl Feed {
-    fn new(source: Source, reach: Object, items: Vec<Value>) -> Feed {
+    fn new(source: FeedSource, reach: Object, items: Vec<Value>) -> Feed {
         Feed {
             source,
             reach,
-            items: items.iter().map(convert::live).collect(),
+            items: items.iter().map(convert::to_live).collect(),
             waiting: VecDeque::new(),
             done: false,
         }
@@ -131,7 +131,7 @@ impl Feed {
     /// Returns the names of a directory.
     pub fn names(agent: FormulaId, target: FormulaId, names: Names, reach: Object) -> Feed {
         let items = names.entries.iter().map(|(name, id)| facet::added(name, id)).collect();
-        Feed::new(Source::Names(Box::new(Following::new(agent, target, &names)), None), reach, items)
+        Feed::new(FeedSource::Names(Box::new(NameWatch::new(agent, target, &names)), None), reach, items)
     }
 
     /// Returns the names of one thing in a directory.
@@ -143,14 +143,14 @@ impl Feed {
         reach: Object,
     ) -> Feed {
         let own = names.entries.iter().filter(|(_, id)| *id == locator.id).map(|(name, _)| name.as_str());
-        let first = named("add", locator, own.collect());
-        let following = Box::new(Following::new(agent, target, &names));
-        Feed::new(Source::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
+        let first = name_change("add", locator, own.collect());
+        let following = Box::new(NameWatch::new(agent, target, &names));
+        Feed::new(FeedSource::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
     }
 
     /// Returns the messages of an agent's.
     pub fn messages(reach: Object) -> Feed {
-        Feed::new(Source::Messages { next: MessageNumber(0) }, reach, vec![])
+        Feed::new(FeedSource::Messages { next: MessageNumber(0) }, reach, vec![])
     }
 
     /// Bytes, which are all there.
@@ -158,7 +158,7 @@ impl Feed {
         let nobody = FormulaId { number: [0; 32], node: [0; 32] };
         let reach = Object { id: nobody, agent: nobody, through: vec![] };
         let done = bytes.is_empty();
-        Feed { done, ..Feed::new(Source::Bytes { bytes, given: 0 }, reach, vec![]) }
+        Feed { done, ..Feed::new(FeedSource::Bytes { bytes, given: 0 }, reach, vec![]) }
     }
 
     /// Collects new items from the source. An error ends the iterator.
@@ -172,19 +172,19 @@ impl Feed {
             }
         }
         match &mut self.source {
-            Source::Bytes { bytes, given } => {
+            FeedSource::Bytes { bytes, given } => {
                 // Only the pieces that the client asked for: as text, bytes take a third more room.
                 while self.items.len() < self.waiting.len()
                     && let Some(some) = bytes.get(*given..).filter(|rest| !rest.is_empty())
                 {
-                    let some = some.get(..PIECE).unwrap_or(some);
-                    self.items.push_back(convert::live(&piece(some)));
+                    let some = some.get(..MAX_PIECE_BYTES).unwrap_or(some);
+                    self.items.push_back(convert::to_live(&stream_piece(some)));
                     *given += some.len();
                 }
                 self.done = *given >= bytes.len();
             }
-            Source::Messages { next } => loop {
-                let (messages, behind) = match facet::messages(txn, &self.reach.agent, *next, BATCH) {
+            FeedSource::Messages { next } => loop {
+                let (messages, behind) = match facet::messages(txn, &self.reach.agent, *next, MAX_EVENTS) {
                     Ok(found) => found,
                     Err(refusal) => return Ok(Err(refusal)),
                 };
@@ -193,11 +193,11 @@ impl Feed {
                     break;
                 }
                 // The client asks for no more than this yet.
-                if self.items.len() > BATCH {
+                if self.items.len() > MAX_EVENTS {
                     break;
                 }
             },
-            Source::Names(following, locator) => {
+            FeedSource::Names(following, locator) => {
                 let changes = match following.changes(txn, now_ms)? {
                     Ok(changes) => changes,
                     Err(refusal) => return Ok(Err(refusal)),
@@ -210,29 +210,33 @@ impl Feed {
                     match locator {
                         None => {
                             if before.is_some() && before != id {
-                                self.items.push_back(convert::live(&facet::removed(&name)));
+                                self.items.push_back(convert::to_live(&facet::removed(&name)));
                             }
                             if let Some(id) = id.filter(|id| before != Some(*id)) {
-                                self.items.push_back(convert::live(&facet::added(&name, &id)));
+                                self.items.push_back(convert::to_live(&facet::added(&name, &id)));
                             }
                         }
                         Some(locator) => {
                             let (was, is) = (before == Some(locator.id), id == Some(locator.id));
                             let left = following.known.values().any(|id| *id == locator.id);
                             match (was, is) {
-                                (false, true) => {
-                                    self.items.push_back(convert::live(&named("add", locator, vec![&name])))
-                                }
+                                (false, true) => self.items.push_back(convert::to_live(&name_change(
+                                    "add",
+                                    locator,
+                                    vec![&name],
+                                ))),
                                 (true, false) if left => {
-                                    self.items.push_back(convert::live(&named(
+                                    self.items.push_back(convert::to_live(&name_change(
                                         "remove",
                                         locator,
                                         vec![&name],
                                     )));
                                 }
-                                (true, false) => {
-                                    self.items.push_back(convert::live(&named("remove", locator, vec![])))
-                                }
+                                (true, false) => self.items.push_back(convert::to_live(&name_change(
+                                    "remove",
+                                    locator,
+                                    vec![],
+                                ))),
                                 _ => {}
                             }
                         }
@@ -245,7 +249,7 @@ impl Feed {
 }
 
 /// Names that a thing got or lost, as upstream tells it: without names if these were all.
-fn named(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
+fn name_change(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
     let mut fields = BTreeMap::from([(what.to_owned(), Value::string(locator.to_string()))]);
     if !names.is_empty() {
         let names = names.into_iter().map(|name| Value::string(name.to_owned()));
@@ -255,12 +259,12 @@ fn named(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
 }
 
 /// Returns the result of one `next` call.
-fn item(value: passable::Value<Ref>, done: bool) -> passable::Value<Ref> {
+fn iteration_result(value: passable::Value<Ref>, done: bool) -> passable::Value<Ref> {
     let fields = [("done", passable::Value::bool(done)), ("value", value)];
     passable::Value::record(fields).unwrap_or_else(|_| passable::Value::too_deep())
 }
 
-impl Home {
+impl ObjectTable {
     /// Calls a method of an iterator. `None` if the answer comes later.
     pub fn iterate(
         &mut self,
@@ -274,9 +278,9 @@ impl Home {
         match method {
             "next" => {
                 let Some(feed) = self.feeds.get_mut(&key) else {
-                    return Some(Ok(item(passable::Value::Undefined, true)));
+                    return Some(Ok(iteration_result(passable::Value::Undefined, true)));
                 };
-                if feed.waiting.len() >= WAITING {
+                if feed.waiting.len() >= MAX_WAITING_CALLS {
                     return Some(Err(passable::Value::error(
                         "Error",
                         "too many calls wait for this iterator",
@@ -290,10 +294,14 @@ impl Home {
                 if let Some(feed) = self.feeds.remove(&key) {
                     let mut board = context.board();
                     for waiting in feed.waiting {
-                        board.resolve(self.side, waiting, Ok(item(passable::Value::Undefined, true)));
+                        board.resolve(
+                            self.side,
+                            waiting,
+                            Ok(iteration_result(passable::Value::Undefined, true)),
+                        );
                     }
                 }
-                Some(if method == "throw" { Err(last()) } else { Ok(item(last(), true)) })
+                Some(if method == "throw" { Err(last()) } else { Ok(iteration_result(last(), true)) })
             }
             "__getMethodNames__" => {
                 let names = ["__getMethodNames__", "next", "return", "throw"];
@@ -338,7 +346,7 @@ impl Home {
             let Some(value) = feed.items.pop_front() else { break };
             feed.waiting.pop_front();
             let outcome = match self.show_item(context, &value, &feed) {
-                Ok(value) => Ok(item(value, false)),
+                Ok(value) => Ok(iteration_result(value, false)),
                 Err(full) => Err(passable::Value::error("Error", full.to_string())),
             };
             context.board().resolve(self.side, answer, outcome);
@@ -346,7 +354,7 @@ impl Home {
         if feed.done && feed.items.is_empty() {
             let mut board = context.board();
             for waiting in feed.waiting {
-                board.resolve(self.side, waiting, Ok(item(passable::Value::Undefined, true)));
+                board.resolve(self.side, waiting, Ok(iteration_result(passable::Value::Undefined, true)));
             }
             return;
         }
@@ -358,7 +366,7 @@ impl Home {
         context: &Context<'_>,
         value: &passable::Value<Live>,
         feed: &Feed,
-    ) -> Result<passable::Value<Ref>, switchboard::Full> {
+    ) -> Result<passable::Value<Ref>, switchboard::LimitReached> {
         let interfaces = match value.references().is_empty() {
             true => Interfaces::new(),
             false => context.daemon.read(|txn| convert::interfaces(txn, value)).unwrap_or_default(),

@@ -6,7 +6,7 @@ use kernel::{BlobHash, FormulaId, MessageNumber};
 
 /// One of the objects that a client can see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Thing {
+pub enum RemoteObject {
     /// A formula.
     Object(Object),
     /// A promise of the store's.
@@ -33,7 +33,7 @@ pub enum Thing {
     /// An iterator.
     Iterator,
     /// The first object that a client of the gateway sees.
-    Entrance,
+    GatewayLogin,
     /// Something that was looked up in a directory or a tree.
     Part(Box<Part>),
     /// An object of a heap that lasts as long as the heap.
@@ -42,25 +42,27 @@ pub enum Thing {
     Ended,
 }
 
-impl Thing {
+impl RemoteObject {
     /// Returns the cause that settles it, if it is a promise.
-    pub(crate) fn cause(&self) -> Option<Cause> {
+    pub(crate) fn cause(&self) -> Option<SettlementCause> {
         match self {
-            Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
-            Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
-            Thing::Object(_)
-            | Thing::Iterator
-            | Thing::Entrance
-            | Thing::Part(_)
-            | Thing::Live(_)
-            | Thing::Ended => None,
+            RemoteObject::Promise { id, .. } | RemoteObject::Settled { id } => {
+                Some(SettlementCause::Settled(*id))
+            }
+            RemoteObject::Dismissed { agent, number } => Some(SettlementCause::Dismissed(*agent, *number)),
+            RemoteObject::Object(_)
+            | RemoteObject::Iterator
+            | RemoteObject::GatewayLogin
+            | RemoteObject::Part(_)
+            | RemoteObject::Live(_)
+            | RemoteObject::Ended => None,
         }
     }
 }
 
 /// The cause that settles a promise here, as events tell it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Cause {
+pub(crate) enum SettlementCause {
     Settled(FormulaId),
     Dismissed(FormulaId, MessageNumber),
 }
@@ -106,7 +108,7 @@ pub struct Part {
 }
 
 /// A part of a tree that was kept.
-pub enum Kept {
+pub enum StoredPart {
     /// A file.
     File {
         /// Its hash.

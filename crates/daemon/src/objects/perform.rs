@@ -6,7 +6,7 @@ use kernel::code::Reference;
 use kernel::command::{Act, CodeAct, Command, Reply};
 use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
-use kernel::hub::View;
+use kernel::name_lookup::View;
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, Value, table};
 use passable::{Remote, Untrusted, to_base64};
@@ -18,72 +18,72 @@ use super::convert;
 use super::convert::Interfaces;
 use super::iterators::Feed;
 use super::object::Object;
-use super::table::{Context, Home};
+use super::object_table::{Context, ObjectTable};
 use crate::files::trees;
 use crate::queries::mail;
 use crate::runs::start;
 use crate::state::blobs;
-use crate::state::precondition::AsSeen;
+use crate::state::precondition::Expected;
 use crate::state::worker_files;
 use crate::state::{daemon, sealing};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartSpec};
 
 /// The outcome of a call.
-enum Done {
+enum CallResult {
     /// A value, and the grants through which its references were found.
     Value(Value, Vec<FormulaId>),
     /// It takes longer; the answer comes by itself.
-    Later,
+    Deferred,
     /// A live value.
     Live(passable::Value<Ref>),
 }
 
 /// Why a call fails.
-pub enum Trouble {
+pub enum CallError {
     Refusal(Refusal),
     Failure(Box<Failure>),
-    Full(switchboard::Full),
+    Full(switchboard::LimitReached),
     Plain(String),
     /// An error value of the client's own.
     Value(passable::Value<Ref>),
 }
 
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Trouble {
-        Trouble::Refusal(refusal)
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> CallError {
+        CallError::Refusal(refusal)
     }
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Failure(Box::new(failure))
+impl From<Failure> for CallError {
+    fn from(failure: Failure) -> CallError {
+        CallError::Failure(Box::new(failure))
     }
 }
 
-impl From<switchboard::Full> for Trouble {
-    fn from(full: switchboard::Full) -> Trouble {
-        Trouble::Full(full)
+impl From<switchboard::LimitReached> for CallError {
+    fn from(full: switchboard::LimitReached) -> CallError {
+        CallError::Full(full)
     }
 }
 
-impl Trouble {
+impl CallError {
     /// Returns the error as the client gets it.
     pub(crate) fn to_value(&self) -> passable::Value<Ref> {
         match self {
-            Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
-            Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
-            Trouble::Full(full) => passable::Value::error("Error", full.to_string()),
-            Trouble::Value(value) => value.clone(),
-            Trouble::Plain(message) => passable::Value::error("Error", message.clone()),
+            CallError::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
+            CallError::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
+            CallError::Full(full) => passable::Value::error("Error", full.to_string()),
+            CallError::Value(value) => value.clone(),
+            CallError::Plain(message) => passable::Value::error("Error", message.clone()),
         }
     }
 }
 
 /// The number that stands for a client's own object where a formula is needed. No formula has it.
-const FOREIGN: [u8; 32] = [0; 32];
+const FOREIGN_ID: [u8; 32] = [0; 32];
 
-impl Home {
+impl ObjectTable {
     /// Calls a method. `None` if the answer comes later.
     pub fn perform(
         &mut self,
@@ -106,14 +106,14 @@ impl Home {
         method: &str,
         args: &[passable::Value<Ref>],
         answer: Ref,
-    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+    ) -> Result<Option<passable::Value<Ref>>, CallError> {
         let foreign = self.foreign_reference(args);
         // An object of the client's own has no place in the store, but some methods use it at once.
         let is_refused = foreign.is_some() && !facet::takes_foreign(method);
-        let not_durable = || Trouble::Plain("not durable: give it a name first".to_owned());
+        let not_durable = || CallError::Plain("not durable: give it a name first".to_owned());
         let given = args.first().and_then(passable::Value::as_reference).copied();
         let original = args;
-        let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        let args = args.iter().map(|value| self.to_stored_value(value)).collect::<Vec<_>>();
         if facet::is_command(method) && !is_refused {
             if self.is_full() {
                 self.settle(context);
@@ -126,27 +126,27 @@ impl Home {
         let daemon = context.daemon;
         let view = daemon.view(object.agent);
         let ((plan, reach), grants) = daemon.read(|txn| {
-            let grants = kernel::used::grants(txn, &object.id, &object.through)?;
+            let grants = kernel::grant_usage::grants(txn, &object.id, &object.through)?;
             Ok((plan(txn, &view, object, method, &args)?, grants))
         })?;
         // A call that reaches files notes its use itself: it knows whether it goes to a journal.
         if !plan.as_ref().is_ok_and(is_of_files) {
-            daemon.note_uses(grants, self.by(object), method, plan.is_err());
+            daemon.note_uses(grants, self.caller(object), method, plan.is_err());
         }
         if let Ok(plan) = &plan
             && let Some(to) = batched_writes::delivery(plan)
         {
             // The call goes on to code, as far as its arguments can pass.
-            return self.send_on(context, reach, to, method, original, answer).map(|()| None);
+            return self.forward_call(context, reach, to, method, original, answer).map(|()| None);
         }
         if is_refused {
             return Err(not_durable());
         }
-        self.do_planned(context, reach, plan?, foreign, given, answer)
+        self.carry_out_plan(context, reach, plan?, foreign, given, answer)
     }
 
     /// Returns who calls.
-    pub(crate) fn by(&self, object: &Object) -> FormulaId {
+    pub(crate) fn caller(&self, object: &Object) -> FormulaId {
         self.code.unwrap_or(object.agent)
     }
 
@@ -157,13 +157,13 @@ impl Home {
         object: &Object,
         method: &str,
         refused: bool,
-    ) -> Result<(), Trouble> {
-        let by = self.by(object);
+    ) -> Result<(), CallError> {
+        let by = self.caller(object);
         Ok(context.daemon.note_use(&object.id, &object.through, by, method, refused)?)
     }
 
     /// Carries out a plan. Returns `None` if the answer comes later.
-    pub(crate) fn do_planned(
+    pub(crate) fn carry_out_plan(
         &mut self,
         context: &Context<'_>,
         reach: Object,
@@ -171,24 +171,24 @@ impl Home {
         foreign: Option<Ref>,
         given: Option<Ref>,
         answer: Ref,
-    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+    ) -> Result<Option<passable::Value<Ref>>, CallError> {
         match self.carry_out(context, &reach, plan, foreign, given, answer)? {
-            Done::Value(value, through) => {
+            CallResult::Value(value, through) => {
                 let through = reach.through.into_iter().chain(through).collect();
-                self.hand_over(context, &convert::live(&value), &Object { through, ..reach }).map(Some)
+                self.make_live(context, &convert::to_live(&value), &Object { through, ..reach }).map(Some)
             }
-            Done::Later => Ok(None),
-            Done::Live(value) => Ok(Some(value)),
+            CallResult::Deferred => Ok(None),
+            CallResult::Live(value) => Ok(Some(value)),
         }
     }
 
     /// Makes a value of the store's live.
-    pub(crate) fn hand_over(
+    pub(crate) fn make_live(
         &mut self,
         context: &Context<'_>,
         value: &passable::Value<Live>,
         reach: &Object,
-    ) -> Result<passable::Value<Ref>, Trouble> {
+    ) -> Result<passable::Value<Ref>, CallError> {
         let interfaces = match value.references().is_empty() {
             true => Interfaces::new(),
             false => context.daemon.read(|txn| convert::interfaces(txn, value))?,
@@ -203,9 +203,9 @@ impl Home {
     }
 
     /// Returns a client's value in the form that the store takes.
-    pub(crate) fn tell(&self, value: &passable::Value<Ref>) -> Value {
+    pub(crate) fn to_stored_value(&self, value: &passable::Value<Ref>) -> Value {
         let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
-            let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
+            let foreign = FormulaId { number: FOREIGN_ID, node: FOREIGN_ID };
             // The store ignores the interfaces that a client claims.
             let reference = self.formula(remote.reference).unwrap_or(foreign);
             Ok::<_, std::convert::Infallible>(Remote { reference, iface: None })
@@ -224,15 +224,15 @@ impl Home {
         foreign: Option<Ref>,
         given: Option<Ref>,
         answer: Ref,
-    ) -> Result<Done, Trouble> {
+    ) -> Result<CallResult, CallError> {
         let daemon = context.daemon;
-        let behalf = self.behalf(answer);
+        let behalf = self.code_send(answer);
         let act = |context: &Context<'_>, action| act(context, behalf.as_ref(), reach, action);
-        let plain = |value| Ok(Done::Value(value, vec![]));
+        let plain = |value| Ok(CallResult::Value(value, vec![]));
         let need = match plan {
             Plan::Value(value) => return plain(value),
-            Plan::Live(value) => return Ok(Done::Live(self.hand_over(context, &value, reach)?)),
-            Plan::Through { value, through } => return Ok(Done::Value(value, through)),
+            Plan::Live(value) => return Ok(CallResult::Live(self.make_live(context, &value, reach)?)),
+            Plan::Through { value, through } => return Ok(CallResult::Value(value, through)),
             Plan::Act(action) => return plain(act(context, *action)?),
             Plan::Need(need) => *need,
         };
@@ -241,45 +241,45 @@ impl Home {
                 blobs::upload(daemon, &bytes)?;
                 plain(act(context, *next)?)
             }
-            Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),
-            Need::Digest { hash } => plain(Value::string(trees::sha256(&blob(context, &hash)?))),
+            Need::Read { hash, read_as, .. } => plain(read_as.value(&read_blob(context, &hash)?)?),
+            Need::Digest { hash } => plain(Value::string(trees::sha256(&read_blob(context, &hash)?))),
             Need::Stream { hash, .. } => {
-                let feed = Feed::bytes(blob(context, &hash)?);
-                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+                let feed = Feed::bytes(read_blob(context, &hash)?);
+                Ok(CallResult::Live(self.iterator(&mut context.board(), feed)?))
             }
             Need::Take(take) => match foreign {
                 Some(reader) => {
                     self.upload(context, reader, take, reach.clone(), answer)?;
-                    Ok(Done::Later)
+                    Ok(CallResult::Deferred)
                 }
-                None => Err(Trouble::Plain("the reader must be an object of the caller's".to_owned())),
+                None => Err(CallError::Plain("the reader must be an object of the caller's".to_owned())),
             },
             Need::Files(call) => {
                 self.begin_files(context, reach, call, answer)?;
-                Ok(Done::Later)
+                Ok(CallResult::Deferred)
             }
             Need::Directory(bind) => {
                 self.bind_directory(context, reach, bind, answer)?;
-                Ok(Done::Later)
+                Ok(CallResult::Deferred)
             }
             Need::Tree(keep) => {
                 self.keep_tree(context, reach, keep, given, answer)?;
-                Ok(Done::Later)
+                Ok(CallResult::Deferred)
             }
             Need::Stage(stage) => {
                 self.stage_tree(context, reach, stage, answer)?;
-                Ok(Done::Later)
+                Ok(CallResult::Deferred)
             }
             Need::Modules(make) => {
                 self.make_modules(context, reach, make, answer)?;
-                Ok(Done::Later)
+                Ok(CallResult::Deferred)
             }
             Need::Follow(follow) => {
                 let feed = start_feed(context, follow, reach)?;
-                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+                Ok(CallResult::Live(self.iterator(&mut context.board(), feed)?))
             }
             Need::Watch(watch) => {
-                self.watch(context, reach, watch, given)?;
+                self.subscribe(context, reach, watch, given)?;
                 plain(Value::undefined())
             }
             Need::Seal(seal) => {
@@ -296,13 +296,13 @@ impl Home {
             }
             Need::ParseWorker(parse) => plain(act(context, parse_worker(context, parse)?)?),
             Need::StartWorker(_) if behalf.is_some() => {
-                Err(Trouble::Plain("code starts no runs: let it define the worker".to_owned()))
+                Err(CallError::Plain("code starts no runs: let it define the worker".to_owned()))
             }
             Need::StartWorker(start) => plain(start_worker(context, start)?),
             // It was sent on before, with all that was given.
             Need::Deliver(_) => plain(Value::undefined()),
             Need::Terminate if behalf.is_some() => {
-                Err(Trouble::Plain("code does not end the daemon".to_owned()))
+                Err(CallError::Plain("code does not end the daemon".to_owned()))
             }
             Need::Terminate => {
                 self.ends_daemon = true;
@@ -352,12 +352,12 @@ pub(crate) fn is_of_files(plan: &Plan) -> bool {
 /// Applies a command. Returns the value that its reply stands for.
 pub(crate) fn act(
     context: &Context<'_>,
-    behalf: Option<&Behalf>,
+    behalf: Option<&CodeSend>,
     reach: &Object,
     action: Action,
-) -> Result<Value, Trouble> {
+) -> Result<Value, CallError> {
     let then = action.then.clone();
-    let command = Behalf::command(behalf, context.daemon.root, reach, action);
+    let command = CodeSend::command(behalf, context.daemon.root, reach, action);
     // A call on an object has no user's words for the transcript.
     let outcome = context.daemon.apply_as(command.actor, None, command.act)?;
     Ok(facet::result(&then, &outcome.reply))
@@ -365,16 +365,16 @@ pub(crate) fn act(
 
 /// The code that acts, and which of its sends it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Behalf {
+pub(crate) struct CodeSend {
     eval: FormulaId,
     send: Option<u32>,
 }
 
-impl Behalf {
+impl CodeSend {
     /// Returns the command for an action. For code the daemon gives the command, and the kernel carries it out only
     /// once.
     pub(crate) fn command(
-        behalf: Option<&Behalf>,
+        behalf: Option<&CodeSend>,
         root: FormulaId,
         reach: &Object,
         action: Action,
@@ -382,7 +382,7 @@ impl Behalf {
         let Action { actor, act, then } = action;
         match behalf {
             None => Command { actor, act, said: None },
-            Some(Behalf { eval, send }) => {
+            Some(CodeSend { eval, send }) => {
                 let Object { id, agent, through } = reach.clone();
                 let reach = Box::new(Reference::Object { id, agent, through });
                 let done = CodeAct::Do { eval: *eval, send: *send, actor, then, reach, act: Box::new(act) };
@@ -392,21 +392,21 @@ impl Behalf {
     }
 }
 
-impl Home {
+impl ObjectTable {
     /// Returns the code on whose behalf a call is made, or `None` for an agent's call.
-    pub(crate) fn behalf(&self, answer: Ref) -> Option<Behalf> {
+    pub(crate) fn code_send(&self, answer: Ref) -> Option<CodeSend> {
         let send = self.origins.get(&answer).map(|origin| origin.send);
-        self.code.map(|eval| Behalf { eval, send })
+        self.code.map(|eval| CodeSend { eval, send })
     }
 }
 
 /// Bytes from beside the store.
-pub fn blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
+pub fn read_blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
     let blobs = context.daemon.store.blobs();
     blobs.get(hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
 }
 
-fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<Feed, Trouble> {
+fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<Feed, CallError> {
     let daemon = context.daemon;
     Ok(match follow {
         Follow::Names { agent, target } => {
@@ -428,15 +428,15 @@ fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Fai
     let name = "worker".to_owned();
     let bundle = Bundle { file: format!("{name}.worker"), name, source, includes: BTreeMap::new() };
     let definition = worker_files::parse(&bundle)?;
-    let worker = start::keep(context.daemon, &bundle, definition.limits)?;
+    let worker = start::keep_program(context.daemon, &bundle, definition.limits)?;
     Ok(parse.with(worker, mail::slots_of(&definition)))
 }
 
 /// Runs a proposed worker, with the model that was set when the daemon started.
-fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trouble> {
+fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, CallError> {
     let daemon = context.daemon;
     let no_model = || {
-        Trouble::Plain(
+        CallError::Plain(
             "no model is known here: set ALMONER_MODEL for the daemon, or endow on the command line"
                 .to_owned(),
         )
@@ -444,27 +444,27 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
     let model = daemon.place.model.clone().ok_or_else(no_model)?;
     // Each host has runs of its own.
     let daemon = &daemon.host_of(start.actor, None)?;
-    let (bundle, _) = mail::proposed(daemon, start.actor, start.number)?;
+    let (bundle, _) = mail::proposed_program(daemon, start.actor, start.number)?;
     let Some(bundle) = bundle else {
-        return Err(Trouble::Plain("the message proposes no worker".to_owned()));
+        return Err(CallError::Plain("the message proposes no worker".to_owned()));
     };
     let spec = StartSpec { model: ModelChoice::Reference(model), ..StartSpec::default() };
     let request = RunRequest { text: Untrusted::new("endow"), worker: mail::source_of(bundle), spec };
-    let endowed = start::Endowed {
+    let endowed = start::EndowmentStart {
         number: start.number,
         names: start.bindings,
         goes_to: start.goes_to,
         result_name: start.result_name,
-        seen: AsSeen::default(),
+        expected: Expected::default(),
         seal: None,
     };
     match start::start_as(daemon, request, Some(endowed))? {
         Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),
-        _ => Err(Trouble::Plain("the run was not started".to_owned())),
+        _ => Err(CallError::Plain("the run was not started".to_owned())),
     }
 }
 
 /// Returns a piece of a stream.
-pub fn piece(bytes: &[u8]) -> Value {
+pub fn stream_piece(bytes: &[u8]) -> Value {
     Value::string(to_base64(bytes))
 }

@@ -7,19 +7,19 @@ use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, query, table};
 use passable::Value;
 use switchboard::{Key, Outcome, Ref};
-use worker::World as _;
+use worker::DriverPort as _;
 
 use super::convert;
 use super::convert::Interfaces;
-use super::object::{Cause, Object, Thing};
-use super::table::{Context, Home};
+use super::object::{Object, RemoteObject, SettlementCause};
+use super::object_table::{Context, ObjectTable};
 
-impl Home {
+impl ObjectTable {
     /// Settles promises and feeds iterators.
-    pub fn look_around(&mut self, context: &Context<'_>) {
+    pub fn poll_store(&mut self, context: &Context<'_>) {
         self.read_events(context);
-        self.look_at_promises(context);
-        self.look_at_asked(context);
+        self.settle_promises(context);
+        self.answer_waiting_calls(context);
         self.feed_all(context);
     }
 
@@ -38,27 +38,30 @@ impl Home {
             Ok(())
         });
         for cause in causes {
-            self.fresh.extend(self.waiting.remove(cause).unwrap_or_default());
+            self.unchecked_promises.extend(self.waiting.remove(cause).unwrap_or_default());
         }
     }
 
     /// Settles the promises that have settled in the store.
-    pub(crate) fn look_at_promises(&mut self, context: &Context<'_>) {
+    pub(crate) fn settle_promises(&mut self, context: &Context<'_>) {
         // A promise's value may hold another promise, which is looked at as well.
-        while !self.fresh.is_empty() {
-            let keys = std::mem::take(&mut self.fresh);
-            let looked: Vec<(Key, Thing, Ref)> = keys
+        while !self.unchecked_promises.is_empty() {
+            let keys = std::mem::take(&mut self.unchecked_promises);
+            let looked: Vec<(Key, RemoteObject, Ref)> = keys
                 .into_iter()
-                .filter_map(|key| self.things.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
+                .filter_map(|key| self.objects.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
                 .collect();
             let now_ms = context.daemon.now_ms();
             let found = context.daemon.read(|txn| {
-                looked.iter().map(|(_, thing, _)| look(txn, thing, now_ms)).collect::<Result<Vec<_>, _>>()
+                looked
+                    .iter()
+                    .map(|(_, thing, _)| promise_status(txn, thing, now_ms))
+                    .collect::<Result<Vec<_>, _>>()
             });
             match found {
                 Ok(states) => {
                     for ((key, _, reference), state) in looked.into_iter().zip(states) {
-                        self.learn(context, key, reference, state);
+                        self.apply_status(context, key, reference, state);
                     }
                 }
                 // If the store cannot be read now, the promises fail: no later event would look at them.
@@ -73,19 +76,19 @@ impl Home {
         }
     }
 
-    fn learn(&mut self, context: &Context<'_>, key: Key, reference: Ref, state: State) {
+    fn apply_status(&mut self, context: &Context<'_>, key: Key, reference: Ref, state: PromiseStatus) {
         let outcome: Outcome = match state {
-            State::Pending { cause, owner, seen } => {
+            PromiseStatus::Pending { cause, owner, seen } => {
                 self.waiting.entry(cause).or_default().insert(key);
                 // Events that others have not seen yet are not passed over.
                 self.cursors.entry(owner).or_insert(seen);
                 return;
             }
-            State::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
-            State::Broken(reason) => Err(Value::error("Error", reason)),
-            State::Kept { value, interfaces, agent, id, through } => {
+            PromiseStatus::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
+            PromiseStatus::Broken(reason) => Err(Value::error("Error", reason)),
+            PromiseStatus::Fulfilled { value, interfaces, agent, id, through } => {
                 let reach = Object { id, agent, through };
-                let shown = self.show(&mut context.board(), &convert::live(&value), &interfaces, &reach);
+                let shown = self.show(&mut context.board(), &convert::to_live(&value), &interfaces, &reach);
                 shown.map_err(|full| Value::error("Error", full.to_string()))
             }
         };
@@ -94,15 +97,15 @@ impl Home {
 }
 
 /// The state of a promise in the store.
-enum State {
+enum PromiseStatus {
     /// Not settled yet: the cause that settles it, the agent whose events tell of it, and the last event so far.
-    Pending { cause: Cause, owner: Owner, seen: u64 },
+    Pending { cause: SettlementCause, owner: Owner, seen: u64 },
     /// A word, or nothing.
     Word(Option<&'static str>),
     /// It was broken.
     Broken(String),
     /// It has a value.
-    Kept {
+    Fulfilled {
         value: kernel::Value,
         interfaces: Interfaces,
         agent: FormulaId,
@@ -111,42 +114,46 @@ enum State {
     },
 }
 
-fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, StoreFault> {
+fn promise_status(
+    txn: &mut dyn ReadTxn,
+    thing: &RemoteObject,
+    now_ms: i64,
+) -> Result<PromiseStatus, StoreFault> {
     let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
-        Ok::<_, StoreFault>(kernel::head::log_end(txn, owner)?.map_or(0, |end| end.seq))
+        Ok::<_, StoreFault>(kernel::partial_rows::log_end(txn, owner)?.map_or(0, |end| end.seq))
     };
     Ok(match thing {
-        Thing::Promise { id, .. } | Thing::Settled { id } => match table::promise(txn, id)? {
+        RemoteObject::Promise { id, .. } | RemoteObject::Settled { id } => match table::promise(txn, id)? {
             Some(PromiseRow::Pending) => {
                 let row = table::formula(txn, id)?;
                 let Some(Formula::Promise { asker, .. }) = row.map(|row| row.formula) else {
-                    return Ok(State::Broken("the promise was collected".to_owned()));
+                    return Ok(PromiseStatus::Broken("the promise was collected".to_owned()));
                 };
                 let seen = last(txn, &asker.0)?;
-                State::Pending { cause: Cause::Settled(*id), owner: asker.0, seen }
+                PromiseStatus::Pending { cause: SettlementCause::Settled(*id), owner: asker.0, seen }
             }
             Some(PromiseRow::Fulfilled { value }) => match thing {
-                Thing::Promise { agent, through, .. } => {
+                RemoteObject::Promise { agent, through, .. } => {
                     // A value found through a grant ends with that grant.
                     for grant in through {
                         let reached = table::reach(txn, grant)?;
                         if let Some(finding) = reached.and_then(|reached| reached.ended(now_ms)) {
-                            return Ok(State::Broken(finding.message));
+                            return Ok(PromiseStatus::Broken(finding.message));
                         }
                     }
-                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
+                    let interfaces = convert::interfaces(txn, &convert::to_live(&value))?;
                     let through = through.clone();
-                    State::Kept { value, interfaces, agent: *agent, id: *id, through }
+                    PromiseStatus::Fulfilled { value, interfaces, agent: *agent, id: *id, through }
                 }
-                _ => State::Word(Some("fulfilled")),
+                _ => PromiseStatus::Word(Some("fulfilled")),
             },
             Some(PromiseRow::Rejected { reason }) => match thing {
-                Thing::Promise { .. } => State::Broken(reason),
-                _ => State::Word(Some("rejected")),
+                RemoteObject::Promise { .. } => PromiseStatus::Broken(reason),
+                _ => PromiseStatus::Word(Some("rejected")),
             },
             None => match (thing, table::formula(txn, id)?.map(|row| row.formula)) {
-                (_, None) | (Thing::Settled { .. }, _) => {
-                    State::Broken("the promise was collected".to_owned())
+                (_, None) | (RemoteObject::Settled { .. }, _) => {
+                    PromiseStatus::Broken("the promise was collected".to_owned())
                 }
                 // The promise had been kept before it was handed on, so the formula is its value.
                 (_, Some(formula)) => {
@@ -154,31 +161,31 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, Stor
                         Formula::Marshal { value } => value,
                         _ => kernel::Value::remotable(*id),
                     };
-                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
+                    let interfaces = convert::interfaces(txn, &convert::to_live(&value))?;
                     let (agent, through) = match thing {
-                        Thing::Promise { agent, through, .. } => (*agent, through.clone()),
+                        RemoteObject::Promise { agent, through, .. } => (*agent, through.clone()),
                         _ => (*id, vec![]),
                     };
-                    State::Kept { value, interfaces, agent, id: *id, through }
+                    PromiseStatus::Fulfilled { value, interfaces, agent, id: *id, through }
                 }
             },
         },
-        Thing::Dismissed { agent, number } => {
+        RemoteObject::Dismissed { agent, number } => {
             let letter = query::message(txn, agent, *number)?;
             match letter.is_some_and(|letter| letter.message.is_some()) {
                 true => {
-                    let cause = Cause::Dismissed(*agent, *number);
-                    State::Pending { cause, owner: agent.number, seen: last(txn, &agent.number)? }
+                    let cause = SettlementCause::Dismissed(*agent, *number);
+                    PromiseStatus::Pending { cause, owner: agent.number, seen: last(txn, &agent.number)? }
                 }
-                false => State::Word(None),
+                false => PromiseStatus::Word(None),
             }
         }
-        Thing::Object(_)
-        | Thing::Iterator
-        | Thing::Entrance
-        | Thing::Part(_)
-        | Thing::Live(_)
-        | Thing::Ended => State::Word(None),
+        RemoteObject::Object(_)
+        | RemoteObject::Iterator
+        | RemoteObject::GatewayLogin
+        | RemoteObject::Part(_)
+        | RemoteObject::Live(_)
+        | RemoteObject::Ended => PromiseStatus::Word(None),
     })
 }
 
@@ -187,22 +194,22 @@ fn read_causes(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
     seen: &mut u64,
-    causes: &mut Vec<Cause>,
+    causes: &mut Vec<SettlementCause>,
 ) -> Result<(), StoreFault> {
     /// How many events are read at a time.
-    const BATCH: usize = 256;
+    const MAX_EVENTS: usize = 256;
     loop {
-        let events = query::events(txn, owner, *seen, BATCH)?;
-        let full = events.len() == BATCH;
+        let events = query::events(txn, owner, *seen, MAX_EVENTS)?;
+        let full = events.len() == MAX_EVENTS;
         for event in events {
             *seen = event.seq;
             match event.change {
-                Change::Settled { promise, .. } => causes.push(Cause::Settled(promise)),
+                Change::Settled { promise, .. } => causes.push(SettlementCause::Settled(promise)),
                 Change::Dismissed { number } => {
                     // All agents of a store are of one node.
                     if let Some(endo) = table::endo(txn)? {
                         let agent = FormulaId { number: *owner, node: endo.node };
-                        causes.push(Cause::Dismissed(agent, number));
+                        causes.push(SettlementCause::Dismissed(agent, number));
                     }
                 }
                 _ => {}

@@ -6,12 +6,12 @@ use passable::{Text, Value};
 use switchboard::{Call, Name, Ref};
 
 use super::object::Object;
-use super::perform::Trouble;
-use super::table::{Context, Home};
+use super::object_table::{Context, ObjectTable};
+use super::perform::CallError;
 use config::clock;
 
 /// How many objects of one client are told at a time.
-const MOST: usize = 64;
+const MAX_TICKERS: usize = 64;
 
 /// An object of the client's that is told of ticks.
 pub struct Ticker {
@@ -33,34 +33,34 @@ impl Ticker {
     }
 }
 
-impl Home {
+impl ObjectTable {
     /// Begins or stops telling a client's object of ticks.
-    pub(crate) fn watch(
+    pub(crate) fn subscribe(
         &mut self,
         context: &Context<'_>,
         reach: &Object,
         watch: Watch,
         callback: Option<Ref>,
-    ) -> Result<(), Trouble> {
-        let wrong = || Trouble::Plain("a timer tells an object of the caller's own".to_owned());
-        let callback = callback.filter(|callback| self.thing(*callback).is_none()).ok_or_else(wrong)?;
+    ) -> Result<(), CallError> {
+        let wrong = || CallError::Plain("a timer tells an object of the caller's own".to_owned());
+        let callback = callback.filter(|callback| self.object(*callback).is_none()).ok_or_else(wrong)?;
         let same = |ticker: &Ticker| ticker.timer.id == watch.timer && ticker.callback == callback;
         let known = self.tickers.iter().find(|(_, ticker)| same(ticker)).map(|(tag, _)| *tag);
         match (known, watch.begins) {
             (None, false) | (Some(_), true) => return Ok(()),
             (Some(tag), false) => {
-                self.silence(context, tag);
+                self.unsubscribe(context, tag);
                 return Ok(());
             }
-            (None, true) if self.tickers.len() >= MOST => {
-                let what = format!("{MOST} objects are told of ticks already: unsubscribe one");
-                return Err(Trouble::Plain(what));
+            (None, true) if self.tickers.len() >= MAX_TICKERS => {
+                let what = format!("{MAX_TICKERS} objects are told of ticks already: unsubscribe one");
+                return Err(CallError::Plain(what));
             }
             (None, true) => {}
         }
         let timer = Object { id: watch.timer, ..reach.clone() };
-        let Some(found) = self.look_at_timer(context, &timer)? else {
-            return Err(Trouble::Plain("no more ticks come of this timer".to_owned()));
+        let Some(found) = self.readable_timer(context, &timer)? else {
+            return Err(CallError::Plain("no more ticks come of this timer".to_owned()));
         };
         context.board().hold(self.side, callback)?;
         self.last_upload += 1;
@@ -71,7 +71,11 @@ impl Home {
     }
 
     /// Returns the timer, if its ticks may still be told.
-    fn look_at_timer(&self, context: &Context<'_>, timer: &Object) -> Result<Option<timer::Timer>, Trouble> {
+    fn readable_timer(
+        &self,
+        context: &Context<'_>,
+        timer: &Object,
+    ) -> Result<Option<timer::Timer>, CallError> {
         let now_ms = clock::now_ms();
         let found = context.daemon.read(|txn| {
             for grant in &timer.through {
@@ -87,43 +91,43 @@ impl Home {
     /// Returns when the next object must be told, if the connection has not asked to be called by then.
     pub(crate) fn next_tick(&mut self) -> Option<i64> {
         let next = self.tickers.values().map(|ticker| ticker.due_ms).min()?;
-        if self.armed_ms.is_some_and(|armed| armed <= next) {
+        if self.next_call_ms.is_some_and(|armed| armed <= next) {
             return None;
         }
-        self.armed_ms = Some(next);
+        self.next_call_ms = Some(next);
         Some(next)
     }
 
     /// Tells of the ticks that have come. The connection had asked to be called at this time; if it has asked to be
     /// called earlier since, or again, this call is not the one that counts.
     pub(crate) fn tick(&mut self, context: &Context<'_>, armed_ms: i64) {
-        if self.armed_ms != Some(armed_ms) {
+        if self.next_call_ms != Some(armed_ms) {
             return;
         }
-        self.armed_ms = None;
+        self.next_call_ms = None;
         let now_ms = clock::now_ms();
         let due = self.tickers.iter().filter(|(_, ticker)| ticker.due_ms <= now_ms);
         let due: Vec<u64> = due.map(|(tag, _)| *tag).collect();
         for tag in due {
             let Some(timer) = self.tickers.get(&tag).map(|ticker| ticker.timer.clone()) else { continue };
-            match self.look_at_timer(context, &timer) {
-                Ok(Some(found)) => self.tell_tick(context, tag, &found, now_ms),
+            match self.readable_timer(context, &timer) {
+                Ok(Some(found)) => self.deliver_tick(context, tag, &found, now_ms),
                 // It was cancelled, or revoked.
-                Ok(None) => self.silence(context, tag),
-                Err(_) => self.put_off(tag, now_ms.saturating_add(1_000)),
+                Ok(None) => self.unsubscribe(context, tag),
+                Err(_) => self.postpone(tag, now_ms.saturating_add(1_000)),
             }
         }
     }
 
-    fn put_off(&mut self, tag: u64, due_ms: i64) {
+    fn postpone(&mut self, tag: u64, due_ms: i64) {
         if let Some(ticker) = self.tickers.get_mut(&tag) {
             ticker.due_ms = due_ms;
         }
     }
 
-    fn tell_tick(&mut self, context: &Context<'_>, tag: u64, timer: &timer::Timer, now_ms: i64) {
+    fn deliver_tick(&mut self, context: &Context<'_>, tag: u64, timer: &timer::Timer, now_ms: i64) {
         let tick = timer.tick_at(now_ms);
-        self.put_off(tag, timer.comes_at(tick.saturating_add(1)));
+        self.postpone(tag, timer.comes_at(tick.saturating_add(1)));
         let Some(ticker) = self.tickers.get_mut(&tag) else { return };
         // An object that has not answered yet gets the number of a later tick.
         if tick <= ticker.seen || ticker.asked.is_some() {
@@ -146,14 +150,14 @@ impl Home {
     }
 
     /// Notes that an object has answered, with a value or an error. It can be told of the next tick.
-    pub(crate) fn ticked(&mut self, context: &Context<'_>, tag: u64) {
+    pub(crate) fn finish_tick(&mut self, context: &Context<'_>, tag: u64) {
         if let Some(asked) = self.tickers.get_mut(&tag).and_then(|ticker| ticker.asked.take()) {
             context.board().release(self.side, asked);
         }
     }
 
     /// Stops telling an object of ticks.
-    fn silence(&mut self, context: &Context<'_>, tag: u64) {
+    fn unsubscribe(&mut self, context: &Context<'_>, tag: u64) {
         let Some(ticker) = self.tickers.remove(&tag) else { return };
         let mut board = context.board();
         board.release(self.side, ticker.callback);

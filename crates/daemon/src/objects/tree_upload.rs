@@ -4,52 +4,52 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use caps::mount::MOST_BYTES;
+use caps::mount::MAX_BYTES;
 use kernel::facet::KeepTree;
 use passable::{Text, Value, from_base64};
 use store::Hold;
 use switchboard::{Call, Name, Outcome, Ref};
 
-use super::file_worker::{Came, Outside, PATIENCE, Task, Work, lapsed};
-use super::object::Kept;
+use super::file_worker::{STALL_TIMEOUT, TaskContext, TaskFn, TaskOutcome, WorkerTask, timeout_failure};
 use super::object::Object;
-use super::perform::Trouble;
-use super::table::{Context, Home};
+use super::object::StoredPart;
+use super::object_table::{Context, ObjectTable};
+use super::perform::CallError;
 use crate::files::trees;
-use crate::files::trees::{DEEPEST, Entry, MOST_ENTRIES, Shelf as _};
+use crate::files::trees::{BlobSink as _, MAX_DEPTH, MAX_ENTRIES, TreeEntry};
 
 /// How many trees one client may hand over at a time.
-const MOST: usize = 4;
+const MAX_TREE_UPLOADS: usize = 4;
 
 /// A tree that is coming.
-pub struct Gather {
-    keep: KeepTree,
+pub struct TreeUpload {
+    command: KeepTree,
     reach: Object,
     /// Settles when all is there.
     answer: Ref,
     /// The directories on the path to the next entry, the root first.
-    levels: Vec<Level>,
-    doing: Doing,
+    levels: Vec<UploadLevel>,
+    doing: UploadStep,
     /// The promise for the last question to the client.
     asked: Option<Ref>,
     /// How many files and directories may still come.
-    left: usize,
+    remaining: usize,
     /// The hold on received bytes until all of the tree is named.
     hold: Arc<Hold>,
     /// When something came last.
-    moved: Instant,
+    last_progress: Instant,
 }
 
 /// A directory that is coming.
-struct Level {
+struct UploadLevel {
     directory: Ref,
     /// The names that have not come, the next one last.
     names: Vec<String>,
-    done: Vec<Entry>,
+    done: Vec<TreeEntry>,
 }
 
 /// The last question to the client's tree.
-enum Doing {
+enum UploadStep {
     /// The names in the directory.
     Listing,
     /// The object that has the next name.
@@ -64,8 +64,8 @@ enum Doing {
     Keeping,
 }
 
-fn wrong(what: &str) -> Trouble {
-    Trouble::Plain(what.to_owned())
+fn invalid_tree(what: &str) -> CallError {
+    CallError::Plain(what.to_owned())
 }
 
 /// Returns the names of files or methods.
@@ -73,105 +73,111 @@ fn texts(value: &Value<Ref>) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-impl Gather {
-    fn level(&mut self) -> Result<&mut Level, Trouble> {
-        self.levels.last_mut().ok_or_else(|| wrong("the tree is over"))
+impl TreeUpload {
+    fn level(&mut self) -> Result<&mut UploadLevel, CallError> {
+        self.levels.last_mut().ok_or_else(|| invalid_tree("the tree is over"))
     }
 }
 
-impl Home {
+impl ObjectTable {
     /// Begins to take a tree of the client's.
-    pub(crate) fn gather(
+    pub(crate) fn begin_tree_upload(
         &mut self,
         context: &Context<'_>,
         directory: Ref,
         keep: KeepTree,
         reach: Object,
         answer: Ref,
-    ) -> Result<(), Trouble> {
-        if self.gathers.len() >= MOST {
-            return Err(wrong("too many trees are coming at a time"));
+    ) -> Result<(), CallError> {
+        if self.tree_uploads.len() >= MAX_TREE_UPLOADS {
+            return Err(invalid_tree("too many trees are coming at a time"));
         }
         context.board().hold(self.side, directory)?;
         self.last_upload += 1;
         let tag = self.last_upload;
-        let mut gather = Gather {
-            keep,
+        let mut gather = TreeUpload {
+            command: keep,
             reach,
             answer,
-            levels: vec![Level { directory, names: vec![], done: vec![] }],
-            doing: Doing::Listing,
+            levels: vec![UploadLevel { directory, names: vec![], done: vec![] }],
+            doing: UploadStep::Listing,
             asked: None,
-            left: MOST_ENTRIES,
-            hold: Arc::new(context.daemon.store.blobs().hold_within(PATIENCE)),
-            moved: Instant::now(),
+            remaining: MAX_ENTRIES,
+            hold: Arc::new(context.daemon.store.blobs().hold_within(STALL_TIMEOUT)),
+            last_progress: Instant::now(),
         };
         let begun = self.ask_for(context, tag, &mut gather, directory, "list", vec![]);
-        self.go_on(context, tag, gather, begun);
+        self.continue_upload(context, tag, gather, begun);
         Ok(())
     }
 
     /// Takes the answer of a client's tree to the last question.
-    pub fn gathered(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
-        let Some(mut gather) = self.gathers.remove(&tag) else { return };
-        gather.moved = Instant::now();
+    pub fn receive_tree_answer(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
+        let Some(mut gather) = self.tree_uploads.remove(&tag) else { return };
+        gather.last_progress = Instant::now();
         let done = match outcome {
-            _ if !gather.hold.moves() => Err(lapsed().into()),
+            _ if !gather.hold.moves() => Err(timeout_failure().into()),
             Ok(value) => self.take_part(context, tag, &mut gather, &value),
-            Err(error) => Err(Trouble::Value(error)),
+            Err(error) => Err(CallError::Value(error)),
         };
-        self.go_on(context, tag, gather, done);
+        self.continue_upload(context, tag, gather, done);
     }
 
     /// Notes that a part of a client's tree was kept.
-    pub(crate) fn kept(&mut self, context: &Context<'_>, tag: u64, kept: Kept) {
-        let Some(mut gather) = self.gathers.remove(&tag) else { return };
-        gather.moved = Instant::now();
+    pub(crate) fn note_stored_part(&mut self, context: &Context<'_>, tag: u64, kept: StoredPart) {
+        let Some(mut gather) = self.tree_uploads.remove(&tag) else { return };
+        gather.last_progress = Instant::now();
         let done = self.note(context, tag, &mut gather, kept);
-        self.go_on(context, tag, gather, done);
+        self.continue_upload(context, tag, gather, done);
     }
 
     /// Gives up the tree that would have settled this answer.
-    pub(crate) fn give_up(&mut self, context: &Context<'_>, answer: Ref) {
-        let tag = self.gathers.iter().find(|(_, gather)| gather.answer == answer).map(|(tag, _)| *tag);
-        if let Some(gather) = tag.and_then(|tag| self.gathers.remove(&tag)) {
-            self.let_all_go(context, gather);
+    pub(crate) fn abandon_upload(&mut self, context: &Context<'_>, answer: Ref) {
+        let tag = self.tree_uploads.iter().find(|(_, gather)| gather.answer == answer).map(|(tag, _)| *tag);
+        if let Some(gather) = tag.and_then(|tag| self.tree_uploads.remove(&tag)) {
+            self.release_upload(context, gather);
         }
     }
 
     /// Gives up trees for which nothing has arrived within the timeout.
-    pub(crate) fn give_up_late(&mut self, context: &Context<'_>, patience: Duration) {
-        let is_late = |gather: &Gather| {
+    pub(crate) fn abandon_stalled_uploads(&mut self, context: &Context<'_>, patience: Duration) {
+        let is_late = |gather: &TreeUpload| {
             // A slow disk is not the client's fault. The task that uses the disk checks for that itself.
-            gather.moved.elapsed() >= patience && !matches!(gather.doing, Doing::Keeping)
+            gather.last_progress.elapsed() >= patience && !matches!(gather.doing, UploadStep::Keeping)
         };
         let late: Vec<u64> =
-            self.gathers.iter().filter(|(_, gather)| is_late(gather)).map(|(tag, _)| *tag).collect();
+            self.tree_uploads.iter().filter(|(_, gather)| is_late(gather)).map(|(tag, _)| *tag).collect();
         for tag in late {
-            if let Some(gather) = self.gathers.remove(&tag) {
-                self.go_on(context, tag, gather, Err(lapsed().into()));
+            if let Some(gather) = self.tree_uploads.remove(&tag) {
+                self.continue_upload(context, tag, gather, Err(timeout_failure().into()));
             }
         }
     }
 
-    fn go_on(&mut self, context: &Context<'_>, tag: u64, gather: Gather, done: Result<(), Trouble>) {
+    fn continue_upload(
+        &mut self,
+        context: &Context<'_>,
+        tag: u64,
+        gather: TreeUpload,
+        done: Result<(), CallError>,
+    ) {
         match done {
-            Ok(()) if !gather.levels.is_empty() => drop(self.gathers.insert(tag, gather)),
-            Ok(()) => self.let_all_go(context, gather),
+            Ok(()) if !gather.levels.is_empty() => drop(self.tree_uploads.insert(tag, gather)),
+            Ok(()) => self.release_upload(context, gather),
             Err(trouble) => {
                 context.board().resolve(self.side, gather.answer, Err(trouble.to_value()));
-                self.let_all_go(context, gather);
+                self.release_upload(context, gather);
             }
         }
     }
 
-    fn let_all_go(&self, context: &Context<'_>, gather: Gather) {
+    fn release_upload(&self, context: &Context<'_>, gather: TreeUpload) {
         let mut held: Vec<Ref> = gather.levels.iter().map(|level| level.directory).collect();
         held.extend(gather.asked);
         match gather.doing {
-            Doing::Asking(each) | Doing::Opening(each) => held.push(each),
-            Doing::Reading { file, reader, .. } => held.extend([file, reader]),
-            Doing::Listing | Doing::Looking | Doing::Keeping => {}
+            UploadStep::Asking(each) | UploadStep::Opening(each) => held.push(each),
+            UploadStep::Reading { file, reader, .. } => held.extend([file, reader]),
+            UploadStep::Listing | UploadStep::Looking | UploadStep::Keeping => {}
         }
         let mut board = context.board();
         held.into_iter().for_each(|each| board.release(self.side, each));
@@ -181,11 +187,11 @@ impl Home {
         &self,
         context: &Context<'_>,
         tag: u64,
-        gather: &mut Gather,
+        gather: &mut TreeUpload,
         of: Ref,
         method: &str,
         args: Vec<Value<Ref>>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CallError> {
         let mut board = context.board();
         let asked = board.send(self.side, of, Call::Method(Name::Text(Text::from(method)), args))?;
         board.watch(self.side, asked, tag);
@@ -196,8 +202,8 @@ impl Home {
     }
 
     /// Returns something that was given, which is kept for a while.
-    fn given(&self, context: &Context<'_>, value: &Value<Ref>, what: &str) -> Result<Ref, Trouble> {
-        let given = *value.as_reference().ok_or_else(|| wrong(what))?;
+    fn expect_object(&self, context: &Context<'_>, value: &Value<Ref>, what: &str) -> Result<Ref, CallError> {
+        let given = *value.as_reference().ok_or_else(|| invalid_tree(what))?;
         context.board().hold(self.side, given)?;
         Ok(given)
     }
@@ -206,70 +212,71 @@ impl Home {
         &mut self,
         context: &Context<'_>,
         tag: u64,
-        gather: &mut Gather,
+        gather: &mut TreeUpload,
         value: &Value<Ref>,
-    ) -> Result<(), Trouble> {
-        match std::mem::replace(&mut gather.doing, Doing::Keeping) {
-            Doing::Listing => {
-                let mut names = texts(value).ok_or_else(|| wrong("a tree must list names"))?;
+    ) -> Result<(), CallError> {
+        match std::mem::replace(&mut gather.doing, UploadStep::Keeping) {
+            UploadStep::Listing => {
+                let mut names = texts(value).ok_or_else(|| invalid_tree("a tree must list names"))?;
                 let is_bad = |name: &&String| {
                     matches!(name.as_str(), "" | "." | "..") || name.contains(['/', '\0']) || name.len() > 255
                 };
                 if let Some(bad) = names.iter().find(is_bad) {
                     let shown: String = bad.chars().take(100).collect();
-                    return Err(Trouble::Plain(format!("Invalid name {shown:?}")));
+                    return Err(CallError::Plain(format!("Invalid name {shown:?}")));
                 }
                 let different: BTreeSet<&String> = names.iter().collect();
                 if different.len() < names.len() {
-                    return Err(wrong("a tree must have different names"));
+                    return Err(invalid_tree("a tree must have different names"));
                 }
-                let left = gather.left.checked_sub(names.len());
-                gather.left = left.ok_or_else(|| wrong("the tree has too many files and directories"))?;
+                let left = gather.remaining.checked_sub(names.len());
+                gather.remaining =
+                    left.ok_or_else(|| invalid_tree("the tree has too many files and directories"))?;
                 names.reverse();
                 gather.level()?.names = names;
                 self.next_name(context, tag, gather)
             }
-            Doing::Looking => {
-                let found = self.given(context, value, "a tree must have objects under its names")?;
-                gather.doing = Doing::Asking(found);
+            UploadStep::Looking => {
+                let found = self.expect_object(context, value, "a tree must have objects under its names")?;
+                gather.doing = UploadStep::Asking(found);
                 self.ask_for(context, tag, gather, found, "__getMethodNames__", vec![])
             }
-            Doing::Asking(found) => {
+            UploadStep::Asking(found) => {
                 let methods = texts(value).unwrap_or_default();
                 let can = |method: &str| methods.iter().any(|known| known == method);
                 if can("list") {
-                    gather.levels.push(Level { directory: found, names: vec![], done: vec![] });
-                    if gather.levels.len() > DEEPEST {
-                        return Err(wrong("the tree is too deep"));
+                    gather.levels.push(UploadLevel { directory: found, names: vec![], done: vec![] });
+                    if gather.levels.len() > MAX_DEPTH {
+                        return Err(invalid_tree("the tree is too deep"));
                     }
-                    gather.doing = Doing::Listing;
+                    gather.doing = UploadStep::Listing;
                     self.ask_for(context, tag, gather, found, "list", vec![])
                 } else {
-                    gather.doing = Doing::Opening(found);
+                    gather.doing = UploadStep::Opening(found);
                     if !can("streamBase64") {
-                        return Err(wrong("what is in a tree must have `list` or `streamBase64`"));
+                        return Err(invalid_tree("what is in a tree must have `list` or `streamBase64`"));
                     }
                     self.ask_for(context, tag, gather, found, "streamBase64", vec![])
                 }
             }
-            Doing::Opening(file) => {
-                gather.doing = Doing::Opening(file);
-                let reader = self.given(context, value, "`streamBase64` must give a reader")?;
-                gather.doing = Doing::Reading { file, reader, bytes: vec![] };
+            UploadStep::Opening(file) => {
+                gather.doing = UploadStep::Opening(file);
+                let reader = self.expect_object(context, value, "`streamBase64` must give a reader")?;
+                gather.doing = UploadStep::Reading { file, reader, bytes: vec![] };
                 self.ask_for(context, tag, gather, reader, "next", vec![])
             }
-            Doing::Reading { file, reader, mut bytes } => {
+            UploadStep::Reading { file, reader, mut bytes } => {
                 let is_over = value.get("done").and_then(Value::as_bool) == Some(true);
                 let piece = match is_over {
                     true => Ok(vec![]),
                     false => {
                         let text = value.get("value").and_then(Value::as_str);
                         text.and_then(|text| from_base64(text).ok())
-                            .ok_or_else(|| wrong("a reader must give text in Base64"))
+                            .ok_or_else(|| invalid_tree("a reader must give text in Base64"))
                     }
                 };
                 bytes.extend(piece.as_deref().unwrap_or_default());
-                let fits = bytes.len() as u64 <= MOST_BYTES;
+                let fits = bytes.len() as u64 <= MAX_BYTES;
                 if is_over {
                     let mut board = context.board();
                     board.release(self.side, reader);
@@ -278,51 +285,61 @@ impl Home {
                     return self.keep_later(
                         context,
                         gather,
-                        Box::new(move |outside: &Outside| {
+                        Box::new(move |outside: &TaskContext| {
                             let (hash, sha256) = (outside.put(&bytes)?, trees::sha256(&bytes));
-                            let kept = Kept::File { hash, bytes: bytes.len() as u64, sha256 };
-                            Ok(Came::Kept(tag, kept))
+                            let kept = StoredPart::File { hash, bytes: bytes.len() as u64, sha256 };
+                            Ok(TaskOutcome::PartStored(tag, kept))
                         }),
                     );
                 }
-                gather.doing = Doing::Reading { file, reader, bytes };
+                gather.doing = UploadStep::Reading { file, reader, bytes };
                 piece?;
                 if !fits {
-                    return Err(wrong("a file of a tree can have 64 MiB"));
+                    return Err(invalid_tree("a file of a tree can have 64 MiB"));
                 }
                 self.ask_for(context, tag, gather, reader, "next", vec![])
             }
-            Doing::Keeping => Ok(()),
+            UploadStep::Keeping => Ok(()),
         }
     }
 
     /// Asks for the object that has the next name. If no name is left, keeps the complete directory.
-    fn next_name(&mut self, context: &Context<'_>, tag: u64, gather: &mut Gather) -> Result<(), Trouble> {
+    fn next_name(
+        &mut self,
+        context: &Context<'_>,
+        tag: u64,
+        gather: &mut TreeUpload,
+    ) -> Result<(), CallError> {
         let level = gather.level()?;
         match level.names.last().cloned() {
             Some(name) => {
                 let directory = level.directory;
-                gather.doing = Doing::Looking;
+                gather.doing = UploadStep::Looking;
                 self.ask_for(context, tag, gather, directory, "lookup", vec![Value::string(name)])
             }
             None => {
                 let entries = std::mem::take(&mut level.done);
-                let work: Work = Box::new(move |outside: &Outside| {
-                    Ok(Came::Kept(tag, Kept::Tree(trees::keep(outside, entries)?)))
+                let work: TaskFn = Box::new(move |outside: &TaskContext| {
+                    Ok(TaskOutcome::PartStored(tag, StoredPart::Tree(trees::store(outside, entries)?)))
                 });
                 self.keep_later(context, gather, work)
             }
         }
     }
 
-    fn keep_later(&self, context: &Context<'_>, gather: &mut Gather, work: Work) -> Result<(), Trouble> {
-        gather.doing = Doing::Keeping;
+    fn keep_later(
+        &self,
+        context: &Context<'_>,
+        gather: &mut TreeUpload,
+        work: TaskFn,
+    ) -> Result<(), CallError> {
+        gather.doing = UploadStep::Keeping;
         // The last of them names all that came, when the gathering is over.
         let hold = Some(Arc::clone(&gather.hold));
-        let task = Task { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0, hold };
-        match context.later(task) {
+        let task = WorkerTask { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0, hold };
+        match context.run_later(task) {
             true => Ok(()),
-            false => Err(wrong("too many calls wait for files here")),
+            false => Err(invalid_tree("too many calls wait for files here")),
         }
     }
 
@@ -330,18 +347,18 @@ impl Home {
         &mut self,
         context: &Context<'_>,
         tag: u64,
-        gather: &mut Gather,
-        kept: Kept,
-    ) -> Result<(), Trouble> {
+        gather: &mut TreeUpload,
+        kept: StoredPart,
+    ) -> Result<(), CallError> {
         let (is_tree, hash, bytes, sha256) = match kept {
-            Kept::File { hash, bytes, sha256 } => (false, hash, bytes, sha256),
-            Kept::Tree(tree) => {
+            StoredPart::File { hash, bytes, sha256 } => (false, hash, bytes, sha256),
+            StoredPart::Tree(tree) => {
                 if let Some(level) = gather.levels.pop() {
                     context.board().release(self.side, level.directory);
                 }
                 if gather.levels.is_empty() {
-                    let action = gather.keep.clone().with(tree);
-                    let work: Work = Box::new(move |_| Ok(Came::Act(Box::new(action))));
+                    let action = gather.command.clone().with(tree);
+                    let work: TaskFn = Box::new(move |_| Ok(TaskOutcome::Act(Box::new(action))));
                     return self.keep_later(context, gather, work);
                 }
                 (true, tree.hash, 0, tree.sha256)
@@ -349,7 +366,7 @@ impl Home {
         };
         let level = gather.level()?;
         let name = level.names.pop().unwrap_or_default();
-        level.done.push(Entry { name, is_tree, hash, bytes, sha256 });
+        level.done.push(TreeEntry { name, is_tree, hash, bytes, sha256 });
         self.next_name(context, tag, gather)
     }
 }

@@ -2,52 +2,54 @@
 
 use switchboard::Ref;
 
-use super::file_worker::Came;
+use super::file_worker::TaskOutcome;
 use super::object::Object;
-use super::table::{Context, Home};
-use crate::files::guest_files::Asked;
+use super::object_table::{Context, ObjectTable};
+use crate::files::guest_files::WaitingCall;
 
 /// How many calls of one client wait for a person at most.
-const MOST: usize = 200;
+const MAX_WAITING_CALLS: usize = 200;
 
 /// A call that waits.
-pub struct Waiting {
-    asked: Asked,
+pub struct BlockedCall {
+    call: WaitingCall,
     reach: Object,
     answer: Ref,
     /// The answer once the call was made.
-    came: Came,
+    outcome: TaskOutcome,
 }
 
-impl Home {
+impl ObjectTable {
     /// Answers a call once a person has, and it was made.
-    pub(crate) fn wait_for(&mut self, asked: Asked, reach: Object, answer: Ref, came: Came) {
-        self.asked.push(Waiting { asked, reach, answer, came });
+    pub(crate) fn wait_for(&mut self, asked: WaitingCall, reach: Object, answer: Ref, came: TaskOutcome) {
+        self.waiting_calls.push(BlockedCall { call: asked, reach, answer, outcome: came });
     }
 
     /// Returns the call for the answer to which a person is asked, if it is one.
-    pub(crate) fn waits_for_person(&self, answer: Ref) -> Option<Asked> {
-        self.asked.iter().find(|waiting| waiting.answer == answer).map(|waiting| waiting.asked)
+    pub(crate) fn waiting_call(&self, answer: Ref) -> Option<WaitingCall> {
+        self.waiting_calls.iter().find(|waiting| waiting.answer == answer).map(|waiting| waiting.call)
     }
 
     /// Returns whether so many calls wait for a person that no more should be made.
-    pub(crate) fn waits_too_long(&self) -> bool {
-        self.asked.len() >= MOST
+    pub(crate) fn has_too_many_waiting(&self) -> bool {
+        self.waiting_calls.len() >= MAX_WAITING_CALLS
     }
 
     /// Answers the calls that have ended.
-    pub(crate) fn look_at_asked(&mut self, context: &Context<'_>) {
-        if self.asked.is_empty() {
+    pub(crate) fn answer_waiting_calls(&mut self, context: &Context<'_>) {
+        if self.waiting_calls.is_empty() {
             return;
         }
-        for mut waiting in std::mem::take(&mut self.asked) {
-            match waiting.asked.look(context.daemon) {
-                Ok(None) => self.asked.push(waiting),
+        for mut waiting in std::mem::take(&mut self.waiting_calls) {
+            match waiting.call.poll(context.daemon) {
+                Ok(None) => self.waiting_calls.push(waiting),
                 Ok(Some(())) => {
-                    let Waiting { reach, answer, came, .. } = waiting;
-                    self.came(context, reach, answer, Ok(came), None);
+                    let BlockedCall { reach, answer, outcome: came, .. } = waiting;
+                    self.complete_task(context, reach, answer, Ok(came), None);
                 }
-                Err(failure) => self.came(context, waiting.reach, waiting.answer, Err(failure), None),
+                Err(failure) => {
+                    self.complete_task(context, waiting.reach, waiting.answer, Err(failure), None)
+                }
             }
         }
     }

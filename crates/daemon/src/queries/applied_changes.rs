@@ -10,9 +10,9 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
 /// A change that was applied at a path.
-pub struct InPlace {
+pub struct AppliedChanges {
     /// The state that was applied, in words.
-    pub words: String,
+    pub description: String,
     /// Whether it came out of the copies of this run and its descendants, and not of its ancestors.
     pub is_own: bool,
 }
@@ -23,10 +23,10 @@ pub struct InPlace {
 /// When there is no such run, or it is not over.
 pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
     let mut runs = changes::whole_family(daemon, run)?;
-    let mut above = runs::one(daemon, run)?.parent;
+    let mut above = runs::load_run(daemon, run)?.parent;
     while let Some(parent) = above {
         runs.insert(parent.run);
-        above = runs::one(daemon, parent.run)?.parent;
+        above = runs::load_run(daemon, parent.run)?.parent;
     }
     Ok(runs)
 }
@@ -36,14 +36,17 @@ pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumb
 ///
 /// # Errors
 /// When there is no such run, or it is not over.
-pub fn in_place(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, InPlace>, Failure> {
+pub fn applied_changes(
+    daemon: &HostDaemon,
+    run: RunNumber,
+) -> Result<BTreeMap<String, AppliedChanges>, Failure> {
     let family = changes::whole_family(daemon, run)?;
     let mut entries = Vec::new();
     for run in relatives(daemon, run)? {
         runs::for_each_step(daemon, run, 1, |step| {
             match step.entry {
                 Entry::Applied { files } => entries.push((step.at_ms, true, run, files)),
-                Entry::Undone { files } => entries.push((step.at_ms, false, run, files)),
+                Entry::Reverted { files } => entries.push((step.at_ms, false, run, files)),
                 _ => {}
             }
             true
@@ -54,7 +57,8 @@ pub fn in_place(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, 
     for (_, is_applied, by, files) in entries {
         for file in files {
             if is_applied {
-                in_place.insert(file.path, InPlace { words: file.to, is_own: family.contains(&by) });
+                in_place
+                    .insert(file.path, AppliedChanges { description: file.to, is_own: family.contains(&by) });
             } else if file.from == file.to {
                 // The file is back. An undo that was only announced may have been cut off.
                 in_place.remove(&file.path);

@@ -11,7 +11,7 @@ use kernel::command::Fault;
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
 use kernel::proposal::{Effect, Lift, Proposal, Verdict};
-use kernel::run::{Entry, Place, Run};
+use kernel::run::{Entry, Run, WaitReason};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef, query, table};
 
@@ -19,20 +19,20 @@ use super::threads;
 use crate::state::daemon::HostDaemon;
 use config::policy_file;
 use control::exit::Failure;
-use control::show::asked::{Asked, Instead};
+use control::show::approval_count::{ApprovalCount, RuleSuggestion};
 
 /// The number of messages that are searched, from the newest back. Older ones do not count.
-const BACK: u64 = 5_000;
+const MAX_MESSAGES_BACK: u64 = 5_000;
 
 /// How many answers are counted at most.
-const MOST: usize = 1_000;
+const MAX_ANSWERS: usize = 1_000;
 
 /// The rule of a worker file that wants its person to be asked.
-const BY_FILE: &str = "effects/asked-for";
+const WORKER_FILE_RULE: &str = "effects/asked-for";
 
 /// By whom something was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum By {
+enum AskScope {
     /// By a worker of this file, whichever run.
     Worker(BlobHash),
     /// By a run of the family that begins with this one.
@@ -40,23 +40,23 @@ enum By {
 }
 
 /// The subject of a question: the asker, the method, and the thing in the words of the grant.
-type About = (By, String, String);
+type AskKey = (AskScope, String, String);
 
 /// The approval history of all hosts.
 #[derive(Default)]
-pub struct AskedBefore(Mutex<BTreeMap<FormulaId, Index>>);
+pub struct ApprovalHistory(Mutex<BTreeMap<FormulaId, HostApprovals>>);
 
 /// The approval history of one host.
 #[derive(Default)]
-struct Index {
+struct HostApprovals {
     /// The number of the first message that was not looked at.
     next: u64,
     /// Where, oldest first: the message, and which of its entries.
-    asks: BTreeMap<About, Vec<(MessageNumber, usize)>>,
+    asks: BTreeMap<AskKey, Vec<(MessageNumber, usize)>>,
 }
 
 /// A call that a card asks about.
-pub struct Call<'a> {
+pub struct CardCall<'a> {
     /// The proposal.
     pub proposal: &'a Proposal,
     /// The verdict of the gates.
@@ -65,32 +65,32 @@ pub struct Call<'a> {
     pub target: String,
 }
 
-impl AskedBefore {
+impl ApprovalHistory {
     /// Returns the earlier questions about the same as these calls of a run, each method of a thing once.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn before(
+    pub fn earlier_asks(
         &self,
         daemon: &HostDaemon,
         message: MessageNumber,
         run: &Run,
-        calls: &[Call<'_>],
-    ) -> Result<Vec<Asked>, Failure> {
-        let mut all: Vec<Asked> = Vec::new();
+        calls: &[CardCall<'_>],
+    ) -> Result<Vec<ApprovalCount>, Failure> {
+        let mut all: Vec<ApprovalCount> = Vec::new();
         for call in calls {
             let (slot, method) = (&call.proposal.slot, &call.proposal.method);
             if all.iter().any(|one| (&one.slot, &one.method, &one.target) == (slot, method, &call.target)) {
                 continue;
             }
-            let at: BTreeSet<(MessageNumber, usize)> = self.at(daemon, run, call.proposal)?;
+            let at: BTreeSet<(MessageNumber, usize)> = self.ask_positions(daemon, run, call.proposal)?;
             let at: Vec<_> =
-                at.into_iter().filter(|(number, _)| *number < message).rev().take(MOST).collect();
+                at.into_iter().filter(|(number, _)| *number < message).rev().take(MAX_ANSWERS).collect();
             let Some((first, _)) = at.last().copied() else { continue };
             let (mut yes, mut no, mut since_ms) = (0, 0, 0);
             daemon.read(|txn| {
                 for (number, entry) in &at {
-                    let Some(mail) = threads::mail(txn, &daemon.host, *number)? else { continue };
+                    let Some(mail) = threads::mailbox_row(txn, &daemon.host, *number)? else { continue };
                     if *number == first {
                         since_ms = mail.envelope.sent_ms;
                     }
@@ -102,7 +102,7 @@ impl AskedBefore {
                 }
                 Ok(())
             })?;
-            all.push(Asked {
+            all.push(ApprovalCount {
                 slot: slot.clone(),
                 method: method.clone(),
                 target: call.target.clone(),
@@ -111,14 +111,14 @@ impl AskedBefore {
                 yes,
                 no,
                 since_ms,
-                instead: daemon.look(|txn| instead(txn, daemon, run, call))?,
+                instead: daemon.query(|txn| rule_suggestion(txn, daemon, run, call))?,
             });
         }
         Ok(all)
     }
 
     /// Returns where the same was asked by the same worker, or by a run of the same family.
-    fn at(
+    fn ask_positions(
         &self,
         daemon: &HostDaemon,
         run: &Run,
@@ -127,22 +127,22 @@ impl AskedBefore {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = all.entry(daemon.host).or_default();
         index.catch_up(daemon)?;
-        let keys = daemon.read(|txn| abouts(txn, daemon, run, proposal))?;
+        let keys = daemon.read(|txn| ask_keys(txn, daemon, run, proposal))?;
         Ok(keys.iter().filter_map(|key| index.asks.get(key)).flatten().copied().collect())
     }
 }
 
-impl Index {
+impl HostApprovals {
     /// Indexes the messages that came since the last look.
     fn catch_up(&mut self, daemon: &HostDaemon) -> Result<(), Failure> {
         if self.next == 0 {
             let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, 0..u64::MAX, true))?;
-            self.next = newest.first().map_or(0, |(newest, _)| newest.0.saturating_sub(BACK));
+            self.next = newest.first().map_or(0, |(newest, _)| newest.0.saturating_sub(MAX_MESSAGES_BACK));
         }
         loop {
             let from = self.next;
             let page = daemon.read(|txn| threads::envelopes(txn, &daemon.host, from..u64::MAX, false))?;
-            let full = page.len() == threads::STRIDE;
+            let full = page.len() == threads::BATCH_SIZE;
             for (number, mail) in page {
                 self.next = number.0.saturating_add(1);
                 if mail.envelope.kind == "approval" {
@@ -163,7 +163,7 @@ impl Index {
             let mut found = Vec::new();
             for (at, asked) in entries.iter().enumerate() {
                 if let Some(proposal) = proposal(txn, daemon, asked.proposal)? {
-                    found.extend(abouts(txn, daemon, &run, &proposal)?.into_iter().map(|key| (key, at)));
+                    found.extend(ask_keys(txn, daemon, &run, &proposal)?.into_iter().map(|key| (key, at)));
                 }
             }
             Ok(found)
@@ -183,12 +183,12 @@ fn proposal(txn: &mut dyn ReadTxn, daemon: &HostDaemon, at: StepRef) -> Result<O
 }
 
 /// Returns the keys under which a call is counted: one for its worker, if it has one, and one for its run's family.
-fn abouts(
+fn ask_keys(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
     run: &Run,
     proposal: &Proposal,
-) -> Result<Vec<About>, StoreFault> {
+) -> Result<Vec<AskKey>, StoreFault> {
     let grant = table::grant(txn, &proposal.grant)?;
     let target = grant.map_or_else(String::new, |grant| match grant.attenuation.staged_from {
         Some(real) => format!("staged {real}"),
@@ -201,16 +201,21 @@ fn abouts(
             None => break,
         }
     }
-    let key = |by: By| (by, proposal.method.clone(), target.clone());
+    let key = |by: AskScope| (by, proposal.method.clone(), target.clone());
     // A run without a worker has no file by which it could be known.
-    let worker = (!run.is_standing()).then_some(By::Worker(run.definition));
-    Ok(worker.into_iter().chain([By::Family(root.0)]).map(key).collect())
+    let worker = (!run.is_agent_journal()).then_some(AskScope::Worker(run.definition));
+    Ok(worker.into_iter().chain([AskScope::Family(root.0)]).map(key).collect())
 }
 
 /// Returns how the asking could be stopped, or why it cannot.
-fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_>) -> Result<Instead, Fault> {
-    let Call { proposal, verdict, .. } = call;
-    let nothing = |why: &str| Ok(Instead::Nothing { why: why.to_owned() });
+fn rule_suggestion(
+    txn: &mut dyn ReadTxn,
+    daemon: &HostDaemon,
+    run: &Run,
+    call: &CardCall<'_>,
+) -> Result<RuleSuggestion, Fault> {
+    let CardCall { proposal, verdict, .. } = call;
+    let nothing = |why: &str| Ok(RuleSuggestion::Nothing { why: why.to_owned() });
     let reached = table::reach(txn, &proposal.grant)?;
     let formula = reached.as_ref().map(|reached| &reached.formula);
     if proposal.effect == Effect::Commit {
@@ -219,7 +224,8 @@ fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_
     if formula == Some(&Formula::Workshop) {
         return nothing("it makes workers, and so adds to what this run can do");
     }
-    let by_file = |verdict: &&Verdict| verdict.findings.iter().any(|finding| finding.rule == BY_FILE);
+    let by_file =
+        |verdict: &&Verdict| verdict.findings.iter().any(|finding| finding.rule == WORKER_FILE_RULE);
     let lift = verdict.and_then(|verdict| verdict.lift);
     if lift != Some(Lift::Endowment) {
         return nothing(match verdict.filter(by_file) {
@@ -227,22 +233,22 @@ fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_
             None => "what the gates say of it is lifted by a yes to exactly this call and by nothing else",
         });
     }
-    if let Some(rule) = allow(txn, daemon, run, proposal)? {
-        return Ok(Instead::Allow { rule });
+    if let Some(rule) = allow_argument(txn, daemon, run, proposal)? {
+        return Ok(RuleSuggestion::Allow { rule });
     }
     let (Some(formula), Some(grant)) = (formula, reached.as_ref().and_then(|reached| reached.grant())) else {
         return nothing("what it is made on is gone");
     };
     let subject = caps::subject(formula, &grant);
     match policy_file::permit(&run.name, &subject, &proposal.method) {
-        Some(policy) => Ok(Instead::Permit { policy }),
+        Some(policy) => Ok(RuleSuggestion::Permit { policy }),
         None => nothing("what it holds was handed on to it, and no policy can speak of that"),
     }
 }
 
 /// Returns how `--allow` names a method of a run's slot: behind the slots through which its worker was called. `None`
 /// if the run was given its slot by another run, which can say nothing of that kind.
-fn allow(
+fn allow_argument(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
     run: &Run,
@@ -250,7 +256,7 @@ fn allow(
 ) -> Result<Option<String>, Fault> {
     let mut names = vec![proposal.slot.clone(), proposal.method.clone()];
     let (mut at, mut grant) = (run.clone(), proposal.grant);
-    if at.is_standing() {
+    if at.is_agent_journal() {
         return Ok(None);
     }
     while let Some(parent) = at.parent {
@@ -261,7 +267,7 @@ fn allow(
             at = above;
             continue;
         }
-        let Place::Call { proposal: step } = parent.place else { return Ok(None) };
+        let WaitReason::Call { proposal: step } = parent.place else { return Ok(None) };
         let site = StepRef { run: above.number, step };
         let Some(call) = self::proposal(txn, daemon, site)? else { return Ok(None) };
         let worker = table::reach(txn, &call.grant)?.map(|reached| reached.formula);

@@ -1,15 +1,15 @@
 //! The audit: whether the log of events is whole, and whether the rows behind its events are as they were recorded.
 
-use kernel::audit::{Kept, kept};
+use kernel::audit::{RecordStatus, check_record};
 use kernel::event::Event;
 use kernel::{BlobHash, table};
 
 use crate::state::daemon::HostDaemon;
-use control::audited::{Anchor, Audited, Broken};
+use control::audit_report::{Anchor, AuditFault, AuditReport};
 use control::exit::Failure;
 
 /// How many events are looked at in one go.
-const PAGE: usize = 1000;
+const PAGE_SIZE: usize = 1000;
 
 /// Goes through the log of the daemon's host. `events` says how many of the last are told of, and before which.
 ///
@@ -19,31 +19,31 @@ pub fn verify(
     daemon: &HostDaemon,
     events: Option<(usize, Option<u64>)>,
     contains: Option<Anchor>,
-) -> Result<Audited, Failure> {
-    let mut found = Audited::default();
+) -> Result<AuditReport, Failure> {
+    let mut found = AuditReport::default();
     let mut prev = BlobHash([0; 32]);
     let mut after = 0;
     loop {
-        let page = daemon.events(after, PAGE)?;
+        let page = daemon.events(after, PAGE_SIZE)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         // One consistent state for a page: a row that a dismissal removes is gone for all of the page or for none.
         let states = daemon.read(|txn| {
-            page.iter().map(|event| kept(txn, &daemon.host, event)).collect::<Result<Vec<_>, _>>()
+            page.iter().map(|event| check_record(txn, &daemon.host, event)).collect::<Result<Vec<_>, _>>()
         })?;
         for (event, state) in page.iter().zip(states) {
             found.events += 1;
             if event.seq != found.events || !event.verify(prev) {
-                found.broken = Some(Broken::Chain { seq: event.seq });
+                found.broken = Some(AuditFault::Chain { seq: event.seq });
                 return Ok(found);
             }
             prev = event.hash;
             match state {
-                Kept::Whole => found.covered += 1,
-                Kept::Gone => found.gone += 1,
-                Kept::Uncovered => {}
-                Kept::Altered => {
-                    found.broken = Some(Broken::Record { seq: event.seq });
+                RecordStatus::Intact => found.covered += 1,
+                RecordStatus::Missing => found.gone += 1,
+                RecordStatus::Uncovered => {}
+                RecordStatus::Altered => {
+                    found.broken = Some(AuditFault::Record { seq: event.seq });
                     return Ok(found);
                 }
             }
@@ -57,7 +57,7 @@ pub fn verify(
         found.contains = Some(false);
     }
     if let Some(events) = events {
-        found.last = told(daemon, events, found.events)?;
+        found.last = events_before(daemon, events, found.events)?;
     }
     Ok(found)
 }
@@ -66,36 +66,40 @@ pub fn verify(
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn last(daemon: &HostDaemon, events: (usize, Option<u64>)) -> Result<Audited, Failure> {
-    let last = told(daemon, events, daemon.last_event()?)?;
-    Ok(Audited { last, ..Audited::default() })
+pub fn last_events(daemon: &HostDaemon, events: (usize, Option<u64>)) -> Result<AuditReport, Failure> {
+    let last = events_before(daemon, events, daemon.last_event()?)?;
+    Ok(AuditReport { last, ..AuditReport::default() })
 }
 
 /// Events of a log of so many.
-fn told(daemon: &HostDaemon, (count, before): (usize, Option<u64>), all: u64) -> Result<Vec<Event>, Failure> {
+fn events_before(
+    daemon: &HostDaemon,
+    (count, before): (usize, Option<u64>),
+    all: u64,
+) -> Result<Vec<Event>, Failure> {
     let end = before.map_or(all, |before| before.saturating_sub(1).min(all));
     let from = end.saturating_sub(count as u64);
     let count = usize::try_from(end - from).unwrap_or(count);
-    daemon.events(from, count.min(PAGE))
+    daemon.events(from, count.min(PAGE_SIZE))
 }
 
 /// Returns the same for all hosts of the store, as one line for `doctor`.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn check(daemon: &HostDaemon) -> Result<(String, bool, String), Failure> {
+pub fn doctor_line(daemon: &HostDaemon) -> Result<(String, bool, String), Failure> {
     let hosts = daemon.read(table::hosts)?;
     let mut count = 0;
     let id = || "audit chain".to_owned();
     for (at, host) in hosts.iter().enumerate() {
-        let found = verify(&daemon.of(*host), None, None)?;
+        let found = verify(&daemon.for_host(*host), None, None)?;
         let whose = if at == 0 { String::new() } else { format!(" of host {}", host.short()) };
         match found.broken {
             None => count += found.events,
-            Some(Broken::Chain { seq }) => {
+            Some(AuditFault::Chain { seq }) => {
                 return Ok((id(), false, format!("event {seq}{whose} does not follow the one before")));
             }
-            Some(Broken::Record { seq }) => {
+            Some(AuditFault::Record { seq }) => {
                 return Ok((
                     id(),
                     false,

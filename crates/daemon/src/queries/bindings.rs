@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::state::worker_files;
 use kernel::formula::Formula;
 use kernel::run::Limits;
-use kernel::table::{self, Reached};
+use kernel::table::{self, ResolvedReference};
 use kernel::{BlobHash, FormulaId, RunNumber};
 use resource::{Attenuation, Kind, ModelSpec, PathSpec, ResourceSpec};
 use worker::definition::{Bundle, Definition};
@@ -21,7 +21,7 @@ use control::exit::{Exit, Failure};
 /// # Errors
 /// When there is no such run, or the file that it executed is gone.
 pub fn bindings(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<SlotBinding>, Failure> {
-    let run = runs::one(daemon, number)?;
+    let run = runs::load_run(daemon, number)?;
     let definition = definition(daemon, &run.name, &run.definition, &run.includes)?;
     let mut found = Vec::new();
     for (slot, grant) in &run.grants {
@@ -54,11 +54,11 @@ fn add(
     if let (Formula::Worker { name, definition, includes, grants, model: None, .. }, Some(Kind::Worker)) =
         (&reached.formula, kind)
     {
-        let limits = taken(&reached);
+        let limits = combined_attenuation(&reached);
         let file = ResourceSpec::Path(PathSpec::limited(format!("{name}.worker"), &limits));
-        let unsaid = unsaid(&reached, Kind::Worker, &file);
+        let unsaid = untyped_limits(&reached, Kind::Worker, &file);
         if !unsaid.is_empty() {
-            let content = untyped(&reached.formula, &unsaid);
+            let content = untyped_content(&reached.formula, &unsaid);
             found.push(SlotBinding { slot: full, content, allow });
             return Ok(());
         }
@@ -83,10 +83,10 @@ fn add(
         return Ok(());
     }
     let content = match (&reached.formula, kind) {
-        (Formula::Workshop, _) => SlotContent::Own,
-        (Formula::Resource(resource), _) if !resource.kind().row().is_typed() => SlotContent::Own,
-        (_, Some(kind)) => content(&reached, kind)?,
-        (formula, None) => untyped(formula, &[]),
+        (Formula::Workshop, _) => SlotContent::BuiltIn,
+        (Formula::Resource(resource), _) if !resource.kind().row().is_typed() => SlotContent::BuiltIn,
+        (_, Some(kind)) => slot_content(&reached, kind)?,
+        (formula, None) => untyped_content(formula, &[]),
     };
     if matches!(&content, SlotContent::Typed { fill: ResourceSpec::Path(path) } if path.stage) {
         // A staged copy allows these itself.
@@ -99,12 +99,12 @@ fn add(
 }
 
 /// Returns the combined restrictions of all grants on the way.
-fn taken(reached: &Reached) -> Attenuation {
+fn combined_attenuation(reached: &ResolvedReference) -> Attenuation {
     reached.grants.iter().fold(Attenuation::default(), |all, grant| all.join(&grant.attenuation))
 }
 
 /// Returns the methods that a slot of this kind has through all grants on the way.
-fn granted(reached: &Reached, kind: Kind) -> BTreeSet<String> {
+fn granted_methods(reached: &ResolvedReference, kind: Kind) -> BTreeSet<String> {
     let mut methods = match &reached.formula {
         Formula::Resource(resource) => resource.methods(kind),
         _ => kind.method_names(),
@@ -114,23 +114,30 @@ fn granted(reached: &Reached, kind: Kind) -> BTreeSet<String> {
 }
 
 /// Returns the content of a slot of this kind: typed only if the text says every limit of the grants on the way.
-fn content(reached: &Reached, kind: Kind) -> Result<SlotContent, Failure> {
-    let Some(fill) = spec(reached, kind)? else { return Ok(untyped(&reached.formula, &[])) };
-    let unsaid = unsaid(reached, kind, &fill);
-    if unsaid.is_empty() { Ok(SlotContent::Typed { fill }) } else { Ok(untyped(&reached.formula, &unsaid)) }
+fn slot_content(reached: &ResolvedReference, kind: Kind) -> Result<SlotContent, Failure> {
+    let Some(fill) = typed_resource(reached, kind)? else {
+        return Ok(untyped_content(&reached.formula, &[]));
+    };
+    let unsaid = untyped_limits(reached, kind, &fill);
+    if unsaid.is_empty() {
+        Ok(SlotContent::Typed { fill })
+    } else {
+        Ok(untyped_content(&reached.formula, &unsaid))
+    }
 }
 
 /// Returns, in words, the limits of the grants on the way that the typed form does not express.
-fn unsaid(reached: &Reached, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
-    let mut unsaid = fill.unsaid(kind, &taken(reached), &granted(reached, kind));
+fn untyped_limits(reached: &ResolvedReference, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
+    let mut unsaid =
+        fill.missing_limits(kind, &combined_attenuation(reached), &granted_methods(reached, kind));
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
     unsaid.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
     unsaid
 }
 
 /// Returns the content of a slot that cannot be typed: its description, and the limits that would be lost.
-fn untyped(formula: &Formula, unsaid: &[String]) -> SlotContent {
-    let mut words = kernel::query::words(formula);
+fn untyped_content(formula: &Formula, unsaid: &[String]) -> SlotContent {
+    let mut words = kernel::query::describe(formula);
     if !unsaid.is_empty() {
         words += &format!(" with limits that cannot be typed: {}", unsaid.join("; "));
     }
@@ -139,11 +146,14 @@ fn untyped(formula: &Formula, unsaid: &[String]) -> SlotContent {
 
 /// Returns a resource and its limits as a person would type them, as far as that is possible. It returns `None` if
 /// the resource cannot be typed.
-fn spec(reached: &Reached, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
+fn typed_resource(reached: &ResolvedReference, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
     Ok(match &reached.formula {
-        Formula::Resource(resource) => {
-            ResourceSpec::of(resource, kind, &taken(reached), &granted(reached, kind))
-        }
+        Formula::Resource(resource) => ResourceSpec::from_grant(
+            resource,
+            kind,
+            &combined_attenuation(reached),
+            &granted_methods(reached, kind),
+        ),
         Formula::Myself => Some(ResourceSpec::Myself),
         Formula::Worker { model: Some(model), limits, .. } => {
             let usual: Limits = worker_files::parse(&worker::model_worker())?.limits;
@@ -182,7 +192,7 @@ fn definition(
 
 #[cfg(test)]
 mod tests {
-    use kernel::command::{Act, Binding, GrantAct, NameAct, Program, Provided, Start, Target};
+    use kernel::command::{Act, Binding, GrantAct, NameAct, Program, ProvidedObject, Start, Target};
     use kernel::run::{Input, Shape};
     use kernel::{NamePath, Value};
     use passable::Untrusted;
@@ -190,11 +200,11 @@ mod tests {
     use super::*;
     use crate::runs::start;
     use crate::testing;
-    use crate::testing::{part_of_the_web, server};
+    use crate::testing::{mcp_server, web_resource};
     use config::endowment_text;
     use config::machine::Machine;
     use control::protocol::StartSpec;
-    use resource::programs::{EndowedProgram, MEMORY, Programs, WALL_MS};
+    use resource::programs::{DEFAULT_MEMORY_BYTES, DEFAULT_WALL_TIMEOUT_MS, EndowedProgram, Programs};
     use resource::repository::Repository;
     use resource::{Endowment, Rate, Resource};
 
@@ -343,7 +353,7 @@ mod tests {
 
     /// Returns the acts that give the directory `/w` the name `big`, and something narrower of it the name `small`.
     fn narrowed(methods: &[&str], attenuation: Attenuation, expires_ms: Option<i64>) -> Vec<Act> {
-        let thing = Provided::Mount { path: "/w".to_owned(), read_only: false };
+        let thing = ProvidedObject::Mount { path: "/w".to_owned(), read_only: false };
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();
         let narrow = GrantAct::Attenuate {
             path: path("big"),
@@ -366,8 +376,8 @@ mod tests {
             environment: BTreeMap::new(),
             network: false,
             starts_others: false,
-            wall_ms: WALL_MS,
-            memory: MEMORY,
+            wall_ms: DEFAULT_WALL_TIMEOUT_MS,
+            memory: DEFAULT_MEMORY_BYTES,
         })
     }
 
@@ -388,13 +398,13 @@ mod tests {
     fn binding_with_fewer_tools_or_web_methods_is_typed_no_wider() {
         let none = Attenuation::default;
         for (kind, resource, taken, methods, typed) in [
-            (Kind::Mcp, server(), none(), &["list", "delete"][..], "mcp:srv[list,delete]"),
-            (Kind::Mcp, server(), none(), &["list"], "mcp:srv[list]"),
-            (Kind::Mcp, server(), rate(), &["list"], "mcp:srv[list]?rate=1/s"),
-            (Kind::Http, Resource::Web(part_of_the_web(&["GET", "POST"])), none(), &["get"], "https://h/p"),
+            (Kind::Mcp, mcp_server(), none(), &["list", "delete"][..], "mcp:srv[list,delete]"),
+            (Kind::Mcp, mcp_server(), none(), &["list"], "mcp:srv[list]"),
+            (Kind::Mcp, mcp_server(), rate(), &["list"], "mcp:srv[list]?rate=1/s"),
+            (Kind::Http, Resource::Web(web_resource(&["GET", "POST"])), none(), &["get"], "https://h/p"),
             (
                 Kind::Http,
-                Resource::Web(part_of_the_web(&["GET", "POST"])),
+                Resource::Web(web_resource(&["GET", "POST"])),
                 rate(),
                 &["get", "send"],
                 "https://h/p?methods=GET,POST&rate=1/s",
@@ -430,10 +440,10 @@ mod tests {
                 Kind::Model.methods(),
                 "1 call in 1 s",
             ),
-            (Kind::Mcp, resource(server()), none(), &[], "no method"),
+            (Kind::Mcp, resource(mcp_server()), none(), &[], "no method"),
             (
                 Kind::Http,
-                resource(Resource::Web(part_of_the_web(&["GET", "POST"]))),
+                resource(Resource::Web(web_resource(&["GET", "POST"]))),
                 none(),
                 &["send"],
                 "only the methods send",

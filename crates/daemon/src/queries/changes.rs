@@ -6,20 +6,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caps::undo::{Standing, Undo, Whole};
+use caps::undo::{PathState, SavedFile, Undo};
 use kernel::formula::Formula;
 use kernel::proposal::{Effect, Proposal};
-use kernel::run::{Completion, Entry, PutBack};
+use kernel::run::{Completion, Entry, RestoredFile};
 use kernel::{BlobHash, RunNumber, StepRef, Value};
 use passable::{Untrusted, visible_line};
 use resource::Resource;
-use worker::World as _;
+use worker::DriverPort as _;
 
-use super::applied_changes::InPlace;
+use super::applied_changes::AppliedChanges;
 use super::{runs, why};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::undone::{UndoState, UndoneEntry};
+use control::undo_report::{UndoEntry, UndoState};
 
 /// One path that a run changed.
 #[derive(Clone, Debug)]
@@ -35,9 +35,9 @@ pub struct Change {
     /// Every step that had to do with it. Two changes that share a step are the two ends of a move.
     pub steps: BTreeSet<StepRef>,
     /// The state before the run.
-    pub before: Standing,
+    pub before: PathState,
     /// The state that the run left.
-    pub after: Standing,
+    pub after: PathState,
 }
 
 impl Change {
@@ -53,56 +53,56 @@ impl Change {
 }
 
 /// A path that is to be changed, and the progress of that.
-pub struct Task {
+pub struct PathTask {
     /// The run's change.
     pub change: Change,
     /// The expected state of the path.
-    pub now: Standing,
+    pub expected: PathState,
     /// The wanted state of the path.
-    pub then: Standing,
+    pub target: PathState,
     /// How it stands.
     pub state: UndoState,
 }
 
-impl Task {
+impl PathTask {
     /// Returns the task as an entry of the report to the caller.
-    pub fn entry(self) -> UndoneEntry {
-        UndoneEntry {
+    pub fn entry(self) -> UndoEntry {
+        UndoEntry {
             path: Untrusted::new(self.change.full()),
             step: self.change.at.1,
-            from: self.now.words(),
-            to: self.then.words(),
+            from: self.expected.description(),
+            to: self.target.description(),
             state: self.state,
         }
     }
 
     /// Returns the same for the journal.
-    pub fn put_back(&self) -> PutBack {
-        PutBack {
+    pub fn restored_file(&self) -> RestoredFile {
+        RestoredFile {
             path: self.change.full(),
-            from: self.now.words(),
-            to: self.then.words(),
+            from: self.expected.description(),
+            to: self.target.description(),
             step: self.change.at.1,
         }
     }
 }
 
 /// Where the bytes of a file come from that is to be put in place.
-pub type Held<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
+pub type BlobLookup<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
 
 /// Returns the changes of a run, each path once, the latest first. It also returns the run's effects that are no such
 /// change.
 ///
 /// # Errors
 /// When there is no such run, it is not over, or `only` names nothing that it changed.
-pub fn of_run(
+pub fn changes_of_run(
     daemon: &HostDaemon,
     run: RunNumber,
     only: &[String],
 ) -> Result<(Vec<Change>, Vec<Untrusted>), Failure> {
     let (mut changes, mut beyond) = (Vec::new(), Vec::new());
     for member in whole_family(daemon, run)? {
-        gather(daemon, member, &mut changes, &mut beyond)?;
+        collect_changes(daemon, member, &mut changes, &mut beyond)?;
     }
     changes.sort_by_key(|change| change.at);
     let mut planned = plan(&changes);
@@ -155,55 +155,57 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
 
 /// Returns a task for each change, with the present state of its path. A file that was put `in_place` from a staged
 /// copy, in whole or in part, does not count as another writer's change.
-pub fn look(
+pub fn path_tasks(
     changes: Vec<Change>,
     is_undo: bool,
-    in_place: &BTreeMap<String, InPlace>,
-    held: Held<'_>,
-) -> Vec<Task> {
+    in_place: &BTreeMap<String, AppliedChanges>,
+    held: BlobLookup<'_>,
+) -> Vec<PathTask> {
     let task = |change: Change| {
         let (mut now, then) = match is_undo {
             true => (change.after, change.before),
             false => (change.before, change.after),
         };
-        let found = found(&change);
+        let found = current_state(&change);
         if let Ok(found) = &found
             && change.stage.is_some()
             && *found != then
-            && in_place.get(&change.full()).is_some_and(|ours| ours.is_own && ours.words == found.words())
+            && in_place
+                .get(&change.full())
+                .is_some_and(|ours| ours.is_own && ours.description == found.description())
         {
             now = *found;
         }
-        let state = stands(&change, found, now, then, held);
-        Task { change, now, then, state }
+        let state = undo_state(&change, found, now, then, held);
+        PathTask { change, expected: now, target: then, state }
     };
     changes.into_iter().map(task).collect()
 }
 
 /// Returns the present state of a path, or why it cannot be seen.
-fn found(change: &Change) -> Result<Standing, String> {
+fn current_state(change: &Change) -> Result<PathState, String> {
     match std::fs::symlink_metadata(&change.root) {
         // A directory that is not there yet has nothing in it.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PathState::Nothing),
         _ => Undo::open(&change.root)
             .map_err(|error| error.to_string())
             .and_then(|root| root.look(&change.path).map_err(|finding| finding.message)),
     }
 }
 
-fn stands(
+fn undo_state(
     change: &Change,
-    found: Result<Standing, String>,
-    now: Standing,
-    then: Standing,
-    held: Held<'_>,
+    found: Result<PathState, String>,
+    now: PathState,
+    then: PathState,
+    held: BlobLookup<'_>,
 ) -> UndoState {
     match found {
         Err(why) => UndoState::Failed { why: Untrusted::new(why) },
         Ok(found) if found == then => UndoState::Already,
-        Ok(found) if found != now => UndoState::Conflict { now: found.words() },
+        Ok(found) if found != now => UndoState::Conflict { now: found.description() },
         Ok(_) => match then {
-            Standing::File(digest) if held(change, &digest).is_none() => {
+            PathState::File(digest) if held(change, &digest).is_none() => {
                 let why = "its bytes are not there any more, or were too large to be kept";
                 UndoState::Failed { why: Untrusted::new(why) }
             }
@@ -213,59 +215,60 @@ fn stands(
 }
 
 /// Returns the tasks that can be carried out, for the journal.
-pub fn to_do(tasks: &[Task]) -> Vec<PutBack> {
-    tasks.iter().filter(|task| task.state == UndoState::Would).map(Task::put_back).collect()
+pub fn restored_files(tasks: &[PathTask]) -> Vec<RestoredFile> {
+    tasks.iter().filter(|task| task.state == UndoState::Would).map(PathTask::restored_file).collect()
 }
 
 /// Carries out the tasks. It checks each path once more, in the moment in which it changes. It also removes the
 /// leftovers of an interrupted attempt beside a path that is already as wanted.
-pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
+pub fn carry_out(tasks: &mut [PathTask], held: BlobLookup<'_>) {
     // While the files still stand from which they are known.
-    let modes: Vec<Option<u32>> = tasks.iter().map(|task| mode(task, tasks)).collect();
+    let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks)).collect();
     // A folder that goes is empty only once the files in it have gone.
     for is_folder in [false, true] {
         for (task, mode) in tasks.iter_mut().zip(&modes) {
-            if task.state == UndoState::Would && (task.now == Standing::Directory) == is_folder {
-                task.state = put(task, *mode, held);
+            if task.state == UndoState::Would && (task.expected == PathState::Directory) == is_folder {
+                task.state = restore(task, *mode, held);
             }
         }
     }
     for task in tasks.iter().filter(|task| task.state == UndoState::Already) {
         if let Ok(root) = Undo::open(&task.change.root) {
-            root.tidy(&task.change.path, task.now, task.then, task.change.at.1.run);
+            root.tidy(&task.change.path, task.expected, task.target, task.change.at.1.run);
         }
     }
 }
 
 /// Returns the permissions of a file that is to be put where nothing is. They are those in the staged copy, and those
 /// of the files that a move brings back. A permission that only one of them allows is dropped.
-fn mode(task: &Task, tasks: &[Task]) -> Option<u32> {
-    let Standing::File(digest) = task.then else { return None };
+fn restored_mode(task: &PathTask, tasks: &[PathTask]) -> Option<u32> {
+    let PathState::File(digest) = task.target else { return None };
     let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
-    let moved = tasks.iter().filter(|other| other.now == task.then && other.then != task.then);
+    let moved = tasks.iter().filter(|other| other.expected == task.target && other.target != task.target);
     let staged = task.change.stage.as_deref().and_then(|stage| at(stage, &task.change.path));
     let moved = moved.filter_map(|other| at(&other.change.root, &other.change.path));
     moved.chain(staged).reduce(|one, other| one & other)
 }
 
-fn put(task: &Task, mode: Option<u32>, held: Held<'_>) -> UndoState {
+fn restore(task: &PathTask, mode: Option<u32>, held: BlobLookup<'_>) -> UndoState {
     let failed = |why: String| UndoState::Failed { why: Untrusted::new(why) };
-    let bytes = match task.then {
-        Standing::File(digest) => match held(&task.change, &digest) {
+    let bytes = match task.target {
+        PathState::File(digest) => match held(&task.change, &digest) {
             Some(bytes) => bytes,
             None => return failed("its bytes are not there any more".to_owned()),
         },
         _ => Vec::new(),
     };
-    if task.then != Standing::Nothing
+    if task.target != PathState::Nothing
         && let Err(error) = std::fs::create_dir_all(&task.change.root)
     {
         return failed(error.to_string());
     }
     let opened = Undo::open(&task.change.root).map_err(|error| error.to_string());
     let done = opened.and_then(|root| {
-        let whole = Whole { bytes: &bytes, mode, run: task.change.at.1.run };
-        root.put_back(&task.change.path, task.now, task.then, &whole).map_err(|finding| finding.message)
+        let whole = SavedFile { bytes: &bytes, mode, run: task.change.at.1.run };
+        root.put_back(&task.change.path, task.expected, task.target, &whole)
+            .map_err(|finding| finding.message)
     });
     done.map_or_else(failed, |()| UndoState::Done)
 }
@@ -296,8 +299,8 @@ fn plan(changes: &[Change]) -> Vec<Change> {
 
 /// Returns the run and all that it has started, over or not.
 pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
-    let first = runs::one(daemon, run)?;
-    if first.is_standing() {
+    let first = runs::load_run(daemon, run)?;
+    if first.is_agent_journal() {
         return Err(Failure::new(Exit::Usage, format!("{run} is the journal of an agent, and no run")));
     }
     if !first.is_finished() {
@@ -324,7 +327,7 @@ pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeS
 }
 
 /// Collects the changes of one run, in order, and its effects that cannot be undone.
-fn gather(
+fn collect_changes(
     daemon: &HostDaemon,
     run: RunNumber,
     changes: &mut Vec<Change>,
@@ -340,9 +343,9 @@ fn gather(
             Entry::Completed { proposal: number, completion: Completion::Done { value, .. } } => {
                 let Some(made) = open.remove(&number) else { return true };
                 let at = StepRef { run, step: number };
-                match of_call(daemon, &made, &value) {
+                match changes_of_call(daemon, &made, &value) {
                     Ok(Some((root, touched))) => {
-                        let stage = staged(daemon, &made);
+                        let stage = staged_copy(daemon, &made);
                         changes.extend(touched.into_iter().map(|(path, before, after)| Change {
                             at: (step.at_ms, at),
                             root: root.clone(),
@@ -380,39 +383,40 @@ fn shown_arguments(made: &Proposal) -> String {
 }
 
 /// A path, its state before a call, and its state after the call.
-type Touched = (String, Standing, Standing);
+type PathTransition = (String, PathState, PathState);
 
 /// Returns the directory in which a call changed something, and each path. It returns `None` if the call changed no
 /// directory.
-fn of_call(
+fn changes_of_call(
     daemon: &HostDaemon,
     made: &Proposal,
     value: &Value,
-) -> Result<Option<(String, Vec<Touched>)>, Failure> {
-    let Some(Formula::Resource(Resource::Directory { path: root, .. })) = why::made_on(daemon, made)? else {
+) -> Result<Option<(String, Vec<PathTransition>)>, Failure> {
+    let Some(Formula::Resource(Resource::Directory { path: root, .. })) = why::call_target(daemon, made)?
+    else {
         return Ok(None);
     };
     let pin = |kind: &str, path: &str| {
         made.pins.iter().find(|pin| pin.kind == kind && pin.name == path).map(|pin| pin.digest)
     };
     let before = |path: &str| match (pin("file", path), pin("directory", path)) {
-        (Some(Some(digest)), _) => Some(Standing::File(digest)),
-        (Some(None), _) => Some(Standing::Nothing),
-        (None, Some(_)) => Some(Standing::Directory),
+        (Some(Some(digest)), _) => Some(PathState::File(digest)),
+        (Some(None), _) => Some(PathState::Nothing),
+        (None, Some(_)) => Some(PathState::Directory),
         (None, None) => None,
     };
     let text = |name: &str| value.get(name).and_then(Value::as_str);
-    let one = |path: &str, after: Option<Standing>| Some(vec![(path.to_owned(), before(path)?, after?)]);
+    let one = |path: &str, after: Option<PathState>| Some(vec![(path.to_owned(), before(path)?, after?)]);
     let touched = match made.method.as_str() {
         "write" | "append" | "edit" => text("path").and_then(|path| {
             let digest = text("digest").and_then(|digest| digest.parse::<BlobHash>().ok());
-            one(path, digest.map(Standing::File))
+            one(path, digest.map(PathState::File))
         }),
-        "remove" => text("path").and_then(|path| one(path, Some(Standing::Nothing))),
-        "make_directory" => text("directory").and_then(|path| one(path, Some(Standing::Directory))),
+        "remove" => text("path").and_then(|path| one(path, Some(PathState::Nothing))),
+        "make_directory" => text("directory").and_then(|path| one(path, Some(PathState::Directory))),
         "move" => text("from").zip(text("path")).and_then(|(from, to)| {
             let moved = before(from)?;
-            Some(vec![(from.to_owned(), moved, Standing::Nothing), (to.to_owned(), before(to)?, moved)])
+            Some(vec![(from.to_owned(), moved, PathState::Nothing), (to.to_owned(), before(to)?, moved)])
         }),
         _ => None,
     };
@@ -420,7 +424,7 @@ fn of_call(
 }
 
 /// Returns the staged copy in which a call changed something, if it was one.
-fn staged(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
+fn staged_copy(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
     match daemon.grant(&made.grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. }))
             if grant.attenuation.staged_from.is_some() =>

@@ -3,7 +3,7 @@
 use kernel::formula::Formula;
 use kernel::{FormulaId, MessageNumber, table};
 
-use super::things;
+use super::names;
 use crate::queries::mail;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
@@ -13,18 +13,18 @@ use control::view::{EndowedView, GrantRow};
 ///
 /// # Errors
 /// When there is no such message.
-pub fn endowed(
+pub fn endowments(
     daemon: &HostDaemon,
     agent: FormulaId,
     number: MessageNumber,
 ) -> Result<Vec<EndowedView>, Failure> {
-    let letter = mail::letter(daemon, agent, number)?;
+    let letter = mail::message(daemon, agent, number)?;
     if letter.mail.endowed.is_empty() {
         return Ok(vec![]);
     }
     let view = daemon.view(agent);
-    daemon.look(|txn| {
-        let grants: Vec<GrantRow> = things::grants(txn, &view)?;
+    daemon.query(|txn| {
+        let grants: Vec<GrantRow> = names::grants(txn, &view)?;
         let mut all = Vec::new();
         for one in &letter.mail.endowed {
             let (holder, run) = match table::formula(txn, &one.made)?.map(|row| row.formula) {
@@ -40,8 +40,8 @@ pub fn endowed(
                 run,
                 is_gone,
                 result: one.result,
-                came: things::state_of(came),
-                name: things::name_of(txn, &view, &one.result)?,
+                outcome: names::state_of(came),
+                name: names::name_of(txn, &view, &one.result)?,
                 grants: grants.iter().filter(|row| row.grant.holder == holder).cloned().collect(),
             });
         }

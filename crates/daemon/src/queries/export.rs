@@ -6,7 +6,7 @@ use kernel::{BlobHash, RunNumber};
 use passable::to_base64;
 use policy::Secrets;
 use serde_json::Value;
-use worker::World as _;
+use worker::DriverPort as _;
 
 use super::runs;
 use crate::state::daemon::HostDaemon;
@@ -21,19 +21,19 @@ use control::protocol::Copy;
 pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>, Failure> {
     let strange = |e: serde_json::Error| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`");
     let mut rows = match from {
-        0 => vec![serde_json::to_value(runs::one(daemon, run)?).map_err(strange)?],
+        0 => vec![serde_json::to_value(runs::load_run(daemon, run)?).map_err(strange)?],
         _ => {
             let steps = runs::steps(daemon, run, from)?;
             steps.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(strange)?
         }
     };
-    let secrets = values(daemon)?;
+    let secrets = vault_values(daemon)?;
     rows.iter_mut().for_each(|row| redact(&secrets, row));
     Ok(rows)
 }
 
 /// Returns the values of the vault. While the vault is locked they are unknown, and nothing leaves the store.
-fn values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
+fn vault_values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
     match daemon.vault.state() {
         Ok((Some(_), true)) => Err(vault::failure(&::vault::VaultError::Locked)),
         Ok(_) => Ok(daemon.secrets()),
@@ -61,7 +61,7 @@ pub fn copy(daemon: &HostDaemon, hash: &BlobHash) -> Result<Option<Copy>, Failur
         Err(store::BlobError::NotFound { .. }) => return Ok(None),
         Err(e) => return Err(Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`")),
     };
-    let secrets = values(daemon)?;
+    let secrets = vault_values(daemon)?;
     let whole = Copy { text: None, base64: None, redacted: false };
     Ok(Some(match String::from_utf8(bytes) {
         Ok(text) => {

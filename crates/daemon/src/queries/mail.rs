@@ -15,11 +15,11 @@ use control::protocol::WorkerSource;
 use passable::with_article;
 
 /// Returns a message of the agent's.
-pub fn letter(
+pub fn message(
     daemon: &HostDaemon,
     agent: FormulaId,
     number: MessageNumber,
-) -> Result<query::Letter, Failure> {
+) -> Result<query::MailboxEntry, Failure> {
     daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}"))
             .help("see `almoner inbox --all`")
@@ -27,12 +27,12 @@ pub fn letter(
 }
 
 /// Returns the program that a message proposes: the worker's files if it is one, and the slots.
-pub fn proposed(
+pub fn proposed_program(
     daemon: &HostDaemon,
     agent: FormulaId,
     number: MessageNumber,
 ) -> Result<(Option<Bundle>, BTreeMap<String, Slot>), Failure> {
-    let letter = letter(daemon, agent, number)?;
+    let letter = message(daemon, agent, number)?;
     let Some(Body::Definition { definition, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
@@ -47,7 +47,8 @@ pub fn proposed(
     };
     let Some(program) = worker else { return Ok((None, slots)) };
     let source = source.raw().to_owned();
-    let bundle = Bundle::stored(&program.name, source, &program.includes, |_, hash| text(daemon, hash))?;
+    let bundle =
+        Bundle::stored(&program.name, source, &program.includes, |_, hash| worker_text(daemon, hash))?;
     Ok((Some(bundle), slots))
 }
 
@@ -55,7 +56,7 @@ pub fn proposed(
 ///
 /// # Errors
 /// When it is gone.
-pub(crate) fn text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failure> {
+pub(crate) fn worker_text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failure> {
     let bytes = daemon.store.blobs().get(hash);
     let bytes = bytes.map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
     String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))

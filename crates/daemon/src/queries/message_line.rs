@@ -1,8 +1,8 @@
 //! A message as a list tells of it.
 
-use kernel::message::{Asked, Body};
+use kernel::message::{ApprovalEntry, Body};
 use kernel::proposal::Proposal;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::run::Entry;
 use kernel::{Value, table};
 use passable::Untrusted;
@@ -16,14 +16,14 @@ use control::threads::{AskedCall, Line};
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn line(daemon: &HostDaemon, letter: Letter) -> Result<Line, Failure> {
+pub fn line(daemon: &HostDaemon, letter: MailboxEntry) -> Result<Line, Failure> {
     let answers = &letter.mail.answers;
-    let asked: Option<&Asked> = match letter.body() {
+    let asked: Option<&ApprovalEntry> = match letter.body() {
         Some(Body::Approval { entries, .. }) => {
             let open = entries.iter().enumerate().find(|(i, _)| !answers.contains_key(i));
             open.map(|(_, asked)| asked).or(entries.first())
         }
-        Some(Body::Doubt { entry, .. }) => Some(entry),
+        Some(Body::OutcomeUnknown { entry, .. }) => Some(entry),
         _ => None,
     };
     let step = match asked {

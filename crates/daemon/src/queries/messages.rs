@@ -13,7 +13,7 @@ use control::protocol::Response;
 ///
 /// # Errors
 /// When the store cannot be read, or there is no message by which others are meant.
-pub fn list(
+pub fn list_messages(
     daemon: &HostDaemon,
     agent: FormulaId,
     filter: MessageFilter,
@@ -21,22 +21,22 @@ pub fn list(
 ) -> Result<Response, Failure> {
     let (daemon, limit) = (daemon, page.bounded_limit());
     Ok(match filter {
-        MessageFilter::Letters { open, order: Order::OldestFirst } => {
+        MessageFilter::Mailbox { open, order: Order::OldestFirst } => {
             let from = page.after.map_or(0, |after| after.0.saturating_add(1));
             let from = MessageNumber(from);
-            Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, limit))?)
+            Response::Mailbox(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, limit))?)
         }
-        MessageFilter::Letters { open, order: Order::NewestFirst } => {
-            Response::Letters(runs::letters(daemon, agent, open, page.after, limit)?)
+        MessageFilter::Mailbox { open, order: Order::NewestFirst } => {
+            Response::Mailbox(runs::mailbox_page(daemon, agent, open, page.after, limit)?)
         }
         MessageFilter::Threads { kind, standing, within } => {
-            let only = threads::Only { kind: kind.as_deref(), standing };
+            let only = threads::ThreadFilter { kind: kind.as_deref(), status: standing };
             Response::Threads(Box::new(
                 daemon.extensions.get(Threads::default).page(daemon, only, within, page.after, limit)?,
             ))
         }
         MessageFilter::Answers { message } => {
-            let (letters, earlier) = replies::answers(daemon, message, page.after, limit)?;
+            let (letters, earlier) = replies::replies(daemon, message, page.after, limit)?;
             Response::Answers { letters, earlier }
         }
     })

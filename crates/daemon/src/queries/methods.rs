@@ -8,13 +8,13 @@ use kernel::FormulaId;
 use kernel::command::Fault;
 use kernel::formula::Formula;
 use kernel::grant::{EVERY_METHOD, Grant};
-use kernel::hub::{self, View};
-use kernel::table::{self, Reached};
+use kernel::name_lookup::{self, View};
+use kernel::table::{self, ResolvedReference};
 use kernel::txn::ReadTxn;
 use passable::{Effect, InterfaceGuard, Untrusted};
 use resource::{Kind, Resource};
 
-use super::{inspect, pickable};
+use super::{inspect, picks};
 use control::narrow::Method;
 use control::powers::Powers;
 
@@ -23,12 +23,12 @@ pub struct Methods {
     /// The known methods, each with its effect on the world.
     pub known: Vec<Method>,
     /// Whether it may have others, which only its maker knows.
-    pub others: bool,
+    pub has_others: bool,
 }
 
 impl Methods {
     /// Returns those that can be called through all the grants on the way.
-    pub fn of(reached: &Reached) -> Methods {
+    pub fn from_reference(reached: &ResolvedReference) -> Methods {
         Methods::through(&reached.formula, &reached.grants.iter().collect::<Vec<_>>())
     }
 
@@ -75,11 +75,11 @@ impl Methods {
         known.retain(allows);
         // A grant that names methods says which there can be at most, also where no other record does.
         let named = grants.iter().find(|grant| !grant.methods.contains(EVERY_METHOD));
-        let Some(named) = named.filter(|_| others) else { return Methods { known, others } };
+        let Some(named) = named.filter(|_| others) else { return Methods { known, has_others: others } };
         let more = named.methods.iter().cloned().map(plain).filter(allows);
         let more: Vec<Method> = more.filter(|method| !known.contains(method)).collect();
         known.extend(more);
-        Methods { known, others: false }
+        Methods { known, has_others: false }
     }
 }
 
@@ -96,26 +96,26 @@ pub fn is_read_only(formula: &Formula) -> bool {
 /// # Errors
 /// When the store cannot be read.
 pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Powers>, Fault> {
-    let Some(called) = inspect::in_short(txn, view, id)? else { return Ok(None) };
+    let Some(called) = inspect::summary(txn, view, id)? else { return Ok(None) };
     let Some(first) = table::reach(txn, id)? else { return Ok(None) };
     // A name often stands for a promise that has been kept: its result is handed on.
-    let came = hub::came_to(txn, id)?.pop().unwrap_or(*id);
+    let came = name_lookup::settled_references(txn, id)?.pop().unwrap_or(*id);
     let Some(mut reached) = table::reach(txn, &came)? else { return Ok(None) };
     if came != *id {
         reached.grants.splice(0..0, first.grants);
         reached.through.extend(first.through);
     }
     let is_data = reached.formula.is_data() || matches!(reached.formula, Formula::Promise { .. });
-    let Methods { known, others } = match is_data {
-        true => Methods { known: vec![], others: false },
-        false => Methods::of(&reached),
+    let Methods { known, has_others: others } = match is_data {
+        true => Methods { known: vec![], has_others: false },
+        false => Methods::from_reference(&reached),
     };
-    let mut limits = reached.grant().map(|grant| grant.attenuation.words()).unwrap_or_default();
+    let mut limits = reached.grant().map(|grant| grant.attenuation.limit_phrases()).unwrap_or_default();
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
     limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
     // The name of everything else says its type.
     let is_of_code = matches!(reached.formula, Formula::Export { .. });
-    let interface = if is_of_code { pickable::interface(txn, id)? } else { None };
+    let interface = if is_of_code { picks::interface(txn, id)? } else { None };
     Ok(Some(Powers {
         called,
         interface,

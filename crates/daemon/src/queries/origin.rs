@@ -4,31 +4,31 @@ use kernel::command::Fault;
 use kernel::event::{Change, Event};
 use kernel::formula::Formula;
 use kernel::grant::Grant;
-use kernel::hub::{Hub, View};
 use kernel::message::Body;
+use kernel::name_lookup::{NameContainer, View};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath, query, table};
 use passable::{Quoting, quoting, with_article};
 
-use super::things::{called, describe, holder, name_of_target, own_directory};
-use super::why::{cause_of_run, command, sources, stands, words_through};
+use super::names::{describe, holder, name_of_target, name_or_kind, own_directory};
+use super::why::{cause_of_run, command_reason, describe_through, run_status, sources};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::show::reason::Reason;
 
 /// How many of the latest events are searched for the one that gave the name.
-const LATEST: usize = 50_000;
+const MAX_EVENTS: usize = 50_000;
 
 /// How many events a command may have recorded between a name and itself.
-const COMMAND_WITHIN: usize = 50;
+const MAX_COMMAND_EVENTS: usize = 50;
 
 /// How many references to a thing are looked at.
-const REFERENCES: usize = 1000;
+const MAX_REFERENCES: usize = 1000;
 
 /// The facts about a thing before they are put into words.
-struct Found {
+struct OriginFacts {
     reasons: Vec<Reason>,
     /// The run whose result it is.
     run: Option<Run>,
@@ -41,7 +41,7 @@ struct Found {
 /// # Errors
 /// When there is no such name, or the agent does not hold the thing.
 pub fn origin(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Reason>, Failure> {
-    let found = daemon.look(|txn| {
+    let found = daemon.query(|txn| {
         let (id, path) = match thing.parse::<FormulaId>() {
             Ok(id) => {
                 super::inspect::expect_may_see(daemon, txn, view, &id)?;
@@ -57,48 +57,50 @@ pub fn origin(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Reaso
                     (Err(unknown), Ok(number)) => {
                         let grants = query::grants(txn, &view.agent.number)?;
                         let grant = grants.into_iter().find(|grant| grant.number == number).ok_or(unknown)?;
-                        let (reasons, message) = of_grant(daemon, txn, view, &grant)?;
-                        return Ok(Found { reasons, run: None, message });
+                        let (reasons, message) = grant_origin(daemon, txn, view, &grant)?;
+                        return Ok(OriginFacts { reasons, run: None, message });
                     }
                     (Err(unknown), Err(_)) => return Err(unknown),
                 }
             }
         };
-        look(daemon, txn, view, &id, thing, path.as_ref())
+        collect_facts(daemon, txn, view, &id, thing, path.as_ref())
     })?;
-    let Found { mut reasons, run, message } = found;
+    let OriginFacts { mut reasons, run, message } = found;
     if let Some(run) = run {
         reasons.push(Reason::new(
             run.number.to_string(),
-            quoting!("made it: `{}`, ", run.name).then(&stands(&run)),
+            quoting!("made it: `{}`, ", run.name).then(&run_status(&run)),
         ));
         cause_of_run(daemon, &run, &mut reasons)?;
     } else if let Some(message) = message {
-        command(daemon, &view.agent, message, &mut reasons)?;
+        command_reason(daemon, &view.agent, message, &mut reasons)?;
     }
     Ok(reasons)
 }
 
-fn look(
+fn collect_facts(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
     view: &View,
     id: &FormulaId,
     thing: &str,
     path: Option<&NamePath>,
-) -> Result<Found, Fault> {
+) -> Result<OriginFacts, Fault> {
     let (_, words) = describe(txn, id)?;
     let mut reasons = vec![Reason::new(thing, quoting!("is {}", words).and(format!(" ({})", id.short())))];
     let mut message = None;
     if let Some(path) = path
-        && let Some((reason, by)) = naming(daemon, txn, view, path, id)?
+        && let Some((reason, by)) = naming_event(daemon, txn, view, path, id)?
     {
         reasons.push(reason);
         message = by;
     }
-    let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
+    let Some(reached) = table::reach(txn, id)? else {
+        return Ok(OriginFacts { reasons, run: None, message });
+    };
     for grant in &reached.grants {
-        reasons.push(hand(txn, view, grant, &words_through(&reached.grants, &reached.formula))?);
+        reasons.push(grant_reason(txn, view, grant, &describe_through(&reached.grants, &reached.formula))?);
         // The giver knows why; the message lies in the giver's mailbox.
         if grant.owner.0 == view.agent.number {
             message = message.or(grant.source);
@@ -110,9 +112,9 @@ fn look(
         message = message.or(Some(number));
     }
     if let Some(row) = table::formula(txn, &reached.id)? {
-        reasons.extend(depends(&row.provenance));
+        reasons.extend(provenance_reason(&row.provenance));
     }
-    Ok(Found { reasons, run, message })
+    Ok(OriginFacts { reasons, run, message })
 }
 
 /// Returns the reasons for a grant, back to the message that asked for it, even when its holder or its target is
@@ -120,16 +122,18 @@ fn look(
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) fn of_grant(
+pub(crate) fn grant_origin(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
     view: &View,
     grant: &Grant,
 ) -> Result<(Vec<Reason>, Option<MessageNumber>), Fault> {
     let reached = table::reach(txn, &grant.target)?;
-    let through = |to: &table::Reached| words_through(std::iter::once(grant).chain(&to.grants), &to.formula);
+    let through = |to: &table::ResolvedReference| {
+        describe_through(std::iter::once(grant).chain(&to.grants), &to.formula)
+    };
     let words = reached.as_ref().map_or_else(|| grant.words.clone(), through);
-    let mut first = hand(txn, view, grant, &words)?;
+    let mut first = grant_reason(txn, view, grant, &words)?;
     if reached.is_none() {
         first = first.and("; what it led to is gone");
     }
@@ -153,10 +157,11 @@ pub(crate) fn of_grant(
                         let own =
                             table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
                         match own.is_some_and(|own| own.handle == message.from) {
-                            true => given_for(&message.body, "you".into()),
-                            false => {
-                                given_for(&message.body, Quoting::theirs(called(txn, view, &message.from)?))
-                            }
+                            true => describe_cause(&message.body, "you".into()),
+                            false => describe_cause(
+                                &message.body,
+                                Quoting::theirs(name_or_kind(txn, view, &message.from)?),
+                            ),
                         }
                     }
                     None => "is what it was given for; it was dismissed since".into(),
@@ -169,27 +174,28 @@ pub(crate) fn of_grant(
         let event = query::last_event(
             txn,
             &view.agent.number,
-            LATEST,
+            MAX_EVENTS,
             |change| matches!(change, Change::Granted { grant: made, .. } if *made == grant.id),
         )?;
         if let Some(event) = event {
             reasons.push(Reason::new(format!("event {}", event.seq), "made it (`almoner audit`)"));
             let source = grant.source.map(|number| number.to_string());
-            by = commanded(daemon, txn, &event, &|text| {
-                says(text, &grant.slot) || source.as_ref().is_some_and(|number| says(text, number))
+            by = command_message(daemon, txn, &event, &|text| {
+                mentions_name(text, &grant.slot)
+                    || source.as_ref().is_some_and(|number| mentions_name(text, number))
             })?;
         }
     }
     if let Some(to) = &reached
         && let Some(row) = table::formula(txn, &to.id)?
     {
-        reasons.extend(depends(&row.provenance));
+        reasons.extend(provenance_reason(&row.provenance));
     }
     Ok((reasons, by))
 }
 
 /// Returns, in words, how a message led to a grant.
-fn given_for(body: &Body, who: Quoting) -> Quoting {
+fn describe_cause(body: &Body, who: Quoting) -> Quoting {
     match body {
         Body::Definition { by: Some(draft), .. } => {
             Quoting::ours(format!("{} proposed the code that it was given to", draft.run))
@@ -203,7 +209,7 @@ fn given_for(body: &Body, who: Quoting) -> Quoting {
 
 /// Returns the event that gave the name, and the message of the command that did so. Others than the host have no
 /// events.
-fn naming(
+fn naming_event(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -215,20 +221,20 @@ fn naming(
     if view.agent != host {
         return Ok(None);
     }
-    let hub = if before.is_empty() { own_directory(txn, view)? } else { view.hub(txn, before)? };
-    let Hub::Directory { store, .. } = hub else { return Ok(None) };
-    let event = query::last_event(txn, &host.number, LATEST, |change| {
+    let hub = if before.is_empty() { own_directory(txn, view)? } else { view.container(txn, before)? };
+    let NameContainer::Directory { store, .. } = hub else { return Ok(None) };
+    let event = query::last_event(txn, &host.number, MAX_EVENTS, |change| {
         matches!(change, Change::Named { directory, name: given, id: stood }
             if given == name && stood == id && *directory == store)
     })?;
     let Some(event) = event else { return Ok(None) };
-    let by = commanded(daemon, txn, &event, &|text| says(text, name))?;
+    let by = command_message(daemon, txn, &event, &|text| mentions_name(text, name))?;
     Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
 }
 
 /// Returns the message of the host's command that caused an event. Another transaction may have the same time, so the
 /// command's text must be about the thing.
-fn commanded(
+fn command_message(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
     event: &Event,
@@ -236,7 +242,7 @@ fn commanded(
 ) -> Result<Option<MessageNumber>, Fault> {
     let host = daemon.host;
     // A command is recorded behind the names and grants that it made, in the same transaction.
-    for next in query::events(txn, &host.number, event.seq, COMMAND_WITHIN)? {
+    for next in query::events(txn, &host.number, event.seq, MAX_COMMAND_EVENTS)? {
         match next.change {
             Change::Named { .. }
             | Change::Unnamed { .. }
@@ -257,7 +263,7 @@ fn commanded(
 }
 
 /// Describes a grant: through whose hands the thing came.
-fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
+fn grant_reason(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
     let by = match grant.owner.0 == view.agent.number {
@@ -267,7 +273,7 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
     // The agent may not learn who holds another agent's grant, beyond its own name for the holder.
     let to = match grant.owner.0 == view.agent.number {
         true => holder(txn, view, grant)?,
-        false => called(txn, view, &grant.holder)?,
+        false => name_or_kind(txn, view, &grant.holder)?,
     };
     let what = match name_of_target(txn, view, &grant.target)? {
         Some(name) => format!("`{name}`, {what}"),
@@ -286,13 +292,13 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
 }
 
 /// Returns whether a command speaks of a name.
-fn says(command: &str, name: &str) -> bool {
+fn mentions_name(command: &str, name: &str) -> bool {
     let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':'));
     // In the text of a message, a name stands behind its sign, and all of it may be quoted.
     words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
 }
 
-type Brought = Option<(MessageNumber, Quoting)>;
+type SourceMessage = Option<(MessageNumber, Quoting)>;
 
 /// Returns the run whose result one of these is, and the first message of the agent's that refers to one of them.
 fn references(
@@ -300,11 +306,11 @@ fn references(
     txn: &mut dyn ReadTxn,
     view: &View,
     ids: &[FormulaId],
-) -> Result<(Option<Run>, Brought), Fault> {
+) -> Result<(Option<Run>, SourceMessage), Fault> {
     let own = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
-    let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
+    let (mut run, mut brought): (Option<Run>, SourceMessage) = (None, None);
     for id in ids {
-        for (from, label) in query::references_to(txn, id, REFERENCES)? {
+        for (from, label) in query::references_to(txn, id, MAX_REFERENCES)? {
             // The sender and the receiver of a message were there before it.
             if matches!(label.as_str(), "from" | "to") {
                 continue;
@@ -326,8 +332,8 @@ fn references(
                     )?;
                     let Some(number) = number else { continue };
                     if brought.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
-                        let who = called(txn, view, &message.from)?;
-                        brought = Some((number, told(&message.body, &who, *id)));
+                        let who = name_or_kind(txn, view, &message.from)?;
+                        brought = Some((number, describe_source(&message.body, &who, *id)));
                     }
                 }
                 _ => {}
@@ -338,7 +344,7 @@ fn references(
 }
 
 /// Returns, in words, how a message is connected with a thing.
-fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
+fn describe_source(body: &Body, who: &str, id: FormulaId) -> Quoting {
     let asked = match body {
         Body::Command { verb, .. } => return quoting!("you made it with `{}`", verb),
         Body::Definition { promise, .. } if *promise == id => "asked for it with a definition".to_owned(),
@@ -351,7 +357,7 @@ fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
 }
 
 /// Returns the sources that a thing depends on, unless it depends on the person alone.
-fn depends(provenance: &Provenance) -> Option<Reason> {
+fn provenance_reason(provenance: &Provenance) -> Option<Reason> {
     let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
     (!is_own).then(|| Reason::new("it depends on", sources(provenance)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::query::{self, Letter};
+use kernel::query::{self, MailboxEntry};
 use kernel::{MessageNumber, Number};
 
 use super::runs;
@@ -16,14 +16,14 @@ use control::exit::Failure;
 ///
 /// # Errors
 /// When there is no such message.
-pub fn answers(
+pub fn replies(
     daemon: &HostDaemon,
     message: MessageNumber,
     below: Option<MessageNumber>,
     limit: usize,
-) -> Result<(Vec<Letter>, usize), Failure> {
+) -> Result<(Vec<MailboxEntry>, usize), Failure> {
     let letter = |number| daemon.read(|txn| query::message(txn, &daemon.host, number));
-    let first = mail::letter(daemon, daemon.host, message)?.mail.envelope.id;
+    let first = mail::message(daemon, daemon.host, message)?.mail.envelope.id;
     let (is_first, mut later) = daemon.extensions.get(Threads::default).after(daemon, &first, message)?;
     if !is_first {
         // In a thread that began with another message, only the replies to this one count.
@@ -42,7 +42,7 @@ pub fn answers(
     let mut letters = Vec::new();
     let mut earlier = later.len();
     for number in later.into_iter().rev() {
-        if letters.len() == limit.min(runs::PAGE) {
+        if letters.len() == limit.min(runs::MAX_ROWS) {
             break;
         }
         earlier -= 1;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
-use kernel::hub::View;
 use kernel::message::Body;
-use kernel::query::{self, Letter};
+use kernel::name_lookup::View;
+use kernel::query::{self, MailboxEntry};
 use kernel::run::{Input, Run, RunOutcome, State, Step};
 use kernel::table::PromiseRow;
 use kernel::txn::{ReadTxn, StoreFault, Table};
@@ -15,16 +15,16 @@ use kernel::{FormulaId, MessageNumber, Number, RunNumber, Value, table};
 
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::show::waiting::MOST;
+use control::show::waiting::MAX_ITEMS;
 
 /// The largest number of rows in an answer, regardless of the requested limit.
-pub const PAGE: usize = 1000;
+pub const MAX_ROWS: usize = 1000;
 
 /// How many rows are read at a time.
-const STRIDE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// How many bytes of steps an answer has at most, unless a single step has more.
-const STEPS: usize = 8 << 20;
+const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// Goes through the runs below `below`, newest first, until `each` says that it is enough.
 pub fn for_each_run(
@@ -33,8 +33,8 @@ pub fn for_each_run(
     mut each: impl FnMut(Run) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     loop {
-        let page = daemon.read(|txn| query::runs(txn, &daemon.host.number, below, STRIDE))?;
-        let full = page.len() == STRIDE;
+        let page = daemon.read(|txn| query::runs(txn, &daemon.host.number, below, BATCH_SIZE))?;
+        let full = page.len() == BATCH_SIZE;
         for run in page {
             below = Some(run.number);
             if !each(run)? {
@@ -54,14 +54,14 @@ pub fn runs(
     below: Option<RunNumber>,
     roots: bool,
 ) -> Result<Vec<Run>, Failure> {
-    let limit = limit.min(PAGE);
+    let limit = limit.min(MAX_ROWS);
     let mut found = Vec::new();
     if limit == 0 {
         return Ok(found);
     }
     for_each_run(daemon, below, |run| {
         if !roots || run.parent.is_none() {
-            found.push(in_short(daemon, run));
+            found.push(summary(daemon, run));
         }
         Ok(found.len() < limit)
     })?;
@@ -70,20 +70,20 @@ pub fn runs(
 
 /// Returns the runs of a family that are not over, and the one that the family begins with, in short; oldest first.
 pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure> {
-    let mut found = vec![in_short(daemon, one(daemon, root)?)];
+    let mut found = vec![summary(daemon, load_run(daemon, root)?)];
     let mut numbers = BTreeSet::from([root]);
     let mut from = root.0.saturating_add(1);
     loop {
         let start = table::number_key(from);
         let page: Vec<(Vec<u8>, Run)> = daemon
-            .read(|txn| table::scan(txn, Table::Run, &daemon.host.number, &start, &[], STRIDE, false))?;
-        let full = page.len() == STRIDE;
+            .read(|txn| table::scan(txn, Table::Run, &daemon.host.number, &start, &[], BATCH_SIZE, false))?;
+        let full = page.len() == BATCH_SIZE;
         for (_, run) in page {
             from = run.number.0.saturating_add(1);
             // A child is younger than its parent, and one that is over has no children that are not.
             if !run.is_finished() && run.parent.is_some_and(|parent| numbers.contains(&parent.run)) {
                 numbers.insert(run.number);
-                found.push(in_short(daemon, run));
+                found.push(summary(daemon, run));
             }
         }
         if !full {
@@ -94,11 +94,11 @@ pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure>
 
 /// Returns one run in full. If the store itself could not record the trouble that keeps it, the run has it all the
 /// same.
-pub fn one(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
+pub fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
     })?;
-    if let Some(trouble) = daemon.stuck(number) {
+    if let Some(trouble) = daemon.blocked_by(number) {
         run.state = State::Stalled { trouble };
     }
     run.name = name(daemon, &run)?;
@@ -112,11 +112,11 @@ pub fn one(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
 /// # Errors
 /// When the store cannot be read.
 pub fn name(daemon: &HostDaemon, run: &Run) -> Result<String, Failure> {
-    if !run.is_standing() {
+    if !run.is_agent_journal() {
         return Ok(run.name.clone());
     }
     let view = daemon.view(daemon.host);
-    let found = daemon.look(|txn| match table::formula(txn, &run.worker)?.map(|row| row.formula) {
+    let found = daemon.query(|txn| match table::formula(txn, &run.worker)?.map(|row| row.formula) {
         Some(Formula::Eval { result, author, .. }) => code_name(txn, &view, &run.worker, result, author),
         formula => {
             let handle = formula.and_then(|formula| formula.agent().map(|own| own.handle));
@@ -133,7 +133,7 @@ fn agent_name(
     ids: impl Iterator<Item = FormulaId>,
 ) -> Result<Option<String>, Fault> {
     for id in ids {
-        if let Some(name) = super::things::name_of(txn, view, &id)? {
+        if let Some(name) = super::names::name_of(txn, view, &id)? {
             // The names of its own begin with the same sign.
             return Ok(Some(format!("@{}", name.trim_start_matches('@'))));
         }
@@ -160,7 +160,7 @@ pub(crate) fn code_name(
         came_to = came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == *code));
     }
     for id in std::iter::once(result).chain(came_to) {
-        if let Some(name) = super::things::name_of(txn, view, &id)? {
+        if let Some(name) = super::names::name_of(txn, view, &id)? {
             return Ok(Some(format!("code of {name}")));
         }
     }
@@ -174,7 +174,7 @@ pub(crate) fn code_name(
 }
 
 /// Returns the run without its input and its result, which can be long.
-pub(crate) fn in_short(daemon: &HostDaemon, mut run: Run) -> Run {
+pub(crate) fn summary(daemon: &HostDaemon, mut run: Run) -> Run {
     if let Ok(name) = name(daemon, &run) {
         run.name = name;
     }
@@ -184,21 +184,21 @@ pub(crate) fn in_short(daemon: &HostDaemon, mut run: Run) -> Run {
     if let State::Finished { outcome: RunOutcome::Done(value) } = &mut run.state {
         *value = Value::null();
     }
-    if let Some(trouble) = daemon.stuck(run.number) {
+    if let Some(trouble) = daemon.blocked_by(run.number) {
         run.state = State::Stalled { trouble };
     }
     run
 }
 
 /// Returns the messages of an agent below `below`, newest first; only those that need an answer if `open`.
-pub fn letters(
+pub fn mailbox_page(
     daemon: &HostDaemon,
     agent: FormulaId,
     open: bool,
     below: Option<MessageNumber>,
     limit: usize,
-) -> Result<Vec<Letter>, Failure> {
-    let limit = limit.min(PAGE);
+) -> Result<Vec<MailboxEntry>, Failure> {
+    let limit = limit.min(MAX_ROWS);
     let mut found = Vec::new();
     if open {
         for number in daemon.read(|txn| query::awaiting_below(txn, &agent, below, limit))? {
@@ -217,7 +217,7 @@ pub fn letters(
 }
 
 /// Returns how many messages need an answer.
-pub fn needs_you(daemon: &HostDaemon) -> Result<usize, Failure> {
+pub fn answer_count(daemon: &HostDaemon) -> Result<usize, Failure> {
     let mut count = 0;
     for_each_awaiting(daemon, |_| {
         count += 1;
@@ -227,12 +227,15 @@ pub fn needs_you(daemon: &HostDaemon) -> Result<usize, Failure> {
 }
 
 /// Returns the same, counted to [`MOST`]: the cost does not grow with the mailbox.
-pub fn waiting(daemon: &HostDaemon) -> Result<usize, Failure> {
-    Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MOST))?.len())
+pub fn waiting_count(daemon: &HostDaemon) -> Result<usize, Failure> {
+    Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MAX_ITEMS))?.len())
 }
 
 /// Returns the open approvals of these runs, oldest first.
-pub fn asked_by(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<MessageNumber>, Failure> {
+pub fn open_approvals(
+    daemon: &HostDaemon,
+    family: &BTreeSet<RunNumber>,
+) -> Result<Vec<MessageNumber>, Failure> {
     let mut found = Vec::new();
     for_each_awaiting(daemon, |number| {
         if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
@@ -257,8 +260,8 @@ pub fn for_each_awaiting(
 ) -> Result<(), Failure> {
     let mut from = MessageNumber(0);
     loop {
-        let page = daemon.read(|txn| query::awaiting(txn, &daemon.host, from, PAGE))?;
-        let full = page.len() == PAGE;
+        let page = daemon.read(|txn| query::awaiting(txn, &daemon.host, from, MAX_ROWS))?;
+        let full = page.len() == MAX_ROWS;
         for number in page {
             from = MessageNumber(number.0.saturating_add(1));
             each(number)?;
@@ -277,7 +280,7 @@ fn for_each_mail(
 ) -> Result<(), Failure> {
     loop {
         let page = daemon.read(|txn| numbers(txn, &agent, below))?;
-        let full = page.len() == STRIDE;
+        let full = page.len() == BATCH_SIZE;
         for number in page {
             below = Some(number);
             if !each(number)? {
@@ -295,7 +298,7 @@ fn numbers(
     agent: &FormulaId,
     below: Option<MessageNumber>,
 ) -> Result<Vec<MessageNumber>, StoreFault> {
-    let head = kernel::head::head(txn, agent)?.and_then(|head| head.agent());
+    let head = kernel::partial_rows::head(txn, agent)?.and_then(|head| head.agent());
     let mailbox =
         head.ok_or_else(|| StoreFault::Corrupt("the agent's formula is missing".to_owned()))?.mailbox;
     let from = table::inner_key(&mailbox, &[]);
@@ -304,7 +307,7 @@ fn numbers(
         Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
         None => table::inner_key(&mailbox, &[0xff; 9]),
     };
-    let rows = txn.range(Table::Message, &agent.number, &from, &to, STRIDE, true)?;
+    let rows = txn.range(Table::Message, &agent.number, &from, &to, BATCH_SIZE, true)?;
     rows.into_iter()
         .map(|(key, _)| {
             let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
@@ -326,9 +329,10 @@ pub fn for_each_step(
     loop {
         let start = table::step_key(run, from);
         let end = table::step_key(RunNumber(run.0.saturating_add(1)), 0);
-        let page: Vec<(Vec<u8>, Step)> = daemon
-            .read(|txn| table::scan(txn, Table::Journal, &daemon.host.number, &start, &end, STRIDE, false))?;
-        let full = page.len() == STRIDE;
+        let page: Vec<(Vec<u8>, Step)> = daemon.read(|txn| {
+            table::scan(txn, Table::Journal, &daemon.host.number, &start, &end, BATCH_SIZE, false)
+        })?;
+        let full = page.len() == BATCH_SIZE;
         for (_, step) in page {
             from = step.number.saturating_add(1);
             if !each(step) {
@@ -343,15 +347,15 @@ pub fn for_each_step(
 
 /// Steps of a run from number `from` on: at least one if there is one, and as many as an answer may hold.
 pub fn steps(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Failure> {
-    one(daemon, run)?;
+    load_run(daemon, run)?;
     let (mut found, mut bytes) = (Vec::new(), 0);
     for_each_step(daemon, run, from, |step| {
         bytes += serde_json::to_vec(&step).map_or(0, |row| row.len());
-        if bytes > STEPS && !found.is_empty() {
+        if bytes > MAX_STEP_BYTES && !found.is_empty() {
             return false;
         }
         found.push(step);
-        found.len() < PAGE
+        found.len() < MAX_ROWS
     })?;
     Ok(found)
 }
@@ -423,11 +427,11 @@ mod tests {
 
     #[test]
     fn listings_return_at_most_one_page() {
-        const COUNT: u64 = 2 * PAGE as u64 + 100;
+        const COUNT: u64 = 2 * MAX_ROWS as u64 + 100;
         let dir = tempfile::tempdir().unwrap();
         let daemon = daemon(dir.path(), (0..COUNT).map(start).collect());
         let page = |below| runs(&daemon, usize::MAX, below, true).unwrap();
-        assert_eq!(page(None).len(), PAGE);
+        assert_eq!(page(None).len(), MAX_ROWS);
         let mut all: Vec<RunNumber> = Vec::new();
         loop {
             let next = page(all.last().copied());
@@ -440,13 +444,13 @@ mod tests {
         assert_eq!(runs(&daemon, 3, None, false).unwrap().len(), 3);
         assert_eq!(runs(&daemon, 0, None, false).unwrap().len(), 0);
 
-        let page = |below| letters(&daemon, daemon.host, false, below, usize::MAX).unwrap();
+        let page = |below| mailbox_page(&daemon, daemon.host, false, below, usize::MAX).unwrap();
         let first = page(None);
-        assert_eq!(first.len(), PAGE);
+        assert_eq!(first.len(), MAX_ROWS);
         let rest = page(first.last().map(|letter| letter.number));
         assert_eq!(rest.first().unwrap().number.0 + 1, first.last().unwrap().number.0);
-        assert_eq!(letters(&daemon, daemon.host, true, None, usize::MAX).unwrap(), []);
-        assert_eq!(needs_you(&daemon).unwrap(), 0);
+        assert_eq!(mailbox_page(&daemon, daemon.host, true, None, usize::MAX).unwrap(), []);
+        assert_eq!(answer_count(&daemon).unwrap(), 0);
     }
 
     #[test]
@@ -456,9 +460,9 @@ mod tests {
         let failed = RunOutcome::Failed(trouble.clone());
         let mut acts = vec![start(1), advance(1, vec![Move::Spawn { index: 0 }])];
         // Others come between the children, more than are read at a time.
-        acts.extend((0..STRIDE as u64).map(start));
+        acts.extend((0..BATCH_SIZE as u64).map(start));
         acts.push(advance(1, vec![Move::Spawn { index: 1 }]));
-        let (last, other) = (STRIDE as u64 + 3, 3);
+        let (last, other) = (BATCH_SIZE as u64 + 3, 3);
         acts.push(advance(last, vec![Move::Stall { trouble: trouble.clone() }]));
         acts.push(advance(other, vec![Move::Spawn { index: 0 }]));
         let daemon = daemon(dir.path(), acts);
@@ -478,9 +482,9 @@ mod tests {
             family.iter().any(|r| r.number == RunNumber(run) && matches!(r.state, State::Stalled { .. }))
         };
         assert!(is_stalled(last) && !is_stalled(1));
-        daemon.set_stuck(RunNumber(1), trouble);
+        daemon.set_blocked(RunNumber(1), trouble);
         assert!(is_stalled(1));
-        daemon.set_free(RunNumber(1));
+        daemon.clear_blocked(RunNumber(1));
         assert!(!is_stalled(1));
     }
 
@@ -493,7 +497,7 @@ mod tests {
         let mut acts = vec![start(1)];
         // Short steps, and among them three that are longer together than an answer.
         for i in 0..200 {
-            let why = if i % 80 == 7 { "x".repeat(STEPS / 2) } else { i.to_string() };
+            let why = if i % 80 == 7 { "x".repeat(MAX_STEP_BYTES / 2) } else { i.to_string() };
             acts.push(advance(1, vec![suspend(why)]));
             acts.push(Act::Resume { runs: vec![RunNumber(1)], named: None });
         }
@@ -505,7 +509,7 @@ mod tests {
             if page.is_empty() {
                 break;
             }
-            assert!(serde_json::to_vec(&page).unwrap().len() <= STEPS + PAGE);
+            assert!(serde_json::to_vec(&page).unwrap().len() <= MAX_STEP_BYTES + MAX_ROWS);
             pages += 1;
             all.extend(page);
         }

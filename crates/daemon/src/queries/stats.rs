@@ -9,35 +9,35 @@ use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
 use super::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
-use control::show::stats::{ModelCalls, OfModel, OfWorker, Rule, Runs, Stats};
+use control::show::stats::{ModelCalls, ModelStats, Rule, Runs, Stats, WorkerStats};
 
 /// How many rules are told of.
-const RULES: usize = 10;
+const MAX_SHOWN_RULES: usize = 10;
 
 /// The number of rules that are counted: their names can come from any author of rules.
-const KNOWN: usize = 1000;
+const MAX_RULES: usize = 1000;
 
 /// Of how many answers the median is taken, the newest.
-const ANSWERS: usize = 10_000;
+const MAX_ANSWERS: usize = 10_000;
 
 /// The number of tries that a model has to repair a refused call.
-const REPAIRS: usize = 3;
+const MAX_REPAIRS: usize = 3;
 
 /// Returns the figures of a host's runs that were started at `since_ms` or later.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn stats(daemon: &HostDaemon, since_ms: Option<i64>) -> Result<Stats, Failure> {
-    let mut sums = Sums::default();
+    let mut sums = StatsTotals::default();
     runs::for_each_run(daemon, None, |mut run| {
         if since_ms.is_some_and(|since| run.started_ms < since) {
             return Ok(true);
         }
-        if let Some(trouble) = daemon.stuck(run.number) {
+        if let Some(trouble) = daemon.blocked_by(run.number) {
             run.state = State::Stalled { trouble };
         }
-        let mut journal = Journal::default();
-        sums.own = ModelCalls::default();
+        let mut journal = JournalFold::default();
+        sums.run_calls = ModelCalls::default();
         runs::for_each_step(daemon, run.number, 0, |step| {
             journal.push(&mut sums, &step);
             true
@@ -50,24 +50,24 @@ pub fn stats(daemon: &HostDaemon, since_ms: Option<i64>) -> Result<Stats, Failur
 
 /// The sums over all runs so far.
 #[derive(Default)]
-struct Sums {
+struct StatsTotals {
     stats: Stats,
     /// The calls of models in the journal that is being folded.
-    own: ModelCalls,
+    run_calls: ModelCalls,
     models: BTreeMap<String, ModelCalls>,
-    workers: BTreeMap<String, OfWorker>,
+    workers: BTreeMap<String, WorkerStats>,
     rules: BTreeMap<String, (u64, u64)>,
     answered_ms: Vec<u64>,
 }
 
-impl Sums {
+impl StatsTotals {
     fn rules(&mut self, findings: &[Finding], add: impl Fn(&mut (u64, u64))) {
         // A rule that finds two things wrong with a call still speaks of one call.
         let mut names: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         for name in names {
-            if self.rules.len() < KNOWN || self.rules.contains_key(name) {
+            if self.rules.len() < MAX_RULES || self.rules.contains_key(name) {
                 add(self.rules.entry(name.to_owned()).or_default());
             }
         }
@@ -80,10 +80,10 @@ impl Sums {
             .collect();
         // Those that come to the same stand in the order of their names.
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.asked + rule.denied));
-        rules.truncate(RULES);
+        rules.truncate(MAX_SHOWN_RULES);
         self.stats.rules = rules;
         let models = std::mem::take(&mut self.models).into_iter();
-        self.stats.models = models.map(|(model, asked)| OfModel { model, asked }).collect();
+        self.stats.models = models.map(|(model, asked)| ModelStats { model, asked }).collect();
         self.stats.models.sort_by_key(|one| std::cmp::Reverse((one.asked.usd_micros, one.asked.tokens())));
         self.stats.workers = std::mem::take(&mut self.workers).into_values().collect();
         self.stats.workers.sort_by_key(|one| std::cmp::Reverse(one.runs.all()));
@@ -95,7 +95,7 @@ impl Sums {
 
 /// A call that a model made, under the tool's name or by slot and method.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Call {
+enum TurnCall {
     /// It was proposed.
     Method { slot: String, method: String, fingerprint: Fingerprint },
     /// It could not be.
@@ -106,19 +106,19 @@ enum Call {
     Answer,
 }
 
-impl Call {
+impl TurnCall {
     /// Returns whether this call, which was not refused, repairs the mistake of `failed`.
-    fn repairs(&self, failed: &Call) -> bool {
+    fn is_repair_of(&self, failed: &TurnCall) -> bool {
         match (self, failed) {
-            (Call::Answer, Call::Answer) => true,
-            (Call::Answer, _) | (_, Call::Answer) => false,
-            (_, Call::Unknown) => true,
+            (TurnCall::Answer, TurnCall::Answer) => true,
+            (TurnCall::Answer, _) | (_, TurnCall::Answer) => false,
+            (_, TurnCall::Unknown) => true,
             (
-                Call::Method { slot, method, fingerprint },
-                Call::Method { slot: other_slot, method: other, fingerprint: refused },
+                TurnCall::Method { slot, method, fingerprint },
+                TurnCall::Method { slot: other_slot, method: other, fingerprint: refused },
             ) => slot == other_slot && method == other && fingerprint != refused,
             // A worker that can be called is a tool by the name of its slot alone.
-            (Call::Method { slot, method, .. }, Call::Tool(tool)) => {
+            (TurnCall::Method { slot, method, .. }, TurnCall::Tool(tool)) => {
                 tool == slot || *tool == format!("{slot}_{method}")
             }
             _ => false,
@@ -126,44 +126,44 @@ impl Call {
     }
 
     /// Returns whether this is `other` once more.
-    fn is_again(&self, other: &Call) -> bool {
-        matches!((self, other), (Call::Method { fingerprint, .. }, Call::Method { fingerprint: same, .. })
+    fn is_same(&self, other: &TurnCall) -> bool {
+        matches!((self, other), (TurnCall::Method { fingerprint, .. }, TurnCall::Method { fingerprint: same, .. })
             if fingerprint == same)
     }
 }
 
 /// A turn in which something was refused, and how far it has been repaired.
-struct Failed {
-    left: Vec<Call>,
-    tries: usize,
+struct FailedTurn {
+    remaining: Vec<TurnCall>,
+    attempts: usize,
 }
 
 /// One journal, folded.
 #[derive(Default)]
-struct Journal {
+struct JournalFold {
     /// The model's calls in the turn that is going on, and whether each was refused. Calls without an outcome wait.
-    turn: Vec<(Option<u64>, Call, Option<bool>)>,
+    turn: Vec<(Option<u64>, TurnCall, Option<bool>)>,
     /// Who was asked last.
     model: String,
     /// Whether the model has answered in it.
-    replied: bool,
+    has_replied: bool,
     /// Turns that can still be repaired.
-    failed: Vec<Failed>,
+    failed: Vec<FailedTurn>,
     /// When people were asked, by the step that proposed.
     asked: BTreeMap<u64, i64>,
     /// Whether the worker's own steps have begun: then its answer was good.
-    own_steps: bool,
+    has_own_steps: bool,
 }
 
-impl Journal {
-    fn push(&mut self, sums: &mut Sums, step: &Step) {
+impl JournalFold {
+    fn push(&mut self, sums: &mut StatsTotals, step: &Step) {
         match &step.entry {
             Entry::Prompted { model, .. } => {
                 self.end_turn(sums);
                 self.model.clone_from(model);
             }
             Entry::Replied { usage, model, .. } => {
-                self.replied = true;
+                self.has_replied = true;
                 let one = ModelCalls {
                     calls: 1,
                     input_tokens: usage.input_tokens,
@@ -172,9 +172,9 @@ impl Journal {
                     usd_micros: usage.usd_micros,
                 };
                 sums.stats.model.add(&one);
-                sums.own.add(&one);
+                sums.run_calls.add(&one);
                 let model = model.as_ref().unwrap_or(&self.model);
-                if sums.models.len() < KNOWN || sums.models.contains_key(model) {
+                if sums.models.len() < MAX_RULES || sums.models.contains_key(model) {
                     sums.models.entry(model.clone()).or_default().add(&one);
                 }
             }
@@ -182,11 +182,11 @@ impl Journal {
                 sums.stats.calls.rejected += u64::from(site.is_some());
                 sums.rules(findings, |(_, denied)| *denied += 1);
                 let call = match (site, findings.first()) {
-                    (None, _) => Call::Answer,
+                    (None, _) => TurnCall::Answer,
                     (Some(_), Some(Finding { rule, at: Some(tool), .. })) if rule != "tool/unknown" => {
-                        Call::Tool(tool.clone())
+                        TurnCall::Tool(tool.clone())
                     }
-                    _ => Call::Unknown,
+                    _ => TurnCall::Unknown,
                 };
                 self.turn.push((None, call, Some(true)));
             }
@@ -198,7 +198,7 @@ impl Journal {
                 sums.stats.calls.proposed += u64::from(replaces.is_none());
                 match site {
                     CallSite::Turn { .. } => {
-                        let call = Call::Method {
+                        let call = TurnCall::Method {
                             slot: proposal.slot.clone(),
                             method: proposal.method.clone(),
                             fingerprint: *fingerprint,
@@ -206,7 +206,7 @@ impl Journal {
                         self.turn.push((Some(step.number), call, None));
                     }
                     CallSite::Then { .. } | CallSite::Write { .. } | CallSite::Direct { .. } => {
-                        self.own_steps = true
+                        self.has_own_steps = true
                     }
                 }
             }
@@ -226,14 +226,14 @@ impl Journal {
                     }
                 }
             }
-            Entry::Doubted { proposal, .. } => {
+            Entry::OutcomeUnknown { proposal, .. } => {
                 self.asked.insert(*proposal, step.at_ms);
             }
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(asked) = self.asked.remove(proposal) {
                     let approvals = &mut sums.stats.approvals;
                     *(if *approved { &mut approvals.approved } else { &mut approvals.denied }) += 1;
-                    if sums.answered_ms.len() < ANSWERS {
+                    if sums.answered_ms.len() < MAX_ANSWERS {
                         sums.answered_ms.push(step.at_ms.saturating_sub(asked).max(0).unsigned_abs());
                     }
                 }
@@ -250,58 +250,59 @@ impl Journal {
     }
 
     /// Ends a turn. The model was asked once more, or never will be, so its calls in this turn are known.
-    fn end_turn(&mut self, sums: &mut Sums) {
+    fn end_turn(&mut self, sums: &mut StatsTotals) {
         let turn = std::mem::take(&mut self.turn);
-        let replied = std::mem::take(&mut self.replied);
+        let replied = std::mem::take(&mut self.has_replied);
         if !replied {
             return;
         }
-        let good: Vec<&Call> =
+        let good: Vec<&TurnCall> =
             turn.iter().filter(|(_, _, how)| *how == Some(false)).map(|(_, call, _)| call).collect();
         for failed in &mut self.failed {
-            failed.left.retain(|left| !good.iter().any(|call| call.repairs(left)));
+            failed.remaining.retain(|left| !good.iter().any(|call| call.is_repair_of(left)));
             // Doing the same once more is no try.
             let only_again = !turn.is_empty()
-                && turn.iter().all(|(_, call, _)| failed.left.iter().any(|left| call.is_again(left)));
-            failed.tries += usize::from(!only_again);
+                && turn.iter().all(|(_, call, _)| failed.remaining.iter().any(|left| call.is_same(left)));
+            failed.attempts += usize::from(!only_again);
         }
         let repairs = &mut sums.stats.repairs;
         self.failed.retain(|failed| {
-            repairs.repaired += u64::from(failed.left.is_empty());
-            !failed.left.is_empty() && failed.tries < REPAIRS
+            repairs.repaired += u64::from(failed.remaining.is_empty());
+            !failed.remaining.is_empty() && failed.attempts < MAX_REPAIRS
         });
         let refused = turn.into_iter().filter(|(_, _, how)| *how == Some(true));
-        let left: Vec<Call> = refused.map(|(_, call, _)| call).collect();
+        let left: Vec<TurnCall> = refused.map(|(_, call, _)| call).collect();
         if !left.is_empty() {
             repairs.turns += 1;
-            self.failed.push(Failed { left, tries: 0 });
+            self.failed.push(FailedTurn { remaining: left, attempts: 0 });
         }
     }
 
     /// Ends the journal, which has no more steps.
-    fn end(mut self, sums: &mut Sums, run: &Run) {
+    fn end(mut self, sums: &mut StatsTotals, run: &Run) {
         let done = matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) });
         // An answer that was taken leaves no step of its own, but its consequences do.
-        if self.replied && self.turn.is_empty() && (done || self.own_steps) {
-            self.turn.push((None, Call::Answer, Some(false)));
+        if self.has_replied && self.turn.is_empty() && (done || self.has_own_steps) {
+            self.turn.push((None, TurnCall::Answer, Some(false)));
         }
         self.end_turn(sums);
         if !run.is_finished() {
             sums.stats.repairs.open += self.failed.len() as u64;
         }
         sums.stats.approvals.open += if run.is_finished() { 0 } else { self.asked.len() as u64 };
-        count(&mut sums.stats.runs, run);
-        if !run.is_standing() && (sums.workers.len() < KNOWN || sums.workers.contains_key(&run.name)) {
+        count_run(&mut sums.stats.runs, run);
+        if !run.is_agent_journal() && (sums.workers.len() < MAX_RULES || sums.workers.contains_key(&run.name))
+        {
             let worker = sums.workers.entry(run.name.clone()).or_default();
             worker.worker.clone_from(&run.name);
-            count(&mut worker.runs, run);
-            worker.model.add(&sums.own);
+            count_run(&mut worker.runs, run);
+            worker.model.add(&sums.run_calls);
         }
     }
 }
 
 /// Counts a run where it stands.
-fn count(runs: &mut Runs, run: &Run) {
+fn count_run(runs: &mut Runs, run: &Run) {
     let counted = match &run.state {
         State::Finished { outcome: RunOutcome::Done(_) } => &mut runs.done,
         State::Finished { .. } if run.cancelled.is_some() => &mut runs.cancelled,
@@ -338,8 +339,8 @@ mod tests {
     use Does::{Answer, BadAnswer, Call as Makes, Malformed, NoTool};
 
     fn fold(turns: &[&[Does]], state: State) -> Stats {
-        let mut sums = Sums::default();
-        let mut journal = Journal::default();
+        let mut sums = StatsTotals::default();
+        let mut journal = JournalFold::default();
         let mut number = 0;
         let mut add = |entry: Entry| {
             number += 1;

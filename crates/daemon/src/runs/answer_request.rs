@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Handed, MailAct, Said};
+use kernel::command::{Act, MailAct, RequestAnswer, UserCommand};
 use kernel::formula::Formula;
 use kernel::grant::Attenuation;
-use kernel::hub::Found;
-use kernel::message::{Body, Wish};
-use kernel::slot::Want;
+use kernel::message::{Body, HostRequest};
+use kernel::name_lookup::PathTarget;
+use kernel::slot::Requirement;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
 use passable::{visible_line, with_article};
 use worker::definition::{Bundle, Definition};
@@ -16,11 +16,11 @@ use worker::definition::{Bundle, Definition};
 use super::approval_extras;
 use crate::queries::mail;
 use crate::state::daemon::HostDaemon;
-use crate::state::precondition::AsSeen;
+use crate::state::precondition::Expected;
 use crate::state::privacy;
 use crate::state::worker_files;
 use control::exit::{Exit, Failure};
-use control::protocol::{Answered, Response};
+use control::protocol::{AnswerInput, Response};
 use resource::Kind;
 
 /// Answers a request.
@@ -31,11 +31,11 @@ pub fn answer(
     daemon: &HostDaemon,
     agent: FormulaId,
     name: Option<&str>,
-    said: Option<Said>,
+    said: Option<UserCommand>,
     number: MessageNumber,
-    answered: Answered,
+    answered: AnswerInput,
 ) -> Result<Response, Failure> {
-    let letter = mail::letter(daemon, agent, number)?;
+    let letter = mail::message(daemon, agent, number)?;
     let Some(Body::Request { by, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
@@ -45,14 +45,14 @@ pub fn answer(
         .help(format!("`almoner inbox {number}` shows it")));
     };
     let seen = match &answered {
-        Answered::Name { path, seen: Some(id), .. } => AsSeen::name(path.clone(), *id),
-        _ => AsSeen::default(),
+        AnswerInput::Name { path, seen: Some(id), .. } => Expected::name(path.clone(), *id),
+        _ => Expected::default(),
     };
     let act = match (by, answered) {
-        (None, Answered::Name { path, is: None, allow, .. }) if allow.is_empty() => {
+        (None, AnswerInput::Name { path, is: None, allow, .. }) if allow.is_empty() => {
             MailAct::Resolve { number, path }
         }
-        (None, Answered::Seen { id }) => {
+        (None, AnswerInput::Seen { id }) => {
             let resolver = letter.body().and_then(Body::asks).map(|(_, resolver)| resolver);
             let resolver = resolver.ok_or_else(|| Failure::new(Exit::Failure, "nothing was asked"))?;
             MailAct::ResolveWith { resolver, id }
@@ -61,40 +61,40 @@ pub fn answer(
             let message = format!("an agent has sent message {number}: it is answered with a name of yours");
             return Err(Failure::new(Exit::Usage, message).help(format!("`almoner resolve {number} NAME`")));
         }
-        (Some(_), Answered::Value { json }) => {
+        (Some(_), AnswerInput::Value { json }) => {
             let value = Value::from_json(&json)
                 .map_err(|e| Failure::new(Exit::Invalid, format!("this cannot be a value: {e}")))?;
-            MailAct::Give { number, handed: Handed::Value { value } }
+            MailAct::Give { number, handed: RequestAnswer::Value { value } }
         }
-        (Some(wish), answered) => to_run(&daemon.host_of(agent, name)?, number, wish, answered)?,
+        (Some(wish), answered) => answer_run(&daemon.host_of(agent, name)?, number, wish, answered)?,
     };
-    let act = Box::new(seen.act(act));
+    let act = Box::new(seen.guard(act));
     Ok(Response::Reply(daemon.apply_as(agent, said, Act::Mail(act))?.reply))
 }
 
 /// Returns the act that answers a run: with data by its name, or with something for the slot that it has named.
-fn to_run(
+fn answer_run(
     daemon: &HostDaemon,
     number: MessageNumber,
-    wish: &Wish,
-    answered: Answered,
+    wish: &HostRequest,
+    answered: AnswerInput,
 ) -> Result<MailAct, Failure> {
     let slot = wish.slot.as_str();
     let mut names = BTreeMap::new();
     let (kind, endow, allow) = match answered {
-        Answered::Name { path, is, allow, .. } => {
+        AnswerInput::Name { path, is, allow, .. } => {
             let Some(formula) = capability(daemon, &path)? else {
                 return Ok(MailAct::Resolve { number, path });
             };
             let own = kind_of(&formula).map(|kind| kind.row().label);
             let kind = is.as_deref().or(own).ok_or_else(|| no_slot(&path, &formula, number, slot))?;
-            if !Want::of(&Pattern::remotable(kind)).takes(&formula) {
+            if !Requirement::from_pattern(&Pattern::remotable(kind)).takes(&formula) {
                 return Err(no_slot(&path, &formula, number, slot));
             }
             names.insert(slot.to_owned(), path);
             (kind.to_owned(), vec![], allow)
         }
-        Answered::Endow { endowment, is, allow } => {
+        AnswerInput::Endow { endowment, is, allow } => {
             if endowment.slot != slot {
                 let given = visible_line(&endowment.slot);
                 let message = format!("{} asks for `{slot}`, and `{given}` was bound", wish.run);
@@ -103,13 +103,13 @@ fn to_run(
             let kind = is.unwrap_or_else(|| endowment.fill.kind().to_string());
             (kind, vec![*endowment], allow)
         }
-        Answered::Value { .. } | Answered::Seen { .. } => {
+        AnswerInput::Value { .. } | AnswerInput::Seen { .. } => {
             return Err(Failure::new(Exit::Failure, "data fills no slot"));
         }
     };
-    let mut definition = with_slot(slot, &kind)?;
+    let mut definition = single_slot_worker(slot, &kind)?;
     let mut bindings =
-        approval_extras::bound(daemon, &mut definition, "the run", endow, allow, &names, false)?;
+        approval_extras::bind_slots(daemon, &mut definition, "the run", endow, allow, &names, false)?;
     let model = daemon.read(|txn| table::run(txn, &daemon.host.number, wish.run))?;
     privacy::check_model(daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
     match bindings.pop() {
@@ -118,7 +118,7 @@ fn to_run(
             if !names.is_empty() {
                 binding.attenuation = Attenuation::default();
             }
-            Ok(MailAct::Give { number, handed: Handed::Slot { binding: Box::new(binding) } })
+            Ok(MailAct::Give { number, handed: RequestAnswer::Slot { binding: Box::new(binding) } })
         }
         None => Err(Failure::new(Exit::Failure, "nothing was bound")),
     }
@@ -126,10 +126,10 @@ fn to_run(
 
 /// Returns the formula that a name stands for, unless it is data.
 fn capability(daemon: &HostDaemon, path: &NamePath) -> Result<Option<Formula>, Failure> {
-    let found = daemon.look(|txn| {
+    let found = daemon.query(|txn| {
         Ok(match daemon.view(daemon.host).resolve(txn, path)? {
-            Found::Data(_) => None,
-            Found::Formula(id) => table::reach(txn, &id)?.map(|reached| reached.formula),
+            PathTarget::Data(_) => None,
+            PathTarget::Formula(id) => table::reach(txn, &id)?.map(|reached| reached.formula),
         })
     })?;
     match found {
@@ -141,7 +141,7 @@ fn capability(daemon: &HostDaemon, path: &NamePath) -> Result<Option<Formula>, F
 
 fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str) -> Failure {
     let shown = path.to_string();
-    let words = query::words(formula);
+    let words = query::describe(formula);
     let message = format!("`{}` is {}: it fills no such slot", visible_line(&shown), visible_line(&words));
     Failure::new(Exit::Invalid, message).help(format!(
         "data goes as `almoner resolve {number} --text TEXT`, a directory as `almoner resolve {number} -e \
@@ -157,7 +157,7 @@ fn kind_of(formula: &Formula) -> Option<Kind> {
 }
 
 /// Returns a worker with this one slot.
-fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
+fn single_slot_worker(slot: &str, kind: &str) -> Result<Definition, Failure> {
     if Kind::of(kind).is_none() {
         let shown = visible_line(kind);
         return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot"))
@@ -173,7 +173,7 @@ fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use resource::mcp::{CALL_MS, Line, ToolServer};
+    use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerTransport, ToolServer};
     use resource::web::{Place, Web};
     use resource::{KINDS, Resource};
 
@@ -191,8 +191,9 @@ mod tests {
 
     #[test]
     fn name_of_tool_server_fills_slot_without_kind() {
-        let line = Line::Web(Box::new(part_of_the_web()));
-        let server = ToolServer { name: "s".to_owned(), line, tools: vec![], call_ms: CALL_MS };
+        let line = ServerTransport::Web(Box::new(part_of_the_web()));
+        let server =
+            ToolServer { name: "s".to_owned(), line, tools: vec![], call_ms: DEFAULT_CALL_TIMEOUT_MS };
         assert_eq!(kind_of(&Formula::Resource(Resource::Mcp(Box::new(server)))), Some(Kind::Mcp));
         assert_eq!(kind_of(&Formula::Resource(Resource::Web(part_of_the_web()))), Some(Kind::Http));
         assert_eq!(kind_of(&Formula::Resource(Resource::directory("/d"))), Some(Kind::Dir { write: true }));
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn name_of_secret_or_self_fills_no_slot() {
-        let secret = resource::HandedSecret { name: "K".to_owned(), ..Default::default() };
+        let secret = resource::SecretHandle { name: "K".to_owned(), ..Default::default() };
         for formula in [
             Formula::Resource(Resource::Secret(secret)),
             Formula::Resource(Resource::Questions),
@@ -212,10 +213,10 @@ mod tests {
 
     #[test]
     fn unknown_kind_is_answered_with_every_kind() {
-        let failure = with_slot("x", "directory").unwrap_err();
+        let failure = single_slot_worker("x", "directory").unwrap_err();
         for row in KINDS {
             assert!(failure.help.contains(&format!("`{}`", row.label)), "{}", failure.help);
-            assert!(with_slot("x", row.label).is_ok(), "{}", row.label);
+            assert!(single_slot_worker("x", row.label).is_ok(), "{}", row.label);
         }
     }
 }

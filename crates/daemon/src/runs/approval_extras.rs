@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use kernel::command::Addition;
 use kernel::formula::Formula;
-use kernel::message::{Asked, Body};
+use kernel::message::{ApprovalEntry, Body};
 use kernel::proposal::Proposal;
 use kernel::run::Entry;
-use kernel::slot::Want;
-use kernel::table::Reached;
+use kernel::slot::Requirement;
+use kernel::table::ResolvedReference;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use kernel::{query, table};
 use passable::{Untrusted, visible_line};
@@ -19,12 +19,12 @@ use super::{start, worker_preview};
 use crate::state::blobs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::powers::{Added, Adding};
+use control::powers::{ApprovalExtras, ExtrasPreview};
 use control::protocol::StartSpec;
 use control::show::difference;
 use resource::{Endowment, Kind, ResourceSpec};
 
-fn is_nothing(added: &Added) -> bool {
+fn is_empty(added: &ApprovalExtras) -> bool {
     added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
 }
 
@@ -32,20 +32,20 @@ fn is_nothing(added: &Added) -> bool {
 ///
 /// # Errors
 /// When a slot that only a person can fill is left empty, or an addition does not fit.
-pub fn of(
+pub fn check_extras(
     daemon: &HostDaemon,
     message: MessageNumber,
     entries: Option<&[usize]>,
-    added: Added,
+    added: ApprovalExtras,
 ) -> Result<Option<Addition>, Failure> {
-    let (makings, answered) = makings(daemon, message, entries)?;
+    let (makings, answered) = worker_proposals(daemon, message, entries)?;
     // An entry that was answered before takes no additions and misses none. The kernel reports that it was answered.
     if makings.is_empty() && answered {
         return Ok(None);
     }
     let [making] = makings.as_slice() else {
         let has_open = |making: &Proposal| making.args.get(2).is_some_and(has_null);
-        if is_nothing(&added) && !makings.iter().any(has_open) {
+        if is_empty(&added) && !makings.iter().any(has_open) {
             return Ok(None);
         }
         let what = match makings.is_empty() {
@@ -55,20 +55,20 @@ pub fn of(
         return Err(Failure::new(Exit::Usage, what)
             .help(format!("`almoner inbox {message}` shows it; `--only N` names one entry")));
     };
-    let (name, mut definition) = as_added(making, &added)?;
-    let missing = missing(&definition, making, &added);
+    let (name, mut definition) = worker_with_extras(making, &added)?;
+    let missing = missing_slots(&definition, making, &added);
     if let Some(slot) = missing.first() {
         let shown = visible_line(slot);
         let nothing = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
         return Err(Failure::new(Exit::Usage, nothing)
             .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
     }
-    if is_nothing(&added) {
+    if is_empty(&added) {
         return Ok(None);
     }
-    let Added { endow, names, seen, allow, edited } = added;
-    let seen = as_seen(daemon, &definition, &names, seen)?;
-    let bindings = bound(daemon, &mut definition, &name, endow, allow, &names, false)?;
+    let ApprovalExtras { endow, names, seen, allow, edited } = added;
+    let seen = expected_names(daemon, &definition, &names, seen)?;
+    let bindings = bind_slots(daemon, &mut definition, &name, endow, allow, &names, false)?;
     let edited = match edited {
         Some(text) => Some(blobs::upload(daemon, text.as_bytes())?),
         None => None,
@@ -80,36 +80,36 @@ pub fn of(
 ///
 /// # Errors
 /// When the entry makes no worker, was answered, or an addition does not fit.
-pub fn adding(
+pub fn preview_extras(
     daemon: &HostDaemon,
     message: MessageNumber,
     entry: usize,
-    added: Added,
-) -> Result<Adding, Failure> {
-    let (makings, _) = makings(daemon, message, Some(&[entry]))?;
+    added: ApprovalExtras,
+) -> Result<ExtrasPreview, Failure> {
+    let (makings, _) = worker_proposals(daemon, message, Some(&[entry]))?;
     let [proposal] = makings.as_slice() else {
         let what = format!("entry {} of message {message} makes no worker that waits for you", entry + 1);
         return Err(Failure::new(Exit::Conflict, what)
             .help(format!("`almoner inbox {message}` shows what it is now")));
     };
-    let (name, mut definition) = as_added(proposal, &added)?;
+    let (name, mut definition) = worker_with_extras(proposal, &added)?;
     let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run))?;
     let run = run.ok_or_else(|| Failure::new(Exit::NotFound, format!("there is no run {}", proposal.run)))?;
     let own = proposal.args.get(1).and_then(kernel::Value::as_str).unwrap_or_default();
     let text = added.edited.as_deref().unwrap_or(own);
-    let mut making = worker_preview::of(daemon, &run, &definition, proposal, text);
+    let mut making = worker_preview::preview(daemon, &run, &definition, proposal, text);
     let differs = added.edited.is_some().then(|| difference::lines(own, text));
     making.edited = differs.map(Untrusted::new);
-    let missing = missing(&definition, proposal, &added);
-    let Added { endow, names, seen, allow, .. } = added;
-    let seen = as_seen(daemon, &definition, &names, seen)?;
-    let bindings = bound(daemon, &mut definition, &name, endow, allow, &names, true)?;
-    let grants = worker_preview::chosen(daemon, &Addition { bindings, edited: None, seen });
-    Ok(Adding { making, missing, grants })
+    let missing = missing_slots(&definition, proposal, &added);
+    let ApprovalExtras { endow, names, seen, allow, .. } = added;
+    let seen = expected_names(daemon, &definition, &names, seen)?;
+    let bindings = bind_slots(daemon, &mut definition, &name, endow, allow, &names, true)?;
+    let grants = worker_preview::chosen_fills(daemon, &Addition { bindings, edited: None, seen });
+    Ok(ExtrasPreview { making, missing, grants })
 }
 
 /// Returns the worker of a proposal with the text that it would have.
-fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), Failure> {
+fn worker_with_extras(proposal: &Proposal, added: &ApprovalExtras) -> Result<(String, Definition), Failure> {
     let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
     let name = text(0).to_owned();
     let definition = worker_preview::definition(&name, added.edited.as_deref().unwrap_or(text(1)))?;
@@ -117,7 +117,7 @@ fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), 
 }
 
 /// Returns the slots that only a person can fill, and that nothing fills yet.
-fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<String> {
+fn missing_slots(definition: &Definition, proposal: &Proposal, added: &ApprovalExtras) -> Vec<String> {
     let is_bound = |slot: &String| {
         added.names.contains_key(slot) || added.endow.iter().any(|endowment| endowment.slot == *slot)
     };
@@ -127,7 +127,7 @@ fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<S
 
 /// Returns the formulas behind the names that fill slots. It refuses a name that leads elsewhere than the person has
 /// seen, and one that cannot fill its slot.
-fn as_seen(
+fn expected_names(
     daemon: &HostDaemon,
     definition: &Definition,
     names: &BTreeMap<String, NamePath>,
@@ -137,7 +137,7 @@ fn as_seen(
     let mut all = Vec::new();
     for (slot, path) in names {
         let shown = path.to_string();
-        let (id, reached) = daemon.look(|txn| {
+        let (id, reached) = daemon.query(|txn| {
             let id = view.identify(txn, path)?;
             Ok((id, table::reach(txn, &id)?))
         })?;
@@ -146,14 +146,16 @@ fn as_seen(
             return Err(Failure::new(Exit::Conflict, what).help("look again, and choose again"));
         }
         let Some(kind) = definition.slot(slot).map(|slot| slot.kind) else { continue };
-        let want = Want::of(&Pattern::remotable(kind.to_string()));
-        let can_write = |reached: &Reached| reached.grants.iter().all(|grant| grant.allows("write"));
+        let want = Requirement::from_pattern(&Pattern::remotable(kind.to_string()));
+        let can_write =
+            |reached: &ResolvedReference| reached.grants.iter().all(|grant| grant.allows("write"));
         let fits = reached.as_ref().is_some_and(|reached| {
             want.takes(&reached.formula)
-                && (want != Want::Kind(Kind::Dir { write: true }) || can_write(reached))
+                && (want != Requirement::Kind(Kind::Dir { write: true }) || can_write(reached))
         });
         if !fits {
-            let words = reached.map_or_else(|| "gone".to_owned(), |reached| query::words(&reached.formula));
+            let words =
+                reached.map_or_else(|| "gone".to_owned(), |reached| query::describe(&reached.formula));
             let what = format!(
                 "slot `{slot}` wants {kind}, and `{}` is {}",
                 visible_line(&shown),
@@ -173,7 +175,7 @@ fn has_null(slots: &kernel::Value) -> bool {
 
 /// Returns the proposals among these entries that make workers and wait for an answer; and whether others of them had
 /// one.
-fn makings(
+fn worker_proposals(
     daemon: &HostDaemon,
     message: MessageNumber,
     entries: Option<&[usize]>,
@@ -184,7 +186,7 @@ fn makings(
         let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(none) };
         let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(none) };
         let chosen = asked.iter().enumerate().filter(|(i, _)| entries.is_none_or(|only| only.contains(i)));
-        for (i, Asked { proposal: at, .. }) in chosen {
+        for (i, ApprovalEntry { proposal: at, .. }) in chosen {
             let Some(step) = table::step(txn, &owner, *at)? else { continue };
             let Entry::Proposed { proposal, .. } = step.entry else { continue };
             let reached = table::reach(txn, &proposal.grant)?;
@@ -203,7 +205,7 @@ fn makings(
 ///
 /// # Errors
 /// When a binding does not fit.
-pub(crate) fn bound(
+pub(crate) fn bind_slots(
     daemon: &HostDaemon,
     definition: &mut Definition,
     name: &str,

@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::formula::Formula;
-use kernel::message::{Answer, Asked, Body, Mail};
+use kernel::message::{Answer, ApprovalEntry, Body, Mail};
 use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
-use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, standing, table};
+use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, agent_journal, query, table};
 use passable::Untrusted;
 use resource::Resource;
 
 use super::worker_preview;
-use crate::queries::approval_history::AskedBefore;
-use crate::queries::approval_history::Call;
-use crate::queries::{runs, things, why};
+use crate::queries::approval_history::ApprovalHistory;
+use crate::queries::approval_history::CardCall;
+use crate::queries::{names, runs, why};
 use crate::state::daemon::HostDaemon;
 use config::clock;
 use control::exit::{Exit, Failure};
-use control::show::card::{Card, CardEntry, Changed, CutOff};
+use control::show::budget_request::BudgetRequest;
+use control::show::card::{Card, CardEntry, ChangedDependency, CutOff};
 use control::show::difference;
-use control::show::more::More;
 use control::show::value;
 
 /// Returns the card of a message.
@@ -32,11 +32,11 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
     })?;
     let (run, entries, in_doubt) = match letter.body() {
         Some(Body::Approval { run, entries }) => (run, entries.as_slice(), false),
-        Some(Body::Doubt { run, entry }) => (run, std::slice::from_ref(entry), true),
+        Some(Body::OutcomeUnknown { run, entry }) => (run, std::slice::from_ref(entry), true),
         Some(Body::Budget { run, trouble, used, offer }) => {
-            let asking = runs::one(daemon, *run)?;
+            let asking = runs::load_run(daemon, *run)?;
             let answer = letter.mail.answers.get(&0).cloned();
-            let more = More { why: trouble.message.clone(), used: *used, offer: *offer, answer };
+            let more = BudgetRequest { why: trouble.message.clone(), used: *used, offer: *offer, answer };
             let worker = runs::name(daemon, &asking)?;
             let (entries, read, asked, more) = (vec![], vec![], vec![], Some(more));
             return Ok(Card {
@@ -56,14 +56,14 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
                 .help("see `almoner inbox`"));
         }
     };
-    let asking = runs::one(daemon, *run)?;
+    let asking = runs::load_run(daemon, *run)?;
     // The proposal of each entry, and the verdict of the gates on it.
     let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
     let (mut proposals, mut verdicts) = (BTreeMap::new(), BTreeMap::new());
     let first = wanted.first().copied().unwrap_or(u64::MAX);
     let (mut before, mut replied) = (BTreeMap::new(), None);
     // The reply stands before all that it proposes.
-    let from = first.saturating_sub(MOST_BEFORE);
+    let from = first.saturating_sub(MAX_STEPS_BEFORE);
     runs::for_each_step(daemon, *run, from, |step| {
         match step.entry {
             Entry::Replied { reply, .. } if step.number < first => replied = Some(reply),
@@ -78,7 +78,7 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
         }
         verdicts.len() < wanted.len()
     })?;
-    let later = later(daemon, *run, &letter.mail, entries, in_doubt)?;
+    let later = entry_histories(daemon, *run, &letter.mail, entries, in_doubt)?;
     let shown = entries
         .iter()
         .enumerate()
@@ -89,28 +89,29 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
             })?;
             let found = verdicts.get(&at.step).map(|verdict| verdict.findings.clone()).unwrap_or_default();
             let changed = match before.get(&at.step) {
-                Some(step) => changed(daemon, StepRef { step: *step, ..at }, proposal)?,
+                Some(step) => changed_dependencies(daemon, StepRef { step: *step, ..at }, proposal)?,
                 None => vec![],
             };
             let answer = letter.mail.answers.get(&i).cloned();
             let entry = entry(daemon, at, proposal, found, answer)?;
             let later = later.get(&at.step).cloned().unwrap_or_default();
-            let cut_off = later.began_ms.zip(later.found_ms).filter(|_| in_doubt);
+            let cut_off = later.began_ms.zip(later.unknown_ms).filter(|_| in_doubt);
             let cut_off = cut_off.map(|(began_ms, found_ms)| CutOff { began_ms, found_ms });
             let made = match entry.difference {
                 Some(_) => None,
-                None => from_maker(daemon, &asking, proposal),
+                None => maker_diff(daemon, &asking, proposal),
             };
-            let difference_of = entry.difference_of.clone().or(made.is_some().then(|| MADE.to_owned()));
+            let difference_of =
+                entry.difference_of.clone().or(made.is_some().then(|| WORKER_DIFF_NOTE.to_owned()));
             let difference = entry.difference.clone().or(made);
-            Ok(CardEntry { changed, difference, difference_of, cut_off, undone: later.undone, ..entry })
+            Ok(CardEntry { changed, difference, difference_of, cut_off, undone: later.refusals, ..entry })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let calls = entries.iter().zip(&shown).filter(|_| !in_doubt).filter_map(|(asked, entry)| {
         let (step, target) = (asked.proposal.step, entry.target.clone());
-        Some(Call { proposal: proposals.get(&step)?, verdict: verdicts.get(&step), target })
+        Some(CardCall { proposal: proposals.get(&step)?, verdict: verdicts.get(&step), target })
     });
-    let asked = daemon.extensions.get(AskedBefore::default).before(
+    let asked = daemon.extensions.get(ApprovalHistory::default).earlier_asks(
         daemon,
         number,
         &asking,
@@ -120,84 +121,84 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
     let worker = runs::name(daemon, &asking)?;
     // A proposal of code has no words beside it.
     let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
-    let said = replied.filter(|_| by_model).and_then(|reply| said(daemon, &reply));
+    let said = replied.filter(|_| by_model).and_then(|reply| reply_text(daemon, &reply));
     Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
 }
 
 /// The journal's record of a proposal after a person was asked.
 #[derive(Clone, Debug, Default)]
-struct Later {
+struct EntryHistory {
     /// When it began, the first time.
     began_ms: Option<i64>,
     /// When the outcome of the call became unknown.
-    found_ms: Option<i64>,
+    unknown_ms: Option<i64>,
     /// Why it was refused after a yes.
-    undone: Vec<Finding>,
+    refusals: Vec<Finding>,
 }
 
 /// The number of steps that are searched for the outcomes of a card's entries.
-const MOST_AFTER: u64 = 2_000;
+const MAX_STEPS_AFTER: u64 = 2_000;
 
 /// Returns the outcomes of a card's entries, by the step that proposed each. It covers the entries that were
 /// answered, and those that were cut off.
-fn later(
+fn entry_histories(
     daemon: &HostDaemon,
     run: RunNumber,
     mail: &Mail,
-    entries: &[Asked],
+    entries: &[ApprovalEntry],
     in_doubt: bool,
-) -> Result<BTreeMap<u64, Later>, Failure> {
+) -> Result<BTreeMap<u64, EntryHistory>, Failure> {
     let is_wanted = |at: &usize| in_doubt || mail.answers.contains_key(at);
     let steps = entries.iter().enumerate().filter(|(at, _)| is_wanted(at)).map(|(_, one)| one.proposal.step);
     let mut open: BTreeSet<u64> = steps.clone().collect();
-    let mut found: BTreeMap<u64, Later> = steps.map(|step| (step, Later::default())).collect();
+    let mut found: BTreeMap<u64, EntryHistory> = steps.map(|step| (step, EntryHistory::default())).collect();
     let Some(first) = open.first().copied() else { return Ok(found) };
     runs::for_each_step(daemon, run, first, |step| {
         match step.entry {
-            Entry::Begun { proposal, .. } => {
+            Entry::EffectStarted { proposal, .. } => {
                 if let Some(one) = found.get_mut(&proposal) {
                     one.began_ms.get_or_insert(step.at_ms);
                 }
             }
-            Entry::Doubted { proposal, .. } => {
+            Entry::OutcomeUnknown { proposal, .. } => {
                 if let Some(one) = found.get_mut(&proposal) {
-                    one.found_ms = Some(step.at_ms);
+                    one.unknown_ms = Some(step.at_ms);
                 }
             }
             Entry::Completed { proposal, completion } => {
                 open.remove(&proposal);
                 if let (Some(one), Completion::Refused(why)) = (found.get_mut(&proposal), completion) {
-                    one.undone = why;
+                    one.refusals = why;
                 }
             }
             _ => {}
         }
-        !open.is_empty() && step.number < first.saturating_add(MOST_AFTER)
+        !open.is_empty() && step.number < first.saturating_add(MAX_STEPS_AFTER)
     })?;
     // A person who said no knows why nothing was done.
     for (at, asked) in entries.iter().enumerate() {
         if !matches!(mail.answers.get(&at), Some(Answer::Approved { .. } | Answer::Repeat { .. })) {
-            found.entry(asked.proposal.step).and_modify(|one| one.undone.clear());
+            found.entry(asked.proposal.step).and_modify(|one| one.refusals.clear());
         }
     }
     Ok(found)
 }
 
 /// The largest number of steps between a reply and its first proposal.
-const MOST_BEFORE: u64 = 500;
+const MAX_STEPS_BEFORE: u64 = 500;
 
 /// The heading of the difference of a new worker.
-const MADE: &str = "how it differs from the file of the worker that makes it";
+const WORKER_DIFF_NOTE: &str = "how it differs from the file of the worker that makes it";
 
 /// Returns the words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
-fn said(daemon: &HostDaemon, reply: &BlobHash) -> Option<Untrusted> {
+fn reply_text(daemon: &HostDaemon, reply: &BlobHash) -> Option<Untrusted> {
     let json: serde_json::Value = serde_json::from_slice(&daemon.store.blobs().get(reply).ok()?).ok()?;
     let text = json.get("text")?.as_str()?.trim().to_owned();
     (!text.is_empty()).then(|| Untrusted::new(text))
 }
 
 /// Returns how a worker that is to be made differs from the definition of the run that makes it.
-fn from_maker(daemon: &HostDaemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
+fn maker_diff(daemon: &HostDaemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
     let source = worker_preview::text(daemon, proposal)?;
     let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
     Some(Untrusted::new(difference::lines(&own, source)))
@@ -210,7 +211,7 @@ fn entry(
     findings: Vec<Finding>,
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
-    let formula = why::made_on(daemon, proposal)?;
+    let formula = why::call_target(daemon, proposal)?;
     let names = parameter_names(formula.as_ref(), proposal);
     let arguments = proposal
         .args
@@ -227,14 +228,14 @@ fn entry(
         .pins
         .iter()
         .find_map(|pin| pin.digest.map(|digest| format!("{}, {}", pin.name, digest.short())));
-    let difference = match drawn(daemon, proposal) {
+    let difference = match call_drawing(daemon, proposal) {
         Some((what, text)) => (Some(what), Some(text)),
-        None => (None, edited(daemon, proposal)),
+        None => (None, edit_diff(daemon, proposal)),
     };
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
-        target: target(daemon, proposal, formula.as_ref())?,
+        target: describe_target(daemon, proposal, formula.as_ref())?,
         method: proposal.method.clone(),
         effect: proposal.effect,
         caller: proposal.caller,
@@ -245,16 +246,16 @@ fn entry(
         difference_of: difference.0,
         changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
-        making: worker_preview::on_card(daemon, at, proposal, answer.is_some()),
+        making: worker_preview::preview_on_card(daemon, at, proposal, answer.is_some()),
         cut_off: None,
-        ended: ended(daemon, proposal)?,
+        ended: ended_grant(daemon, proposal)?,
         answer,
         undone: vec![],
     })
 }
 
 /// Returns why nothing can be called any more through the grant of a proposal, if nothing can.
-fn ended(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
+fn ended_grant(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
     let now_ms = clock::now_ms();
     let reached = daemon.read(|txn| table::reach(txn, &proposal.grant))?;
     Ok(match reached {
@@ -264,18 +265,23 @@ fn ended(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, 
 }
 
 /// Returns the target of a call in words: the host's own name for it, if there is one, and its description.
-fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
+fn describe_target(
+    daemon: &HostDaemon,
+    proposal: &Proposal,
+    made_on: Option<&Formula>,
+) -> Result<String, Failure> {
     let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
     let words =
-        made_on.map_or_else(|| "what is gone".to_owned(), |made_on| why::words_through(&grant, made_on));
+        made_on.map_or_else(|| "what is gone".to_owned(), |made_on| why::describe_through(&grant, made_on));
     let view = daemon.view(daemon.host);
-    let name = daemon.look(|txn| {
-        let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);
+    let name = daemon.query(|txn| {
+        let ids =
+            grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([agent_journal::target(proposal)]);
         for id in ids {
             // The giver of a grant may have a name for the thing behind it as well.
             let behind = table::reach(txn, &id)?.map(|reached| reached.id);
             for id in std::iter::once(id).chain(behind) {
-                if let Some(name) = things::name_of_target(txn, &view, &id)? {
+                if let Some(name) = names::name_of_target(txn, &view, &id)? {
                     return Ok(Some(name));
                 }
             }
@@ -290,7 +296,7 @@ fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -
 
 /// Returns the preview of a call that a capability made for a person, with its heading. It was kept with the
 /// proposal.
-fn drawn(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
+fn call_drawing(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
     let pin = proposal.pins.iter().find(|pin| pin.kind == "diff")?;
     let bytes = daemon.store.blobs().get(&pin.digest?).ok()?;
     Some((pin.name.clone(), Untrusted::new(String::from_utf8(bytes).ok()?)))
@@ -298,7 +304,7 @@ fn drawn(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)
 
 /// Returns the difference that an edit makes in the pinned file, as lines. Where the file was too large to be kept,
 /// it covers only the text that the edit replaces.
-fn edited(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
+fn edit_diff(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
     let text = |at: usize| proposal.args.get(at).and_then(kernel::Value::as_str);
     let (old, new) = (text(1)?, text(2)?);
     if proposal.method != "edit" || old.is_empty() {
@@ -310,7 +316,7 @@ fn edited(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
     Some(Untrusted::new(difference::lines(&held, &held.replace(old, new))))
 }
 
-fn names(method: &kernel::Method) -> Vec<String> {
+fn argument_names(method: &kernel::Method) -> Vec<String> {
     method.params.iter().map(|param| param.name.clone()).collect()
 }
 
@@ -324,19 +330,23 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
     let makes = matches!(formula, Some(kernel::formula::Formula::Workshop));
     method
         .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
-        .map(names)
+        .map(argument_names)
         .or_else(|| match formula? {
             // This includes the parameters that only holders of secrets can pass.
             kernel::formula::Formula::Resource(Resource::Programs(_)) => {
-                caps::programs(true).method(&proposal.method).map(names)
+                caps::programs(true).method(&proposal.method).map(argument_names)
             }
-            formula => caps::interface_for(formula)?.method(&proposal.method).map(names),
+            formula => caps::interface_for(formula)?.method(&proposal.method).map(argument_names),
         })
         .unwrap_or_default()
 }
 
 /// Returns the dependencies in which this proposal differs from the one at `before`.
-fn changed(daemon: &HostDaemon, before: StepRef, now: &Proposal) -> Result<Vec<Changed>, Failure> {
+fn changed_dependencies(
+    daemon: &HostDaemon,
+    before: StepRef,
+    now: &Proposal,
+) -> Result<Vec<ChangedDependency>, Failure> {
     let step = daemon.read(|txn| table::step(txn, &daemon.host.number, before))?;
     let Some(Entry::Proposed { proposal: old, .. }) = step.map(|step| step.entry) else { return Ok(vec![]) };
     let digest_in = |pins: &BTreeSet<Pin>, pin: &Pin| {
@@ -355,8 +365,8 @@ fn changed(daemon: &HostDaemon, before: StepRef, now: &Proposal) -> Result<Vec<C
                 None => Some(String::new()),
                 Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
             };
-            Changed {
-                what: pin.of(&pin.name),
+            ChangedDependency {
+                what: pin.describe(&pin.name),
                 was: was.map(|hash| hash.short()),
                 is: is.map(|hash| hash.short()),
                 lines: text(was).zip(text(is)).map(|(was, is)| Untrusted::new(difference::lines(&was, &is))),

@@ -13,22 +13,22 @@ use resource::Kind;
 use worker::definition::{Bundle, Definition};
 
 use super::{chat_message, documents};
-use crate::queries::{pickable, runs};
+use crate::queries::{picks, runs};
 use crate::state::daemon::HostDaemon;
 use config::policy_file::NAME;
 use config::{place, worker_file};
 use control::exit::{Exit, Failure};
 use control::protocol::TALKER;
-use control::talk::{ChatRow, Talker, Wanted, WantedSlot, With};
+use control::talk::{ChatPartner, ChatRow, ChatSetup, ChatSlot, Talker};
 
 /// How many runs are looked through for workers.
-const LOOKED_AT: usize = 5000;
+const MAX_EXAMINED: usize = 5000;
 
 /// How many workers are offered.
-const MOST: usize = 100;
+const MAX_WORKERS: usize = 100;
 
 /// The number of letters of the first message that are shown.
-const SAID: usize = 160;
+const MAX_QUOTE_CHARS: usize = 160;
 
 /// Returns the conversations that are open, or those that are over: newest first.
 ///
@@ -40,7 +40,7 @@ pub fn chats(
     below: Option<RunNumber>,
     limit: usize,
 ) -> Result<Vec<ChatRow>, Failure> {
-    let limit = limit.min(runs::PAGE);
+    let limit = limit.min(runs::MAX_ROWS);
     let mut rows = Vec::new();
     runs::for_each_run(daemon, below, |run| {
         if rows.len() < limit && run.shape == Shape::Chat && run.is_finished() != open {
@@ -55,7 +55,7 @@ fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
     let (mut said, mut last_ms) = (None, run.started_ms);
     runs::for_each_step(daemon, run.number, 0, |step| {
         if let Entry::Said { text, .. } = step.entry {
-            said = Some(Untrusted::new(text.raw().chars().take(SAID).collect::<String>()));
+            said = Some(Untrusted::new(text.raw().chars().take(MAX_QUOTE_CHARS).collect::<String>()));
         }
         said.is_none()
     })?;
@@ -63,38 +63,38 @@ fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
         last_ms = step.at_ms;
         true
     })?;
-    Ok(ChatRow { run: runs::in_short(daemon, run), said, last_ms })
+    Ok(ChatRow { run: runs::summary(daemon, run), said, last_ms })
 }
 
 /// Returns the workers with which one can talk: those that have run, and those that the person has a name for.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn talkers(daemon: &HostDaemon) -> Result<Vec<Talker>, Failure> {
+pub fn chat_partners(daemon: &HostDaemon) -> Result<Vec<Talker>, Failure> {
     let (mut latest, mut looked_at): (BTreeMap<String, Run>, usize) = (BTreeMap::new(), 0);
     let bare = BlobHash::of(TALKER.as_bytes());
     runs::for_each_run(daemon, None, |run| {
         looked_at += 1;
-        if !run.is_standing() && run.definition != bare && !run.forgotten && latest.len() < MOST {
+        if !run.is_agent_journal() && run.definition != bare && !run.forgotten && latest.len() < MAX_WORKERS {
             latest.entry(run.name.clone()).or_insert(run);
         }
-        Ok(looked_at < LOOKED_AT)
+        Ok(looked_at < MAX_EXAMINED)
     })?;
     let mut found = Vec::new();
     for run in latest.into_values() {
-        let wanted = wanted(daemon, &With::Run { run: run.number });
-        found.extend(wanted.ok().map(|wanted| talker(&wanted, Some(run.number), None)));
+        let wanted = chat_setup(daemon, &ChatPartner::Run { run: run.number });
+        found.extend(wanted.ok().map(|wanted| chat_partner(&wanted, Some(run.number), None)));
     }
-    for row in daemon.look(|txn| pickable::all(txn, &daemon.view(daemon.host)))? {
-        if row.kind == "worker" && found.len() < 2 * MOST {
-            let wanted = wanted(daemon, &With::Named { path: row.path.clone() });
-            found.extend(wanted.ok().map(|wanted| talker(&wanted, None, Some(row.path))));
+    for row in daemon.query(|txn| picks::all(txn, &daemon.view(daemon.host)))? {
+        if row.kind == "worker" && found.len() < 2 * MAX_WORKERS {
+            let wanted = chat_setup(daemon, &ChatPartner::Named { path: row.path.clone() });
+            found.extend(wanted.ok().map(|wanted| chat_partner(&wanted, None, Some(row.path))));
         }
     }
     Ok(found)
 }
 
-fn talker(wanted: &Wanted, run: Option<RunNumber>, path: Option<String>) -> Talker {
+fn chat_partner(wanted: &ChatSetup, run: Option<RunNumber>, path: Option<String>) -> Talker {
     let slots = wanted.slots.iter().map(|slot| slot.name.clone()).collect();
     Talker { name: wanted.name.clone(), run, path, slots }
 }
@@ -103,37 +103,37 @@ fn talker(wanted: &Wanted, run: Option<RunNumber>, path: Option<String>) -> Talk
 ///
 /// # Errors
 /// When there is no such worker, its file has an error, or one cannot talk with it.
-pub fn wanted(daemon: &HostDaemon, with: &With) -> Result<Wanted, Failure> {
+pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, Failure> {
     let (mut beside, mut policy) = (None, None);
     let bundle = match with {
-        With::Model => bundle("chat", TALKER.to_owned()),
-        With::Text { name, source } => bundle(name, source.clone()),
-        With::Run { run } => {
-            let run = runs::one(daemon, *run)?;
+        ChatPartner::Model => bundle("chat", TALKER.to_owned()),
+        ChatPartner::Text { name, source } => bundle(name, source.clone()),
+        ChatPartner::Run { run } => {
+            let run = runs::load_run(daemon, *run)?;
             // It ran under these, and goes on under them.
-            policy = run.includes.get(NAME).map(|hash| mail::text(daemon, hash)).transpose()?;
+            policy = run.includes.get(NAME).map(|hash| mail::worker_text(daemon, hash)).transpose()?;
             chat_message::bundle(daemon, &run)?
         }
-        With::Named { path } => named(daemon, path)?,
-        With::File { path } => {
+        ChatPartner::Named { path } => worker_by_name(daemon, path)?,
+        ChatPartner::File { path } => {
             let file = Path::new(path);
             if !file.is_absolute() {
-                return Err(place::not_whole(path));
+                return Err(place::relative_path_failure(path));
             }
-            daemon.own.keeps_from(file)?;
+            daemon.protected_paths.check(file)?;
             beside = file.parent().and_then(Path::to_str).map(str::to_owned);
             worker_file::load(file)?
         }
     };
     let definition = worker_files::parse(&bundle).map_err(|failure| match with {
         // Files that lie beside a worker file do not come along with its text.
-        With::Text { .. } if failure.message.raw().contains("include") => {
+        ChatPartner::Text { .. } if failure.message.raw().contains("include") => {
             failure.help("what it includes lies beside it: write the path of the file instead")
         }
         _ => failure,
     })?;
-    documents::expect_talks(&definition)?;
-    Ok(of(definition, bundle, beside, policy))
+    documents::expect_chat_worker(&definition)?;
+    Ok(setup_of_worker(definition, bundle, beside, policy))
 }
 
 fn bundle(name: &str, source: String) -> Bundle {
@@ -141,9 +141,14 @@ fn bundle(name: &str, source: String) -> Bundle {
     Bundle { name: name.to_owned(), file, source, includes }
 }
 
-fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Option<String>) -> Wanted {
+fn setup_of_worker(
+    definition: Definition,
+    bundle: Bundle,
+    beside: Option<String>,
+    policy: Option<String>,
+) -> ChatSetup {
     let lies_somewhere = beside.is_some();
-    let slot = |slot: &worker::definition::Slot| WantedSlot {
+    let slot = |slot: &worker::definition::Slot| ChatSlot {
         name: slot.name.clone(),
         words: slot.label.as_deref().map(Untrusted::new),
         kind: slot.kind.to_string(),
@@ -151,7 +156,7 @@ fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Op
         // A worker that lies beside the file is found there.
         is_needed: slot.kind.row().is_typed() && !(slot.kind == Kind::Worker && lies_somewhere),
     };
-    Wanted {
+    ChatSetup {
         name: bundle.name,
         source: bundle.source,
         includes: bundle.includes,
@@ -164,22 +169,22 @@ fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Op
 }
 
 /// Returns the worker that one of the person's names stands for.
-fn named(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
+fn worker_by_name(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
     let parsed = NamePath::parse(path)
         .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("choose one of the list"))?;
     let view = daemon.view(daemon.host);
-    let formula = daemon.look(|txn| {
+    let formula = daemon.query(|txn| {
         let id = view.identify(txn, &parsed)?;
         Ok(table::reach(txn, &id)?.map(|reached| reached.formula))
     })?;
     match formula {
         Some(Formula::Worker { name, definition, includes, model: None, .. }) => {
             let texts = includes.iter().filter(|(name, _)| *name != NAME);
-            let texts = texts.map(|(name, hash)| Ok((name.clone(), mail::text(daemon, hash)?)));
+            let texts = texts.map(|(name, hash)| Ok((name.clone(), mail::worker_text(daemon, hash)?)));
             Ok(Bundle {
                 file: format!("{name}.worker"),
                 name,
-                source: mail::text(daemon, &definition)?,
+                source: mail::worker_text(daemon, &definition)?,
                 includes: texts.collect::<Result<_, Failure>>()?,
             })
         }
@@ -200,8 +205,8 @@ mod tests {
         for row in KINDS {
             let source = format!("---\nslots: {{ x: {} }}\n---\nDo it.\n", row.label);
             let bundle = bundle("w", source);
-            let wanted = of(worker_files::parse(&bundle).unwrap(), bundle, None, None);
-            let help = bind::unbound("x", None, row.kind).help;
+            let wanted = setup_of_worker(worker_files::parse(&bundle).unwrap(), bundle, None, None);
+            let help = bind::unbound_slot("x", None, row.kind).help;
             match &wanted.slots[0].example {
                 Some(example) => {
                     let relative = example.replace("/PATH/FILE", "FILE").replace("/PATH", "PATH");

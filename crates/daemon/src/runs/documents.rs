@@ -16,7 +16,7 @@ use control::protocol::{Document, StartShape, StartSpec};
 
 /// The largest document that is read, in bytes, regardless of the worker file. The file may come from anyone, and a
 /// document is held in memory.
-const LARGEST: u64 = 64 << 20;
+const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Checks whether the worker takes this many documents.
 ///
@@ -101,14 +101,14 @@ fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Fail
 /// # Errors
 /// When the worker works towards a result.
 pub fn check_chat(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
-    if spec.shape == StartShape::Chat { expect_talks(definition) } else { Ok(()) }
+    if spec.shape == StartShape::Chat { expect_chat_worker(definition) } else { Ok(()) }
 }
 
 /// Refuses a worker with which one cannot talk.
 ///
 /// # Errors
 /// When it works towards a result.
-pub fn expect_talks(definition: &Definition) -> Result<(), Failure> {
+pub fn expect_chat_worker(definition: &Definition) -> Result<(), Failure> {
     if definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none() {
         return Ok(());
     }
@@ -117,25 +117,30 @@ pub fn expect_talks(definition: &Definition) -> Result<(), Failure> {
 }
 
 /// Takes documents in for a worker.
-pub struct Taker<'a> {
+pub struct DocumentImporter<'a> {
     daemon: &'a HostDaemon,
     definition: &'a Definition,
     limits: document::Limits,
-    takes: model::Takes,
+    takes: model::MediaSupport,
     /// Only a look ahead: nothing is kept.
-    dry: bool,
+    is_dry_run: bool,
 }
 
-impl Taker<'_> {
+impl DocumentImporter<'_> {
     /// Returns a taker of documents for a worker with this model.
-    pub fn new<'a>(daemon: &'a HostDaemon, definition: &'a Definition, model: &str, dry: bool) -> Taker<'a> {
-        let bytes = definition.attachments.bytes.min(LARGEST);
+    pub fn new<'a>(
+        daemon: &'a HostDaemon,
+        definition: &'a Definition,
+        model: &str,
+        is_dry_run: bool,
+    ) -> DocumentImporter<'a> {
+        let bytes = definition.attachments.bytes.min(MAX_DOCUMENT_BYTES);
         let limits = document::Limits { bytes, ..document::Limits::default() };
-        Taker { daemon, definition, limits, takes: daemon.takes_of(model), dry }
+        DocumentImporter { daemon, definition, limits, takes: daemon.accepted_documents(model), is_dry_run }
     }
 
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        if self.dry {
+        if self.is_dry_run {
             return Ok(BlobHash::of(bytes));
         }
         self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
@@ -145,10 +150,10 @@ impl Taker<'_> {
     ///
     /// # Errors
     /// When the worker takes no such document, or it cannot be read.
-    pub fn take_in(&self, source: &Document) -> Result<Attachment, Failure> {
+    pub fn import(&self, source: &Document) -> Result<Attachment, Failure> {
         let (name, bytes) = match source {
             Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
-            Document::Kept { name, hash } => {
+            Document::Uploaded { name, hash } => {
                 self.check_suffix(name)?;
                 let gone = |e: store::BlobError| {
                     Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
@@ -160,7 +165,7 @@ impl Taker<'_> {
                     return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
                 }
                 let bytes = self.daemon.store.blobs().get(hash).map_err(gone)?;
-                self.limits.admit(bytes.len() as u64).map_err(|e| refused(name, &e))?;
+                self.limits.admit(bytes.len() as u64).map_err(|e| document_failure(name, &e))?;
                 (name.clone(), bytes)
             }
             Document::File { path } => {
@@ -168,10 +173,10 @@ impl Taker<'_> {
                     .file_name()
                     .map_or_else(|| path.clone(), |n| n.to_string_lossy().into_owned());
                 self.check_suffix(&name)?;
-                (name, read(path, &self.limits)?)
+                (name, read_file(path, &self.limits)?)
             }
         };
-        let read = native_documents::readable(&name, &bytes, &self.limits, self.takes)?;
+        let read = native_documents::read_document(&name, &bytes, &self.limits, self.takes)?;
         let media_type = read.media_type.to_owned();
         if !self.definition.attachments.takes_type(&media_type) {
             let taker = &self.definition.name;
@@ -193,17 +198,17 @@ impl Taker<'_> {
     }
 }
 
-fn refused(name: &str, error: &document::DocumentError) -> Failure {
+fn document_failure(name: &str, error: &document::DocumentError) -> Failure {
     Failure::new(Exit::Invalid, format!("{}: {error}", visible_line(name))).help(error.help())
 }
 
 /// Reads a regular file that is not too large; the size is looked at first.
-fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
+fn read_file(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     // The directory in which the daemon was started must not matter.
     if !Path::new(path).is_absolute() {
-        return Err(config::place::not_whole(path));
+        return Err(config::place::relative_path_failure(path));
     }
     let fail = |e: std::io::Error| {
         let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
@@ -217,9 +222,9 @@ fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
         return Err(Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
             .help("a pipe goes in as `-`"));
     }
-    limits.admit(meta.len()).map_err(|e| refused(path, &e))?;
+    limits.admit(meta.len()).map_err(|e| document_failure(path, &e))?;
     let mut bytes = Vec::new();
     file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
-    limits.admit(bytes.len() as u64).map_err(|e| refused(path, &e))?;
+    limits.admit(bytes.len() as u64).map_err(|e| document_failure(path, &e))?;
     Ok(bytes)
 }

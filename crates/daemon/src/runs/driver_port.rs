@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use kernel::begun::Begun;
 use kernel::command::{Act, Advance, Move, Outcome};
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
+use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
-use model::{Cancel, ModelError, ModelRef, Price, Progress, Provider, Takes};
+use model::{Cancel, MediaSupport, ModelError, ModelRef, Price, Progress, Provider};
 use passable::Untrusted;
 use policy::Rules;
-use store::Kept;
-use worker::World;
+use store::InlineBlob;
+use worker::DriverPort;
 
 use crate::state::daemon::HostDaemon;
 use crate::state::errors::{fault_failure, store_failure};
@@ -20,7 +20,7 @@ use crate::state::{model_keys, privacy, text_stream};
 use config::clock;
 use control::exit::Failure;
 
-impl World for HostDaemon {
+impl DriverPort for HostDaemon {
     fn host(&self) -> FormulaId {
         self.host
     }
@@ -34,7 +34,9 @@ impl World for HostDaemon {
     }
 
     fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
-        self.read(|txn| table::run(txn, &self.host.number, run)).map_err(trouble)?.ok_or_else(|| missing(run))
+        self.read(|txn| table::run(txn, &self.host.number, run))
+            .map_err(trouble)?
+            .ok_or_else(|| missing_object(run))
     }
 
     fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble> {
@@ -49,16 +51,16 @@ impl World for HostDaemon {
     ) -> Result<Outcome, Trouble> {
         // The text that clients saw while the model wrote it is in the journal now.
         if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
-            self.news.forget_text(&self.mine(run));
+            self.news.forget_text(&self.host_run(run));
         }
         let ready = |bytes| self.store.blobs().ready(bytes);
-        let kept: Result<Vec<Kept>, _> = bytes.into_iter().map(ready).collect();
+        let kept: Result<Vec<InlineBlob>, _> = bytes.into_iter().map(ready).collect();
         let kept = kept.map_err(|e| trouble(store_failure(e.to_string())))?;
         let applied = self.attempt_with(self.host, None, Act::Advance(Advance { run, moves }), kept);
         applied.and_then(|applied| applied.map_err(|fault| fault_failure(&fault))).map_err(trouble)
     }
 
-    fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble> {
+    fn reopen(&self, step: StepRef) -> Result<Option<StartedEffect>, Trouble> {
         self.store.read(|txn| kernel::reopen(txn, &self.host, step)).map_err(|e| match e {
             store::ReadError::Refused(fault) => trouble(fault_failure(&fault)),
             other => trouble(store_failure(other.to_string())),
@@ -77,7 +79,7 @@ impl World for HostDaemon {
                 Ok(reached.grant().map(|grant| (grant, formula)))
             })
             .map_err(trouble)?;
-        found.ok_or_else(|| missing(id))
+        found.ok_or_else(|| missing_object(id))
     }
 
     fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble> {
@@ -96,9 +98,9 @@ impl World for HostDaemon {
             message: Untrusted::new(message),
             help,
         };
-        let references =
-            model::list(model).map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
-        model_keys::expect(&self.vault, &references)?;
+        let references = model::parse_list(model)
+            .map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        model_keys::expect_keys(&self.vault, &references)?;
         let key = |reference: &ModelRef, name: &str| {
             self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
         };
@@ -107,7 +109,7 @@ impl World for HostDaemon {
             ModelError::KeyMissing { variable } if self.keys.is_for_another(reference) => failed(
                 format!(
                     "there is no key for {}: {variable} came with the address of another server",
-                    own_address(reference)
+                    vendor_address(reference)
                 ),
                 "the run keeps to the server that was chosen for it; start it anew to use the other one"
                     .to_owned(),
@@ -118,24 +120,24 @@ impl World for HostDaemon {
 
     fn looks_up(&self, run: &Run) -> bool {
         // Which of several answers depends on how the others are.
-        model::list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.looks_up()))
+        model::parse_list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.is_lookup()))
     }
 
     fn kept_from_private(&self, model: &str) -> Option<String> {
-        privacy::kept_out(self, model)
+        privacy::first_barred_model(self, model)
     }
 
     fn price(&self, model: &str) -> Option<Price> {
         self.price_of(model)
     }
 
-    fn takes(&self, model: &str) -> Takes {
-        self.takes_of(model)
+    fn takes(&self, model: &str) -> MediaSupport {
+        self.accepted_documents(model)
     }
 
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {
         let rules = self.as_daemon().rules();
-        Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
+        Ok(match self.policies.for_run(run, &|hash| self.blob(hash))? {
             None => rules,
             Some(operator) => Arc::new(Rules::clone(&rules).with_operator(operator)),
         })
@@ -145,7 +147,7 @@ impl World for HostDaemon {
         Arc::clone(&self.as_daemon().rules().secrets)
     }
 
-    fn outside(&self, run: &Run) -> Arc<dyn caps::Outside> {
+    fn outside(&self, run: &Run) -> Arc<dyn caps::HostServices> {
         self.services_of(run)
     }
 
@@ -154,14 +156,14 @@ impl World for HostDaemon {
     }
 
     fn progress(&self, run: RunNumber, prompted: u64, progress: Progress) {
-        let run = self.mine(run);
+        let run = self.host_run(run);
         let line = match progress {
             Progress::Loading => "loading the local model".to_owned(),
             Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
             Progress::Text(more) => {
                 let secrets = self.secrets();
-                return self.news.tell_text(run, prompted, &more, |text, from| {
-                    text_stream::settled(&secrets, text, from)
+                return self.news.publish_text(run, prompted, &more, |text, from| {
+                    text_stream::showable_part(&secrets, text, from)
                 });
             }
             Progress::Restarted => {
@@ -169,7 +171,7 @@ impl World for HostDaemon {
                 "trying again".to_owned()
             }
         };
-        self.news.tell_progress(run, line);
+        self.news.publish_progress(run, line);
     }
 
     fn is_stopping(&self) -> bool {
@@ -178,7 +180,7 @@ impl World for HostDaemon {
 }
 
 /// Returns where a vendor's models are, unless a reference says otherwise.
-fn own_address(reference: &ModelRef) -> &str {
+fn vendor_address(reference: &ModelRef) -> &str {
     match reference {
         ModelRef::Vendor { vendor, .. } => vendor.url(),
         _ => "it",
@@ -189,7 +191,7 @@ fn trouble(failure: Failure) -> Trouble {
     Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
 }
 
-fn missing(what: impl std::fmt::Display) -> Trouble {
+fn missing_object(what: impl std::fmt::Display) -> Trouble {
     Trouble {
         code: "store/missing".to_owned(),
         message: Untrusted::new(format!("{what} is not in the store")),

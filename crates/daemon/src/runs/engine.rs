@@ -10,7 +10,7 @@ use kernel::run::Trouble;
 use kernel::table::Task;
 use kernel::{FormulaId, HostRun, table};
 use passable::Untrusted;
-use worker::World as _;
+use worker::DriverPort as _;
 
 use crate::files::guest_files;
 use crate::state::daemon::HostDaemon;
@@ -18,21 +18,21 @@ use crate::state::log;
 use control::exit::Failure;
 
 /// How many runs may hold a thread at once. A run that waits holds none.
-const THREADS: usize = 16;
+const MAX_THREADS: usize = 16;
 
 /// Drives the runs of all hosts. A run is driven by at most one thread at a time.
 pub struct Engine {
     daemon: HostDaemon,
-    state: Mutex<Work>,
+    state: Mutex<EngineState>,
     idle: Condvar,
 }
 
 #[derive(Default)]
-struct Work {
+struct EngineState {
     queue: VecDeque<HostRun>,
     active: BTreeSet<HostRun>,
     /// Runs that became ready while they were being driven: driven once more.
-    again: BTreeSet<HostRun>,
+    driven_again: BTreeSet<HostRun>,
 }
 
 impl Engine {
@@ -48,7 +48,7 @@ impl Engine {
         engine
     }
 
-    fn lock(&self) -> MutexGuard<'_, Work> {
+    fn lock(&self) -> MutexGuard<'_, EngineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,10 +58,10 @@ impl Engine {
         let root = self.daemon.host;
         for host in self.daemon.read(table::hosts)? {
             // There may be many hosts with nothing to do; each would cost a commit.
-            if host != root && self.open(host)?.is_empty() {
+            if host != root && self.open_runs(host)?.is_empty() {
                 continue;
             }
-            if let Err(failure) = self.daemon.of(host).apply(Act::Recover) {
+            if let Err(failure) = self.daemon.for_host(host).apply(Act::Recover) {
                 // A full or read-only store can still be read, and reports the error to each client that wants to
                 // change it.
                 log::failure(&failure);
@@ -69,22 +69,22 @@ impl Engine {
             // Effects that an earlier process began have no owner in this one.
             for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
                 if let Task::Effect { step } = task {
-                    self.daemon.orphans.add(host, step);
+                    self.daemon.orphaned_effects.add(host, step);
                 }
             }
-            self.take_up(host)?;
+            self.resume_pending(host)?;
         }
         Ok(())
     }
 
     /// Drives everything that is in the outbox of a host. It leaves runs alone that are already being driven.
-    pub fn take_up(self: &Arc<Engine>, host: FormulaId) -> Result<(), Failure> {
-        self.open(host)?.into_iter().for_each(|one| self.drive(one));
+    pub fn resume_pending(self: &Arc<Engine>, host: FormulaId) -> Result<(), Failure> {
+        self.open_runs(host)?.into_iter().for_each(|one| self.drive(one));
         Ok(())
     }
 
     /// Returns the runs of a host that its outbox says must go on. A run appears once for each of its open tasks.
-    fn open(&self, host: FormulaId) -> Result<Vec<HostRun>, Failure> {
+    fn open_runs(&self, host: FormulaId) -> Result<Vec<HostRun>, Failure> {
         let tasks = self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))?;
         let runs = tasks.into_iter().filter_map(|task| match task {
             Task::Drive { run } => Some(run),
@@ -99,21 +99,21 @@ impl Engine {
     pub fn drive(self: &Arc<Engine>, run: HostRun) {
         let mut work = self.lock();
         if work.active.contains(&run) {
-            work.again.insert(run);
+            work.driven_again.insert(run);
         } else if !work.queue.contains(&run) {
             work.queue.push_back(run);
         }
         self.spawn(&mut work);
     }
 
-    fn spawn(self: &Arc<Engine>, work: &mut Work) {
-        while work.active.len() < THREADS {
+    fn spawn(self: &Arc<Engine>, work: &mut EngineState) {
+        while work.active.len() < MAX_THREADS {
             let Some(run) = work.queue.pop_front() else { return };
             work.active.insert(run);
             let engine = Arc::clone(self);
             let thread = std::thread::Builder::new()
                 .name(run.run.to_string())
-                .stack_size(crate::state::thread_stack::STACK);
+                .stack_size(crate::state::thread_stack::STACK_SIZE);
             if thread.spawn(move || engine.work(run)).is_err() {
                 // No thread to be had: the next run that ends makes room.
                 work.active.remove(&run);
@@ -124,17 +124,17 @@ impl Engine {
     }
 
     fn work(self: Arc<Engine>, at: HostRun) {
-        let (daemon, run) = (self.daemon.of(at.host), at.run);
+        let (daemon, run) = (self.daemon.for_host(at.host), at.run);
         let mut again = false;
         // Bytes that the run stores stay until its journal names them.
         let hold = daemon.store.blobs().hold();
         if !daemon.is_stopping() {
-            daemon.set_free(run);
+            daemon.clear_blocked(run);
             let is_cancelled = || daemon.run(run).is_ok_and(|run| run.cancelled.is_some());
             let found = daemon.run(run);
             let was_cancelled = found.as_ref().is_ok_and(|run| run.cancelled.is_some());
             let driven = catch_unwind(AssertUnwindSafe(|| match found {
-                Ok(found) if found.is_standing() => guest_files::drive(&daemon, daemon.state(), run),
+                Ok(found) if found.is_agent_journal() => guest_files::drive(&daemon, daemon.state(), run),
                 Ok(_) => worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one))),
                 Err(trouble) => Err(trouble),
             }));
@@ -155,14 +155,14 @@ impl Engine {
                     // their end.
                     again = true;
                 } else if stalled.is_err() {
-                    daemon.set_stuck(run, trouble);
+                    daemon.set_blocked(run, trouble);
                 }
             }
         }
         drop(hold);
         let mut work = self.lock();
         work.active.remove(&at);
-        if work.again.remove(&at) || again {
+        if work.driven_again.remove(&at) || again {
             work.queue.push_back(at);
         }
         if !daemon.is_stopping() {
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Returns the runs that are at work, of all hosts.
-    pub fn at_work(&self) -> Vec<HostRun> {
+    pub fn active_runs(&self) -> Vec<HostRun> {
         let work = self.lock();
         work.active.iter().chain(&work.queue).copied().collect()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use kernel::RunNumber;
-use kernel::command::{Act, Said};
+use kernel::command::{Act, UserCommand};
 use passable::Untrusted;
 
 use super::staging;
@@ -21,7 +21,7 @@ use control::exit::{Exit, Failure};
 /// When there is no such run, it is a part of another one, is not over, or has staged changes that are still
 /// undecided.
 pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Vec<RunNumber>, Failure> {
-    let found = runs::one(daemon, run)?;
+    let found = runs::load_run(daemon, run)?;
     if let Some(parent) = found.parent {
         return Err(Failure::new(Exit::Usage, format!("{run} is a part of {}", parent.run))
             .help(format!("`almoner forget {}` forgets both", parent.run)));
@@ -34,7 +34,7 @@ pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Ve
     }
     let forgotten: Vec<RunNumber> = family.into_iter().rev().collect();
     for one in &forgotten {
-        let said = (*one == run).then(|| Said { verb: "forget".to_owned(), text: text.clone() });
+        let said = (*one == run).then(|| UserCommand { verb: "forget".to_owned(), text: text.clone() });
         daemon.apply_as(daemon.host, said, Act::Forget { run: *one })?;
     }
     // Runs that are still to come must not find it in memory either.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use kernel::command::GrantAct;
 use kernel::formula::Formula;
 use kernel::grant::{Attenuation, EVERY_METHOD};
-use kernel::hub::{self, View};
-use kernel::table::{self, Reached};
+use kernel::name_lookup::{self, View};
+use kernel::table::{self, ResolvedReference};
 use kernel::{FormulaId, NamePath};
 use passable::{Untrusted, visible_line};
 use resource::Rate;
@@ -19,7 +19,7 @@ use control::exit::{Exit, Failure};
 use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 
 /// The longest that something narrower can be said to last, in milliseconds: ten years.
-const LONGEST: i64 = 10 * 366 * 86_400_000;
+const MAX_DURATION_MS: i64 = 10 * 366 * 86_400_000;
 
 /// Returns the restrictions that the target of a path takes. If some are given, it also returns the powers that would
 /// be left.
@@ -32,12 +32,12 @@ pub fn narrowable(
     path: &NamePath,
     by: Option<&Narrowing>,
 ) -> Result<Narrowable, Failure> {
-    let found = Found::at(daemon, view, path)?;
-    let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
-    let Methods { known, others } = found.methods();
+    let found = NarrowTarget::resolve(daemon, view, path)?;
+    let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.reduction(by)?))).transpose()?;
+    let Methods { known, has_others: others } = found.methods();
     Ok(Narrowable {
         id: found.named,
-        words: Untrusted::new(found.words()),
+        words: Untrusted::new(found.describe()),
         methods: known,
         any_method: others,
         limits: found.limits(),
@@ -49,7 +49,7 @@ pub fn narrowable(
 ///
 /// # Errors
 /// As [`narrowable`].
-pub fn act(
+pub fn narrow_act(
     daemon: &HostDaemon,
     view: &View,
     path: NamePath,
@@ -58,22 +58,22 @@ pub fn act(
     to: NamePath,
     force: bool,
 ) -> Result<GrantAct, Failure> {
-    let less = Found::at(daemon, view, &path)?.less(by)?;
+    let less = NarrowTarget::resolve(daemon, view, &path)?.reduction(by)?;
     let methods = less.methods.map_or(vec![EVERY_METHOD.to_owned()], |methods| methods.into_iter().collect());
     let expires_ms = less.lasts_ms.map(|lasts| view.now_ms.saturating_add(lasts));
     Ok(GrantAct::Attenuate { path, is, methods, attenuation: less.attenuation, expires_ms, to, force })
 }
 
 /// The target of a path.
-struct Found {
+struct NarrowTarget {
     /// The formula that the name stands for.
     named: FormulaId,
     /// The capability behind the name, with the grants on the way.
-    reached: Reached,
+    reached: ResolvedReference,
 }
 
 /// The restrictions, parsed.
-struct Less {
+struct Reduction {
     /// The methods that stay; all, without it.
     methods: Option<BTreeSet<String>>,
     attenuation: Attenuation,
@@ -81,11 +81,11 @@ struct Less {
     lasts_ms: Option<i64>,
 }
 
-impl Found {
-    fn at(daemon: &HostDaemon, view: &View, path: &NamePath) -> Result<Found, Failure> {
-        let found = daemon.look(|txn| {
+impl NarrowTarget {
+    fn resolve(daemon: &HostDaemon, view: &View, path: &NamePath) -> Result<NarrowTarget, Failure> {
+        let found = daemon.query(|txn| {
             let named = view.identify(txn, path)?;
-            let came = hub::came_to(txn, &named)?.pop().unwrap_or(named);
+            let came = name_lookup::settled_references(txn, &named)?.pop().unwrap_or(named);
             Ok((named, table::reach(txn, &came)?))
         })?;
         let shown = path.to_string();
@@ -101,24 +101,24 @@ impl Found {
             Formula::Promise { .. } => Err(nothing("is a promise: nothing has come of it yet")),
             Formula::Marshal { .. } => Err(nothing("is a value: there is nothing to take away from it")),
             data if data.is_data() => Err(nothing("is data: there is nothing to take away from it")),
-            _ => Ok(Found { named, reached }),
+            _ => Ok(NarrowTarget { named, reached }),
         }
     }
 
     /// Returns the description of the target.
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match &self.reached.formula {
             Formula::Export { interface, .. } => {
                 let name = interface.strip_prefix("Alleged: ").unwrap_or(interface);
                 format!("an object of code, recorded as {name}")
             }
-            other => kernel::query::words(other),
+            other => kernel::query::describe(other),
         }
     }
 
     /// Returns the methods that it has now, through all the grants on the way.
     fn methods(&self) -> Methods {
-        Methods::of(&self.reached)
+        Methods::from_reference(&self.reached)
     }
 
     /// Returns the limits that the target's kind knows: limits that no code enforces are not offered.
@@ -129,12 +129,12 @@ impl Found {
     }
 
     /// Parses the restrictions.
-    fn less(&self, by: &Narrowing) -> Result<Less, Failure> {
+    fn reduction(&self, by: &Narrowing) -> Result<Reduction, Failure> {
         let limits = self.limits();
         let takes = |limit: Limit, what: &str, said: &str| -> Result<bool, Failure> {
             let said = !said.trim().is_empty();
             if said && !limits.contains(&limit) {
-                let message = format!("{} has no limit of {what}", visible_line(&self.words()));
+                let message = format!("{} has no limit of {what}", visible_line(&self.describe()));
                 return Err(Failure::new(Exit::Invalid, message).help("leave it empty"));
             }
             Ok(said)
@@ -144,7 +144,7 @@ impl Found {
                 return Ok(None);
             }
             let bytes = worker::definition::parse_bytes(text.trim());
-            bytes.map(Some).ok_or_else(|| unread(text, "a size", "`10MiB`, `200kB` or `4096`"))
+            bytes.map(Some).ok_or_else(|| unreadable(text, "a size", "`10MiB`, `200kB` or `4096`"))
         };
         let mut attenuation = Attenuation {
             max_bytes: size(Limit::Max, "size", &by.max)?,
@@ -155,7 +155,7 @@ impl Found {
         if takes(Limit::Suffixes, "names", &by.suffixes)? {
             for suffix in by.suffixes.split([' ', ',']).filter(|suffix| !suffix.is_empty()) {
                 if !suffix.starts_with('.') || suffix.len() < 2 || suffix.contains('/') {
-                    return Err(unread(suffix, "an ending of names", "`.pdf`"));
+                    return Err(unreadable(suffix, "an ending of names", "`.pdf`"));
                 }
                 attenuation.suffixes.insert(suffix.to_lowercase());
             }
@@ -167,15 +167,17 @@ impl Found {
         }
         let lasts_ms = match by.lasts.trim() {
             "" => None,
-            text => Some(lasts(text).ok_or_else(|| unread(text, "a time", "`30m`, `8h` or `7d`"))?),
+            text => {
+                Some(parse_duration(text).ok_or_else(|| unreadable(text, "a time", "`30m`, `8h` or `7d`"))?)
+            }
         };
-        let methods = by.methods.as_ref().map(|methods| self.kept(methods)).transpose()?;
-        Ok(Less { methods, attenuation, lasts_ms })
+        let methods = by.methods.as_ref().map(|methods| self.remaining_methods(methods)).transpose()?;
+        Ok(Reduction { methods, attenuation, lasts_ms })
     }
 
     /// Returns the methods that stay, if it has them.
-    fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
-        let Methods { known, others } = self.methods();
+    fn remaining_methods(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
+        let Methods { known, has_others: others } = self.methods();
         for method in methods {
             let is_name = !method.is_empty() && method.len() <= 255 && method != EVERY_METHOD;
             if !is_name || !(others || known.iter().any(|one| one.name == *method)) {
@@ -192,8 +194,8 @@ impl Found {
     }
 
     /// Returns the powers that would be left, in a sentence.
-    fn sentence(&self, path: &NamePath, less: &Less) -> String {
-        let Methods { mut known, mut others } = self.methods();
+    fn sentence(&self, path: &NamePath, less: &Reduction) -> String {
+        let Methods { mut known, has_others: mut others } = self.methods();
         if let Some(kept) = &less.methods {
             known.retain(|method| kept.contains(&method.name));
             let is_known = |name: &&String| known.iter().any(|method| method.name == **name);
@@ -201,10 +203,10 @@ impl Found {
             known.extend(named.into_iter().map(|name| Method { name: name.clone(), effect: String::new() }));
             others = false;
         }
-        let mut text = format!("Whoever holds it may use your `{path}` ({})", self.words());
+        let mut text = format!("Whoever holds it may use your `{path}` ({})", self.describe());
         text += &format!(": {}", narrow::in_words(&known, others));
         let before = self.reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
-        for limit in less.attenuation.join(&before).words() {
+        for limit in less.attenuation.join(&before).limit_phrases() {
             text += &format!("; {limit}");
         }
         let ends = self.reached.grants.iter().chain(&self.reached.through);
@@ -212,28 +214,28 @@ impl Found {
             text += &format!("; until {} at the latest", kernel::time::shown(end));
         }
         if let Some(lasts) = less.lasts_ms {
-            text += &format!("; for {} from when it is made", in_words(lasts));
+            text += &format!("; for {} from when it is made", describe_duration(lasts));
         }
         text + ". Nothing else."
     }
 }
 
-fn unread(text: &str, what: &str, like: &str) -> Failure {
+fn unreadable(text: &str, what: &str, like: &str) -> Failure {
     Failure::new(Exit::Invalid, format!("`{}` is not {what}", visible_line(text)))
         .help(format!("write it like {like}"))
 }
 
 /// Returns a time as people write it, in words.
-fn in_words(ms: i64) -> String {
+fn describe_duration(ms: i64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     let whole = units.iter().find(|(_, unit)| ms % unit == 0);
     whole.map_or_else(|| format!("{ms} ms"), |(name, unit)| format!("{} {name}", ms / unit))
 }
 
 /// Returns a time that something may last, in milliseconds.
-fn lasts(text: &str) -> Option<i64> {
+fn parse_duration(text: &str) -> Option<i64> {
     let ms = i64::try_from(worker::definition::parse_duration_ms(text)?).ok()?;
-    (1..=LONGEST).contains(&ms).then_some(ms)
+    (1..=MAX_DURATION_MS).contains(&ms).then_some(ms)
 }
 
 #[cfg(test)]
@@ -248,11 +250,11 @@ mod tests {
             ("1m30s", 90_000, "90 s"),
             ("120s", 120_000, "2 m"),
         ] {
-            assert_eq!(lasts(text), Some(ms), "{text}");
-            assert_eq!(in_words(ms), said);
+            assert_eq!(parse_duration(text), Some(ms), "{text}");
+            assert_eq!(describe_duration(ms), said);
         }
         for wrong in ["", "7", "0d", "-1d", "7w", "d", "9999999999999999999d", "4000000d"] {
-            assert_eq!(lasts(wrong), None, "{wrong}");
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
         }
     }
 }

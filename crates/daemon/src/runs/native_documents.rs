@@ -1,14 +1,14 @@
 //! Documents that a model takes as they are, and those whose text it is sent.
 
 use document::{DocumentError, Limits};
-use model::{MediaKind, Takes};
+use model::{MediaKind, MediaSupport};
 use passable::visible_line;
 
 use control::exit::{Exit, Failure};
 
 /// A document that was read.
 #[derive(Debug)]
-pub struct Read {
+pub struct DocumentText {
     /// The text of the document or, where only the model can read it, a line about it.
     pub text: String,
     /// The media type by its content: `application/pdf`.
@@ -19,7 +19,12 @@ pub struct Read {
 ///
 /// # Errors
 /// When its content does not match its name, or neither the daemon nor the model can read it.
-pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Result<Read, Failure> {
+pub fn read_document(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    takes: MediaSupport,
+) -> Result<DocumentText, Failure> {
     let refuse = |e: &DocumentError, help: String| {
         Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help)
     };
@@ -30,7 +35,7 @@ pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Resu
         let what = format!("{}: its name says {named}, but its content is {known}", visible_line(name));
         return Err(Failure::new(Exit::Invalid, what).help("give it the suffix of what it is"));
     }
-    let stands_for = |media_type: &'static str| Read {
+    let stands_for = |media_type: &'static str| DocumentText {
         text: format!("({media_type}, {} bytes: no text of it is known)", bytes.len()),
         media_type,
     };
@@ -44,7 +49,7 @@ pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Resu
         (Some((MediaKind::Pdf, kind)), Err(DocumentError::PdfWithoutText { .. })) if takes.pdfs => {
             Ok(stands_for(kind))
         }
-        (_, Ok(read)) => Ok(Read { text: read.text, media_type: read.media_type.as_str() }),
+        (_, Ok(read)) => Ok(DocumentText { text: read.text, media_type: read.media_type.as_str() }),
         (_, Err(e)) => Err(refuse(&e, e.help())),
     }
 }
@@ -56,8 +61,8 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\nxxxx";
 
     #[track_caller]
-    fn check(name: &str, bytes: &[u8], takes: Takes, expected: Result<&str, &str>) {
-        let found = readable(name, bytes, &Limits { bytes: 100, ..Limits::default() }, takes);
+    fn check(name: &str, bytes: &[u8], takes: MediaSupport, expected: Result<&str, &str>) {
+        let found = read_document(name, bytes, &Limits { bytes: 100, ..Limits::default() }, takes);
         match (found, expected) {
             (Ok(read), Ok(part)) => {
                 assert!(read.text.contains(part), "{read:?}");
@@ -73,10 +78,15 @@ mod tests {
 
     #[test]
     fn image_is_passed_only_to_models_that_accept_images() {
-        let (both, none) = (Takes { images: true, pdfs: true }, Takes::default());
+        let (both, none) = (MediaSupport { images: true, pdfs: true }, MediaSupport::default());
         check("a.png", PNG, both, Ok("image/png, 12 bytes"));
         check("a.png", PNG, none, Err("use a model that takes pictures"));
-        check("a.png", PNG, Takes { images: false, pdfs: true }, Err("use a model that takes pictures"));
+        check(
+            "a.png",
+            PNG,
+            MediaSupport { images: false, pdfs: true },
+            Err("use a model that takes pictures"),
+        );
         check("a.jpg", PNG, both, Err("its name says image/jpeg, but its content is image/png"));
         check("a.png", b"plain words", both, Err("its content is no picture"));
         check("a.txt", PNG, both, Err("ends in .txt"));

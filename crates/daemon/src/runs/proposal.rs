@@ -7,14 +7,14 @@ use analysis::{Trouble, Uses};
 use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::run::Limits;
-use kernel::slot::{Slot, Want};
+use kernel::slot::{Requirement, Slot};
 use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, Value, table};
 use passable::{Matcher, Untrusted};
 use worker::definition::{Bundle, Definition};
 
 use crate::queries::mail;
-use crate::queries::pickable;
-use crate::queries::pickable::Pick;
+use crate::queries::picks;
+use crate::queries::picks::Pick;
 use crate::state::daemon::HostDaemon;
 use crate::state::worker_files;
 use config::machine::Machine;
@@ -22,15 +22,19 @@ use config::model_choice::{self, KnownModels, Unattended};
 use config::vendor_keys;
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::view::{Fit, Proposed, ProposedSlot, Told};
+use control::view::{AnalysisCoverage, Fit, ProgramProposal, ProposedSlot};
 use resource::{Endowment, Kind};
 
 /// Returns the definition that a message proposes.
 ///
 /// # Errors
 /// When there is no such message, or it proposes nothing.
-pub fn proposed(daemon: &HostDaemon, agent: FormulaId, number: MessageNumber) -> Result<Proposed, Failure> {
-    let letter = mail::letter(daemon, agent, number)?;
+pub fn load_proposal(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    number: MessageNumber,
+) -> Result<ProgramProposal, Failure> {
+    let letter = mail::message(daemon, agent, number)?;
     let Some(Body::Definition { definition, by, .. }) = letter.body() else {
         return Err(Failure::new(Exit::Conflict, format!("message {number} proposes nothing")));
     };
@@ -38,17 +42,17 @@ pub fn proposed(daemon: &HostDaemon, agent: FormulaId, number: MessageNumber) ->
     let Some(Formula::Definition { source, .. }) = row.map(|row| row.formula) else {
         return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
     };
-    let (bundle, slots) = mail::proposed(daemon, agent, number)?;
+    let (bundle, slots) = mail::proposed_program(daemon, agent, number)?;
     let digest = digest(&source, bundle.as_ref(), &slots)?;
-    let picks = daemon.look(|txn| pickable::with_values(txn, &daemon.view(agent)))?;
-    let slots = in_order(&slots).map(|(name, own)| slot(name, own, &picks)).collect();
+    let picks = daemon.query(|txn| picks::with_values(txn, &daemon.view(agent)))?;
+    let slots = sorted_slots(&slots).map(|(name, own)| slot(name, own, &picks)).collect();
     let mut shown = match &bundle {
-        Some(bundle) => of_worker(bundle, slots),
-        None => of_code(daemon, source.raw(), slots),
+        Some(bundle) => worker_proposal(bundle, slots),
+        None => code_proposal(daemon, source.raw(), slots),
     };
     shown.digest = digest;
     if let (Some(draft), Some(bundle)) = (by, &bundle) {
-        shown.difference = from_maker(daemon, draft.run, bundle);
+        shown.difference = maker_diff(daemon, draft.run, bundle);
     }
     Ok(shown)
 }
@@ -66,15 +70,15 @@ fn digest(
 }
 
 /// Slots by name, as a person counts: `s2` before `s10`.
-fn in_order(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
+fn sorted_slots(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
     let mut all: Vec<(&String, &Slot)> = slots.iter().collect();
-    all.sort_by_key(|(name, _)| counted(name));
+    all.sort_by_key(|(name, _)| natural_sort_key(name));
     all.into_iter()
 }
 
 /// Splits a name into words and numbers, by which names are ordered. Each number has its count of digits, and its
 /// digits.
-fn counted(name: &str) -> Vec<(String, usize, String)> {
+fn natural_sort_key(name: &str) -> Vec<(String, usize, String)> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
@@ -99,28 +103,28 @@ fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
         words: slot.label.clone(),
         data: label.is_none(),
         wants: Untrusted::new(pattern.describe()),
-        pending: pattern.matches(&Value::promise(NOBODY)),
+        pending: pattern.matches(&Value::promise(ANY_REFERENCE)),
         fits: fits.filter(|(_, fit)| *fit != Fit::No).collect(),
         label,
         uses: vec![],
         given: vec![],
-        told: Told::Whole,
+        coverage: AnalysisCoverage::Complete,
     }
 }
 
 /// A placeholder for any reference.
-const NOBODY: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
+const ANY_REFERENCE: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
 
 /// Returns the label of the capability that a pattern wants, or `None` if it wants anything else as well.
 fn label(pattern: &Pattern) -> Option<String> {
     match pattern.matcher() {
         Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
-        _ if Want::of(pattern) == Want::Capability => Some(String::new()),
+        _ if Requirement::from_pattern(pattern) == Requirement::Capability => Some(String::new()),
         // Further conditions on it do not change its label.
         Matcher::And(parts) => parts.iter().find_map(label),
         // To be left out, or still to come, is no other thing.
         Matcher::Or(parts) => {
-            let mut labels = parts.iter().filter(|part| !is_aside(part)).map(label);
+            let mut labels = parts.iter().filter(|part| !is_optional_part(part)).map(label);
             let first = labels.next()??;
             labels.all(|other| other.as_ref() == Some(&first)).then_some(first)
         }
@@ -129,7 +133,7 @@ fn label(pattern: &Pattern) -> Option<String> {
 }
 
 /// Returns whether a part of a pattern is for a value that is left out, or has not come yet.
-fn is_aside(part: &Pattern) -> bool {
+fn is_optional_part(part: &Pattern) -> bool {
     match part.matcher() {
         Matcher::Promise(_) => true,
         Matcher::Kind(kind) => *kind == "promise" || *kind == "undefined",
@@ -141,7 +145,7 @@ fn is_aside(part: &Pattern) -> bool {
 /// Returns how something stands to a pattern.
 fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
     // For the kinds of slots, the type of a thing decides, and not its value.
-    if label.and_then(Kind::of).is_some() && Want::of(pattern) != Want::Pattern {
+    if label.and_then(Kind::of).is_some() && Requirement::from_pattern(pattern) != Requirement::Pattern {
         return pick.row.fit(label, false);
     }
     match &pick.value {
@@ -164,8 +168,8 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
 }
 
 /// Returns the view of any text before anything is known of it.
-fn bare(source: &str) -> Proposed {
-    Proposed {
+fn unread_proposal(source: &str) -> ProgramProposal {
+    ProgramProposal {
         digest: String::new(),
         source: Untrusted::new(source),
         worker: None,
@@ -182,12 +186,12 @@ fn bare(source: &str) -> Proposed {
     }
 }
 
-fn of_code(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) -> Proposed {
+fn code_proposal(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) -> ProgramProposal {
     let mut names: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
     names.sort_unstable();
     let uses = daemon.reader.read(source, &names);
     let is_read = uses.as_ref().is_some_and(|uses| uses.trouble.is_none());
-    let mut shown = bare(source);
+    let mut shown = unread_proposal(source);
     match &uses {
         None => {
             let line = "its text is more than can be looked through: nothing is known of what it does";
@@ -201,12 +205,16 @@ fn of_code(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) -> Propo
     }
     let uses = uses.unwrap_or_default();
     for mut one in slots {
-        one.told = if is_read { Told::Unused } else { Told::Unread };
+        one.coverage = if is_read { AnalysisCoverage::Unused } else { AnalysisCoverage::Unread };
         if let Some(used) = uses.slots.get(one.name.as_str()) {
             one.uses = used.methods.iter().cloned().collect();
             one.given = used.given.iter().cloned().collect();
             // Data has no methods that anybody could be surprised by.
-            one.told = if used.elsewhere && !one.data { Told::Partly } else { Told::Whole };
+            one.coverage = if used.elsewhere && !one.data {
+                AnalysisCoverage::Partial
+            } else {
+                AnalysisCoverage::Complete
+            };
         }
         shown.slots.push(one);
     }
@@ -215,13 +223,13 @@ fn of_code(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) -> Propo
     shown
 }
 
-fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
+fn worker_proposal(bundle: &Bundle, slots: Vec<ProposedSlot>) -> ProgramProposal {
     let includes = bundle.includes.iter();
-    let mut shown = Proposed {
+    let mut shown = ProgramProposal {
         source: Untrusted::new(bundle.source.as_str()),
         worker: Some(bundle.name.clone()),
         includes: includes.map(|(name, text)| (name.clone(), Untrusted::new(text.as_str()))).collect(),
-        ..bare("")
+        ..unread_proposal("")
     };
     let definition = match worker_files::parse(bundle) {
         Ok(definition) => definition,
@@ -235,7 +243,7 @@ fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
     shown.input = Some(definition.input.to_value());
     shown.documents = definition.attachments.max;
     shown.model = definition.model.as_deref().map(Untrusted::new);
-    shown.slots = slots.into_iter().map(|slot| used(slot, &definition)).collect();
+    shown.slots = slots.into_iter().map(|slot| with_uses(slot, &definition)).collect();
     let notes = notes(&definition, definition.limits);
     shown.notes = notes.into_iter().map(Untrusted::new).collect();
     shown
@@ -243,7 +251,7 @@ fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
 
 /// Returns a slot of a worker with its uses. They are the methods that the worker's model is offered or its steps
 /// call, and the receivers to whom its model can hand it.
-fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
+fn with_uses(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let name = shown.name.clone();
     let name = name.as_str();
     let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
@@ -284,7 +292,7 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
         shown.given.push("workers that it makes".to_owned());
     }
     if shown.uses.is_empty() && shown.given.is_empty() {
-        shown.told = Told::Unused;
+        shown.coverage = AnalysisCoverage::Unused;
     }
     shown
 }
@@ -310,7 +318,7 @@ pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
 
 /// Returns how a worker that a run proposes differs from that run's own definition. Nothing if that is no worker
 /// file, or gone.
-fn from_maker(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
+fn maker_diff(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
     let worker = daemon.read(|txn| {
         let Some(run) = table::run(txn, &daemon.host.number, run)? else { return Ok(None) };
         Ok(table::formula(txn, &run.worker)?.map(|row| row.formula))
@@ -329,7 +337,7 @@ fn from_maker(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Un
 ///
 /// # Errors
 /// When it is not written as it should be.
-pub fn typed(text: &str) -> Result<Endowment, Failure> {
+pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     Machine::FromRoot.parse_endowment(text)
 }
 
@@ -353,7 +361,7 @@ mod tests {
     use super::*;
 
     /// Returns the view of a slot of a worker with this front matter: its calls, its receivers, and the coverage.
-    fn told(front: &str, slot: &str) -> (String, String, Told) {
+    fn slot_analysis(front: &str, slot: &str) -> (String, String, AnalysisCoverage) {
         let bundle = Bundle {
             name: "w".to_owned(),
             file: "w.worker".to_owned(),
@@ -363,8 +371,8 @@ mod tests {
         let definition = worker_files::parse(&bundle).unwrap_or_else(|failure| panic!("{failure:?}"));
         let kind = definition.slot(slot).unwrap().kind.to_string();
         let own = Slot { label: Untrusted::new(""), pattern: Pattern::remotable(kind).to_value() };
-        let shown = used(self::slot(slot, &own, &[]), &definition);
-        (shown.uses.join("; "), shown.given.join("; "), shown.told)
+        let shown = with_uses(self::slot(slot, &own, &[]), &definition);
+        (shown.uses.join("; "), shown.given.join("; "), shown.coverage)
     }
 
     #[test]
@@ -397,9 +405,9 @@ mod tests {
             ("slots: { far: mcp }", "far", of_server, ""),
             ("slots: { far: mcp }\ntools: []", "far", "", ""),
         ] {
-            let said = told(front, slot);
+            let said = slot_analysis(front, slot);
             let is_unused = uses.is_empty() && given.is_empty();
-            let told = if is_unused { Told::Unused } else { Told::Whole };
+            let told = if is_unused { AnalysisCoverage::Unused } else { AnalysisCoverage::Complete };
             assert_eq!(said, (uses.to_owned(), given.to_owned(), told), "{front}");
         }
     }

@@ -24,7 +24,7 @@ pub fn input(
     spec: &StartSpec,
     old: RunNumber,
 ) -> Result<Input, Failure> {
-    let run = runs::one(daemon, old)?;
+    let run = runs::load_run(daemon, old)?;
     let refuse = |exit, what: String, help: String| Err(Failure::new(exit, what).help(help));
     if !spec.values.is_empty() || !spec.documents.is_empty() {
         let what = format!("{old} is done again over its own inputs and documents, and others were given");

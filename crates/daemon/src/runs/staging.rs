@@ -6,49 +6,49 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use caps::undo::{Standing, Undo};
-use kernel::command::{Act, Said, Target};
+use caps::undo::{PathState, Undo};
+use kernel::command::{Act, Target, UserCommand};
 use kernel::formula::Formula;
-use kernel::run::{Entry, Run, ThrownAway};
+use kernel::run::{DiscardedCopy, Entry, Run};
 use kernel::table::{self, FormulaRow};
-use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
+use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
 use passable::{Untrusted, visible_line};
-use worker::World as _;
+use worker::DriverPort as _;
 
-use crate::queries::applied_changes::{in_place, relatives};
+use crate::queries::applied_changes::{applied_changes, relatives};
 use crate::queries::changes;
-use crate::queries::changes::{Change, Task};
+use crate::queries::changes::{Change, PathTask};
 use crate::queries::runs;
 use crate::state::blobs;
 use crate::state::daemon;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
+use control::undo_report::{Diff, FileChange, FileDiff, Part, UndoReport, UndoState};
 use resource::{Endowment, Resource, ResourceSpec};
 
 /// Where staged copies lie, in the directory of the store's state.
-const FOLDER: &str = "stages";
+const STAGES_DIR: &str = "stages";
 
 /// The most bytes of differences in one answer.
-const MOST_SHOWN: usize = 4 << 20;
+const MAX_DIFF_BYTES: usize = 4 << 20;
 
 /// The suffix of the file beside a copy that marks it as new, while its run has not started.
-const NEW: &str = ".new";
+const NEW_SUFFIX: &str = ".new";
 
 /// The staged copies of a run that is about to start. They go again unless it does, also when the daemon dies before: see
-/// [`tidy`].
+/// [`remove_abandoned`].
 #[derive(Default)]
-pub struct Stages(RefCell<Vec<PathBuf>>);
+pub struct StagedCopies(RefCell<Vec<PathBuf>>);
 
-impl Stages {
+impl StagedCopies {
     /// Stages a directory.
     ///
     /// # Errors
     /// When it holds too much, or the file system fails.
     pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
-        let stage = state.join(FOLDER).join(name()?);
+        let stage = state.join(STAGES_DIR).join(unique_name()?);
         mark(&stage).map_err(|error| {
             Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
                 .help("the directory of the store's state must be writable")
@@ -70,7 +70,7 @@ impl Stages {
     }
 }
 
-impl Drop for Stages {
+impl Drop for StagedCopies {
     fn drop(&mut self) {
         for stage in self.0.borrow().iter() {
             caps::stage::remove(stage);
@@ -82,18 +82,18 @@ impl Drop for Stages {
 /// Returns where it says that a copy's run has not started.
 fn marker(stage: &Path) -> PathBuf {
     let mut name = stage.as_os_str().to_owned();
-    name.push(NEW);
+    name.push(NEW_SUFFIX);
     name.into()
 }
 
 /// Returns the name with which this process signs its markers.
-fn own() -> &'static str {
-    static OWN: OnceLock<String> = OnceLock::new();
-    OWN.get_or_init(|| name().unwrap_or_default())
+fn process_mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| unique_name().unwrap_or_default())
 }
 
 /// Returns a unique name.
-fn name() -> Result<String, Failure> {
+fn unique_name() -> Result<String, Failure> {
     let mut random = [0; 16];
     daemon::random(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -104,7 +104,7 @@ fn mark(stage: &Path) -> std::io::Result<()> {
     if let Some(folder) = stage.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(marker(stage), own())
+    fs::write(marker(stage), process_mark())
 }
 
 fn unmark(stage: &Path) {
@@ -113,15 +113,15 @@ fn unmark(stage: &Path) {
 }
 
 /// Removes copies that an earlier process made for runs that never started.
-pub fn tidy(daemon: &HostDaemon) {
-    let Ok(entries) = fs::read_dir(daemon.state().join(FOLDER)) else { return };
+pub fn remove_abandoned(daemon: &HostDaemon) {
+    let Ok(entries) = fs::read_dir(daemon.state().join(STAGES_DIR)) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let Some(stage) = path.to_str().and_then(|path| path.strip_suffix(NEW)) else { continue };
-        if fs::read_to_string(&path).is_ok_and(|process| process == own()) {
+        let Some(stage) = path.to_str().and_then(|path| path.strip_suffix(NEW_SUFFIX)) else { continue };
+        if fs::read_to_string(&path).is_ok_and(|process| process == process_mark()) {
             continue;
         }
-        match daemon.read(|txn| is_named(txn, stage)) {
+        match daemon.read(|txn| is_referenced(txn, stage)) {
             Ok(true) => {}
             Ok(false) => caps::stage::remove(Path::new(stage)),
             // A copy that cannot be looked up now is looked at again.
@@ -132,18 +132,18 @@ pub fn tidy(daemon: &HostDaemon) {
 }
 
 /// Returns whether anything in the store leads to this directory.
-fn is_named(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
-    const PAGE: usize = 256;
+fn is_referenced(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
+    const PAGE_SIZE: usize = 256;
     let (mut from, end) = (Vec::new(), vec![u8::MAX; 33]);
     loop {
         let page: Vec<(Vec<u8>, FormulaRow)> =
-            table::scan(txn, Table::Formula, &NOBODY, &from, &end, PAGE, false)?;
+            table::scan(txn, Table::Formula, &NO_OWNER, &from, &end, PAGE_SIZE, false)?;
         let leads = |row: &FormulaRow| matches!(&row.formula, Formula::Resource(Resource::Directory { path, .. }) if path == stage);
         if page.iter().any(|(_, row)| leads(row)) {
             return Ok(true);
         }
         match page.last() {
-            Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+            Some((last, _)) if page.len() == PAGE_SIZE => from = [last, &[0][..]].concat(),
             _ => return Ok(false),
         }
     }
@@ -197,9 +197,9 @@ fn canonical(path: &str) -> PathBuf {
 }
 
 /// The changes of a run in staged copies.
-struct Staged {
+struct StagedChanges {
     changes: Vec<Change>,
-    beyond: Vec<Untrusted>,
+    other_effects: Vec<Untrusted>,
     /// The copies.
     copies: BTreeSet<PathBuf>,
 }
@@ -225,8 +225,8 @@ fn is_discarded(daemon: &HostDaemon, run: RunNumber) -> Result<bool, Failure> {
 }
 
 /// Looks for the changes of a run in staged copies.
-fn staged(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
-    let found = runs::one(daemon, run)?;
+fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<StagedChanges, Failure> {
+    let found = runs::load_run(daemon, run)?;
     let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
     if copies.is_empty() {
         return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
@@ -236,22 +236,25 @@ fn staged(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Staged
         return Err(Failure::new(Exit::Conflict, format!("the staged copy of {run} was thrown away"))
             .help(format!("see `almoner trace {run}`")));
     }
-    let (mut changes, beyond) = changes::of_run(daemon, run, only)?;
-    let thrown_away = thrown_away(daemon, run)?;
+    let (mut changes, beyond) = changes::changes_of_run(daemon, run, only)?;
+    let thrown_away = discarded_files(daemon, run)?;
     changes.retain_mut(|change| {
         match thrown_away.get(&change.full()) {
             Some(None) => return false,
-            Some(Some(left)) => change.after = Standing::File(*left),
+            Some(Some(left)) => change.after = PathState::File(*left),
             None => {}
         }
         change.stage.is_some()
     });
-    Ok(Staged { changes, beyond, copies })
+    Ok(StagedChanges { changes, other_effects: beyond, copies })
 }
 
 /// Returns, by absolute path, the files with discarded changes in the staged copies of a run, its descendants and its
 /// ancestors. The value is the hash of the rest that was left, or `None` where all was discarded.
-fn thrown_away(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, Option<BlobHash>>, Failure> {
+fn discarded_files(
+    daemon: &HostDaemon,
+    run: RunNumber,
+) -> Result<BTreeMap<String, Option<BlobHash>>, Failure> {
     let mut entries = Vec::new();
     for one in relatives(daemon, run)? {
         runs::for_each_step(daemon, one, 1, |step| {
@@ -266,7 +269,7 @@ fn thrown_away(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, O
 }
 
 /// Returns the bytes of a file in the staged copy, or of the rest that was left of it.
-fn held(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
+fn staged_bytes(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
     let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
     copied().or_else(|| daemon.store.blobs().get(digest).ok())
 }
@@ -276,27 +279,29 @@ fn held(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u
 /// # Errors
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
 pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
-    let changes = staged(daemon, run, only)?.changes;
-    let in_place = in_place(daemon, run)?;
-    let tasks = changes::look(changes, false, &in_place, &|change, digest| held(daemon, change, digest));
+    let changes = staged_changes(daemon, run, only)?.changes;
+    let in_place = applied_changes(daemon, run)?;
+    let tasks = changes::path_tasks(changes, false, &in_place, &|change, digest| {
+        staged_bytes(daemon, change, digest)
+    });
     let (mut files, mut shown) = (Vec::new(), 0);
     // As a person reads a directory.
     let mut tasks = tasks;
     tasks.sort_by_key(|task| task.change.full());
-    let made: Vec<Became> = tasks.iter().map(|task| became(task, &tasks)).collect();
+    let made: Vec<FileChange> = tasks.iter().map(|task| file_change(task, &tasks)).collect();
     for (task, became) in tasks.into_iter().zip(made) {
-        let text = if shown > MOST_SHOWN {
+        let text = if shown > MAX_DIFF_BYTES {
             format!("(not shown: there is too much; `almoner diff {run} --only {}`)\n", task.change.path)
         } else {
-            lines(daemon, &task)
+            diff_lines(daemon, &task)
         };
         shown += text.len();
         let applied = in_place
             .get(&task.change.full())
-            .is_some_and(|there| there.is_own && there.words == task.then.words());
+            .is_some_and(|there| there.is_own && there.description == task.target.description());
         let against_now = match task.state {
-            UndoState::Conflict { .. } if shown <= MOST_SHOWN => {
-                against_now(daemon, &task).map(Untrusted::new)
+            UndoState::Conflict { .. } if shown <= MAX_DIFF_BYTES => {
+                conflict_diff(daemon, &task).map(Untrusted::new)
             }
             _ => None,
         };
@@ -308,66 +313,68 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
 }
 
 /// Returns the kind of change that the run made at a path. Where a file went from one to another, both ends say so.
-fn became(task: &Task, all: &[Task]) -> Became {
-    let gone = |task: &Task| task.then == Standing::Nothing && matches!(task.now, Standing::File(_));
-    let come = |task: &Task| task.now == Standing::Nothing && matches!(task.then, Standing::File(_));
-    let moved = |is: &dyn Fn(&Task) -> bool| {
-        let together = |other: &&Task| {
+fn file_change(task: &PathTask, all: &[PathTask]) -> FileChange {
+    let gone =
+        |task: &PathTask| task.target == PathState::Nothing && matches!(task.expected, PathState::File(_));
+    let come =
+        |task: &PathTask| task.expected == PathState::Nothing && matches!(task.target, PathState::File(_));
+    let moved = |is: &dyn Fn(&PathTask) -> bool| {
+        let together = |other: &&PathTask| {
             other.change.root == task.change.root && !other.change.steps.is_disjoint(&task.change.steps)
         };
         let other = all.iter().filter(together).find(|other| is(other))?;
         Some(Untrusted::new(other.change.full()))
     };
     if gone(task) {
-        moved(&come).map_or(Became::Removed, |path| Became::MovedTo { path })
+        moved(&come).map_or(FileChange::Removed, |path| FileChange::MovedTo { path })
     } else if come(task) {
-        moved(&gone).map_or(Became::New, |path| Became::MovedFrom { path })
+        moved(&gone).map_or(FileChange::New, |path| FileChange::MovedFrom { path })
     } else {
-        match (task.now, task.then) {
-            (Standing::Nothing, _) => Became::New,
-            (_, Standing::Nothing) => Became::Removed,
-            _ => Became::Changed,
+        match (task.expected, task.target) {
+            (PathState::Nothing, _) => FileChange::New,
+            (_, PathState::Nothing) => FileChange::Removed,
+            _ => FileChange::Changed,
         }
     }
 }
 
 /// Returns the difference between the present state of a path and the run's version. It returns `None` if the path
 /// cannot be read.
-fn against_now(daemon: &HostDaemon, task: &Task) -> Option<String> {
+fn conflict_diff(daemon: &HostDaemon, task: &PathTask) -> Option<String> {
     let root = Undo::open(&task.change.root).ok()?;
     let now = root.look(&task.change.path).ok()?;
     let there = match now {
-        Standing::File(digest) => Some(root.bytes(&task.change.path, &digest)?),
+        PathState::File(digest) => Some(root.bytes(&task.change.path, &digest)?),
         _ => None,
     };
-    let (_, new) = sides(daemon, task);
+    let (_, new) = file_versions(daemon, task);
     Some(difference::unified(
         &task.change.path,
-        (now == Standing::Directory, there.as_deref()),
-        (task.then == Standing::Directory, new.as_deref()),
+        (now == PathState::Directory, there.as_deref()),
+        (task.target == PathState::Directory, new.as_deref()),
     ))
 }
 
-fn lines(daemon: &HostDaemon, task: &Task) -> String {
-    let (old, new) = sides(daemon, task);
+fn diff_lines(daemon: &HostDaemon, task: &PathTask) -> String {
+    let (old, new) = file_versions(daemon, task);
     difference::unified(
         &task.change.path,
-        (task.now == Standing::Directory, old.as_deref()),
-        (task.then == Standing::Directory, new.as_deref()),
+        (task.expected == PathState::Directory, old.as_deref()),
+        (task.target == PathState::Directory, new.as_deref()),
     )
 }
 
 /// Returns the bytes of a file before and after, where there is one.
-fn sides(daemon: &HostDaemon, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+fn file_versions(daemon: &HostDaemon, task: &PathTask) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let there = |digest: &BlobHash| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, digest);
-    let old = match task.now {
+    let old = match task.expected {
         // After a change that was applied in part, only the file itself holds the bytes.
-        Standing::File(digest) => daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
+        PathState::File(digest) => daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
         _ => None,
     };
-    let new = match task.then {
+    let new = match task.target {
         // Once it is applied, the copy has gone, and the file itself holds the same.
-        Standing::File(digest) => held(daemon, &task.change, &digest).or_else(|| there(&digest)),
+        PathState::File(digest) => staged_bytes(daemon, &task.change, &digest).or_else(|| there(&digest)),
         _ => None,
     };
     (old, new)
@@ -375,9 +382,9 @@ fn sides(daemon: &HostDaemon, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>)
 
 /// Which of the parts of a file are left of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum HunkSelection {
     /// Those that are named.
-    These,
+    Named,
     /// The others.
     Others,
 }
@@ -387,11 +394,11 @@ enum Which {
 ///
 /// # Errors
 /// When a file is not there to be changed or has no parts, or its difference is not the one that was shown.
-fn narrow(
+fn keep_hunks(
     daemon: &HostDaemon,
-    tasks: &mut [Task],
+    tasks: &mut [PathTask],
     parts: &[Part],
-    which: Which,
+    which: HunkSelection,
 ) -> Result<BTreeMap<BlobHash, Vec<u8>>, Failure> {
     let mut made = BTreeMap::new();
     for part in parts {
@@ -401,13 +408,13 @@ fn narrow(
             Failure::new(Exit::Conflict, format!("`{}` is not there to be applied", visible_line(&part.path)))
                 .help("look at the diff again: nothing was done")
         })?;
-        if BlobHash::of(lines(daemon, task).as_bytes()) != part.shown {
+        if BlobHash::of(diff_lines(daemon, task).as_bytes()) != part.shown {
             let message = format!("the diff of `{}` is not what was shown", visible_line(&part.path));
             return Err(
                 Failure::new(Exit::Conflict, message).help("look at the diff again: nothing was done")
             );
         }
-        let (old, new) = sides(daemon, task);
+        let (old, new) = file_versions(daemon, task);
         let text = |side: Option<Vec<u8>>| side.and_then(|bytes| String::from_utf8(bytes).ok());
         let (Some(old), Some(new)) = (text(old), text(new)) else {
             let message =
@@ -415,15 +422,15 @@ fn narrow(
             return Err(Failure::new(Exit::Usage, message).help("take it whole, or leave it out"));
         };
         let some = match which {
-            Which::These => difference::only(&old, &new, &part.hunks),
-            Which::Others => difference::without(&old, &new, &part.hunks),
+            HunkSelection::Named => difference::only(&old, &new, &part.hunks),
+            HunkSelection::Others => difference::without(&old, &new, &part.hunks),
         };
         let some = some.ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{}` has no such part", visible_line(&part.path)))
                 .help("parts are counted from 1, as the diff shows them")
         })?;
         let digest = BlobHash::of(some.as_bytes());
-        task.then = Standing::File(digest);
+        task.target = PathState::File(digest);
         made.insert(digest, some.into_bytes());
     }
     Ok(made)
@@ -439,16 +446,16 @@ pub fn apply(
     run: RunNumber,
     only: &[String],
     parts: &[Part],
-) -> Result<Undone, Failure> {
-    let Staged { changes, beyond, copies } = staged(daemon, run, only)?;
-    let copied = |change: &Change, digest: &BlobHash| held(daemon, change, digest);
-    let mut tasks = changes::look(changes, false, &in_place(daemon, run)?, &copied);
-    let made = narrow(daemon, &mut tasks, parts, Which::These)?;
+) -> Result<UndoReport, Failure> {
+    let StagedChanges { changes, other_effects: beyond, copies } = staged_changes(daemon, run, only)?;
+    let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
+    let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
+    let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Named)?;
     let held =
         |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
-    let files = changes::to_do(&tasks);
+    let files = changes::restored_files(&tasks);
     if !files.is_empty() {
-        let said = Said { verb: "apply".to_owned(), text };
+        let said = UserCommand { verb: "apply".to_owned(), text };
         daemon.apply_as(daemon.host, Some(said), Act::Apply { run, files })?;
     }
     changes::carry_out(&mut tasks, &held);
@@ -458,8 +465,8 @@ pub fn apply(
     if is_all {
         copies.iter().for_each(|copy| caps::stage::remove(copy));
     }
-    let entries = tasks.into_iter().map(Task::entry).collect();
-    Ok(Undone { run, dry_run: false, entries, beyond })
+    let entries = tasks.into_iter().map(PathTask::entry).collect();
+    Ok(UndoReport { run, dry_run: false, entries, beyond })
 }
 
 /// Discards the changes of a run in its staged copies: all of them, or those that `only` names. Of files that `parts`
@@ -475,16 +482,16 @@ pub fn discard(
     only: &[String],
     parts: &[Part],
 ) -> Result<(), Failure> {
-    let said = Said { verb: "discard".to_owned(), text };
+    let said = UserCommand { verb: "discard".to_owned(), text };
     if !only.is_empty() {
-        let files = leave(daemon, run, only, parts)?;
+        let files = remaining_files(daemon, run, only, parts)?;
         daemon.apply_as(daemon.host, Some(said), Act::Discard { run, files })?;
         return Ok(());
     }
     let copies = if is_discarded(daemon, run)? {
-        copies(daemon, &runs::one(daemon, run)?).into_iter().collect()
+        copies(daemon, &runs::load_run(daemon, run)?).into_iter().collect()
     } else {
-        let Staged { copies, .. } = staged(daemon, run, &[])?;
+        let StagedChanges { copies, .. } = staged_changes(daemon, run, &[])?;
         daemon.apply_as(daemon.host, Some(said), Act::Discard { run, files: vec![] })?;
         copies
     };
@@ -493,33 +500,33 @@ pub fn discard(
 }
 
 /// Returns the files that are left once these parts are discarded. Their bytes are kept before anything names them.
-fn leave(
+fn remaining_files(
     daemon: &HostDaemon,
     run: RunNumber,
     only: &[String],
     parts: &[Part],
-) -> Result<Vec<ThrownAway>, Failure> {
-    let Staged { changes, .. } = staged(daemon, run, only)?;
+) -> Result<Vec<DiscardedCopy>, Failure> {
+    let StagedChanges { changes, .. } = staged_changes(daemon, run, only)?;
     if changes.is_empty() {
         return Err(Failure::new(Exit::Conflict, "nothing is staged of that any more")
             .help(format!("see `almoner diff {run}`")));
     }
-    let copied = |change: &Change, digest: &BlobHash| held(daemon, change, digest);
-    let mut tasks = changes::look(changes, false, &in_place(daemon, run)?, &copied);
-    let made = narrow(daemon, &mut tasks, parts, Which::Others)?;
+    let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
+    let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
+    let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Others)?;
     for bytes in made.values() {
         blobs::upload(daemon, bytes)?;
     }
     let thrown = tasks.iter().map(|task| {
         let path = task.change.full();
-        let left = match task.then {
+        let left = match task.target {
             // Without any of its parts, the file is the one that stands there.
-            Standing::File(digest) if parts.iter().any(|part| part.path == path) => {
-                (task.then != task.now).then_some(digest)
+            PathState::File(digest) if parts.iter().any(|part| part.path == path) => {
+                (task.target != task.expected).then_some(digest)
             }
             _ => None,
         };
-        ThrownAway { path, left, step: task.change.at.1 }
+        DiscardedCopy { path, left, step: task.change.at.1 }
     });
     Ok(thrown.collect())
 }

@@ -12,14 +12,14 @@ use passable::visible_line;
 use worker::definition::{Bundle, Definition};
 
 use super::bind;
-use super::bind::Directories;
-use super::documents::{Taker, check_chat, check_count, check_names, check_total};
+use super::bind::NewDirectories;
+use super::documents::{DocumentImporter, check_chat, check_count, check_names, check_total};
 use super::staging;
-use super::staging::Stages;
+use super::staging::StagedCopies;
 use super::{proposal, start_preview, worker_slots};
 use crate::state::blobs::store_failure;
 use crate::state::daemon::HostDaemon;
-use crate::state::precondition::AsSeen;
+use crate::state::precondition::Expected;
 use crate::state::worker_files;
 use crate::state::{model_keys, privacy};
 use config::policy_file::{self, NAME};
@@ -46,17 +46,17 @@ fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
         .help("what that file says is judged by, and no part of a prompt; call the text something else"));
     }
     if let Some(text) = &worker.policy {
-        policy_file::compile(Path::new(NAME), operator::Whose::Project, text, None)
+        policy_file::compile(Path::new(NAME), operator::PolicyOwner::Project, text, None)
             .map_err(|problems| policy_file::failure(&problems))?;
         return Ok(Some(text.clone()));
     }
     let Some(beside) = &worker.beside else { return Ok(None) };
-    let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::Whose::Project);
+    let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::PolicyOwner::Project);
     loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
 }
 
 /// The endowment of a run whose worker was proposed in a message.
-pub struct Endowed {
+pub struct EndowmentStart {
     /// The definition's message.
     pub number: MessageNumber,
     /// Slots bound to names of the host's.
@@ -66,7 +66,7 @@ pub struct Endowed {
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
     /// The state of the definition that the person has seen.
-    pub seen: AsSeen,
+    pub expected: Expected,
     /// The fingerprint of the preview that the person has seen, if it was shown.
     pub seal: Option<BlobHash>,
 }
@@ -78,7 +78,7 @@ pub struct Endowed {
 pub fn start_as(
     daemon: &HostDaemon,
     request: RunRequest,
-    endowed: Option<Endowed>,
+    endowed: Option<EndowmentStart>,
 ) -> Result<Response, Failure> {
     let RunRequest { text, worker: given, spec } = request;
     // There may be many documents, each put long before the command that names them.
@@ -102,24 +102,24 @@ pub fn start_as(
     check_money(daemon, &definition, &spec, &model)?;
     model_keys::check(daemon, &model)?;
     check_chat(&definition, &spec)?;
-    let shelf = Shelf::new(daemon, spec.dry_run);
+    let shelf = StartContext::new(daemon, spec.dry_run);
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
-    let bindings = fill(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
+    let bindings = fill_slots(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
     let was_private = again.as_ref().is_some_and(privacy::is_of_private);
     privacy::check(daemon, &spec, &model, &bindings, was_private)?;
     let mut documents = Vec::new();
     check_count(&definition, &spec)?;
-    let taker = Taker::new(daemon, &definition, &model, spec.dry_run);
+    let taker = DocumentImporter::new(daemon, &definition, &model, spec.dry_run);
     for source in &spec.documents {
-        documents.push(taker.take_in(source)?);
+        documents.push(taker.import(source)?);
     }
     if let Some(again) = &again {
         documents.clone_from(&again.items);
     }
     check_names(&documents)?;
     check_total(&definition, &spec, &documents)?;
-    let planned = start_preview::Begun {
+    let planned = start_preview::StartPreview {
         definition: &definition,
         bundle: &bundle,
         spec: &spec,
@@ -134,10 +134,10 @@ pub fn start_as(
         return planned.plan().map(Response::Plan);
     }
     if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
-        planned.expect(seal)?;
+        planned.expect_seal(seal)?;
     }
     shelf.directories.make()?;
-    let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &spec))?;
+    let mut worker = keep_program_in(&shelf, &bundle, limits_of(&definition, &spec))?;
     if let Some(text) = project {
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
     }
@@ -152,9 +152,9 @@ pub fn start_as(
     let start = Box::new(Start { text, worker, shape, private: spec.private, model, input, bindings });
     let outcome = daemon.apply(match endowed {
         None => Act::Start(start),
-        Some(Endowed { number, goes_to, result_name, seen, .. }) => {
+        Some(EndowmentStart { number, goes_to, result_name, expected: seen, .. }) => {
             let act = MailAct::EndowWorker { number, start, goes_to, result_name };
-            Act::Mail(Box::new(seen.act(act)))
+            Act::Mail(Box::new(seen.guard(act)))
         }
     })?;
     match outcome.reply {
@@ -229,15 +229,15 @@ pub fn bindings(
     spec: &StartSpec,
     names: &BTreeMap<String, NamePath>,
 ) -> Result<Vec<Binding>, Failure> {
-    let shelf = Shelf::new(daemon, false);
-    let bindings = fill(&shelf, definition, spec, None, names, "")?;
+    let shelf = StartContext::new(daemon, false);
+    let bindings = fill_slots(&shelf, definition, spec, None, names, "")?;
     shelf.directories.make()?;
     Ok(bindings)
 }
 
 /// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
-fn fill(
-    shelf: &Shelf<'_>,
+fn fill_slots(
+    shelf: &StartContext<'_>,
     definition: &Definition,
     spec: &StartSpec,
     beside: Option<&str>,
@@ -245,7 +245,7 @@ fn fill(
     under: &str,
 ) -> Result<Vec<Binding>, Failure> {
     worker_slots::check(definition, spec, under)?;
-    worker_slots::expect_room(under, &shelf.bound)?;
+    worker_slots::expect_room(under, &shelf.bound_workers)?;
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
         "it has no slots".to_owned()
@@ -315,9 +315,9 @@ fn fill(
                 }
                 (kind, Some(endowment)) => bind::target(shelf, &full, kind, &endowment.fill, spec)?,
                 // Nothing is typed for questions, a timer or mail: the person who starts the run fills such a slot.
-                (kind, None) => match bind::unasked(kind) {
+                (kind, None) => match bind::default_resource(kind) {
                     Some(resource) => Target::Resource(resource),
-                    None => return Err(bind::unbound(&full, slot.label.as_deref(), kind)),
+                    None => return Err(bind::unbound_slot(&full, slot.label.as_deref(), kind)),
                 },
             };
             let endowment = given.get(slot.name.as_str()).copied();
@@ -355,25 +355,26 @@ fn fill(
 }
 
 /// Where bytes go: beside the store, or, for a look ahead, nowhere.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct StartContext<'a> {
     pub(crate) daemon: &'a HostDaemon,
-    dry: bool,
+    is_dry_run: bool,
     /// The staged copies that were made: they go again if nothing is started.
-    pub(crate) stages: Stages,
+    pub(crate) stages: StagedCopies,
     /// The directories that are still to be made.
-    pub(crate) directories: Directories,
+    pub(crate) directories: NewDirectories,
     /// How many workers were bound.
-    bound: Cell<usize>,
+    bound_workers: Cell<usize>,
 }
 
-impl Shelf<'_> {
-    fn new(daemon: &HostDaemon, dry: bool) -> Shelf<'_> {
-        let (stages, directories, bound) = (Stages::default(), Directories::default(), Cell::default());
-        Shelf { daemon, dry, stages, directories, bound }
+impl StartContext<'_> {
+    fn new(daemon: &HostDaemon, is_dry_run: bool) -> StartContext<'_> {
+        let (stages, directories, bound_workers) =
+            (StagedCopies::default(), NewDirectories::default(), Cell::default());
+        StartContext { daemon, is_dry_run, stages, directories, bound_workers }
     }
 
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        if self.dry {
+        if self.is_dry_run {
             return Ok(BlobHash::of(bytes));
         }
         self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
@@ -383,7 +384,7 @@ impl Shelf<'_> {
 /// Returns a worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file.
 /// A worker without slots holds nothing, so finding it by name gives nothing away.
 fn worker_target(
-    shelf: &Shelf<'_>,
+    shelf: &StartContext<'_>,
     slot: &str,
     endowment: Option<&Endowment>,
     spec: &StartSpec,
@@ -395,7 +396,7 @@ fn worker_target(
     if let Some(Endowment { fill: ResourceSpec::Myself, .. }) = endowment {
         return Ok(Target::Myself);
     }
-    let inner = worker_slots::inner(spec, inner_name);
+    let inner = worker_slots::inner_spec(spec, inner_name);
     // A model is a worker that only hands on its input.
     if let Some(Endowment { fill: model @ ResourceSpec::Model(_), .. }) = endowment {
         if !inner.endow.is_empty() || !inner.allow.is_empty() {
@@ -434,23 +435,27 @@ fn worker_target(
     let definition = worker_files::parse(&bundle)?;
     let beside = path.parent().and_then(Path::to_str);
     if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
-        let bindings = fill(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
-        let program = keep_on(shelf, &bundle, definition.limits)?;
+        let bindings = fill_slots(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
+        let program = keep_program_in(shelf, &bundle, definition.limits)?;
         return Ok(Target::Endowed { program, bindings });
     }
-    keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
+    keep_program_in(shelf, &bundle, definition.limits).map(Target::Worker)
 }
 
 /// Keeps a definition by content.
 ///
 /// # Errors
 /// When the disk does not take it.
-pub fn keep(daemon: &HostDaemon, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    let shelf = Shelf::new(daemon, false);
-    keep_on(&shelf, bundle, limits)
+pub fn keep_program(daemon: &HostDaemon, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    let shelf = StartContext::new(daemon, false);
+    keep_program_in(&shelf, bundle, limits)
 }
 
-pub(crate) fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+pub(crate) fn keep_program_in(
+    shelf: &StartContext<'_>,
+    bundle: &Bundle,
+    limits: Limits,
+) -> Result<Program, Failure> {
     let put = |text: &str| shelf.put(text.as_bytes());
     let includes = bundle
         .includes

@@ -9,13 +9,13 @@ use passable::Untrusted;
 use resource::{Kind, Resource};
 use worker::definition::{Bundle, Definition};
 
-use super::bind::{Directories, methods};
+use super::bind::{NewDirectories, methods};
 use super::worker_slots;
 use control::exit::{Exit, Failure};
-use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod, StartShape, StartSpec};
+use control::protocol::{Document, Plan, PlannedDocument, PlannedMethod, PlannedSlot, StartShape, StartSpec};
 
 /// All that a run is begun with.
-pub struct Begun<'a> {
+pub struct StartPreview<'a> {
     /// The worker.
     pub definition: &'a Definition,
     /// Its file, and the files that it includes.
@@ -33,16 +33,16 @@ pub struct Begun<'a> {
     /// The limits of the run.
     pub limits: Limits,
     /// Directories that are still to be made.
-    pub directories: &'a Directories,
+    pub directories: &'a NewDirectories,
 }
 
-impl Begun<'_> {
+impl StartPreview<'_> {
     /// Returns the plan of the run for a person.
     ///
     /// # Errors
     /// When its prompt cannot be made.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let Begun { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
+        let StartPreview { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
         let shown = match spec.shape {
             StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
             StartShape::Single | StartShape::Chat => documents,
@@ -53,15 +53,16 @@ impl Begun<'_> {
             worker: definition.name.clone(),
             digest: bundle.digest().to_string(),
             model: model.to_owned(),
-            slots: worker_slots::lines(bindings),
+            slots: worker_slots::fill_lines(bindings),
             tools: self.tools(),
             documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
             prompt: Untrusted::new(prompt),
             from: vec![],
             grants: self.grants(),
-            reads: self.reads(),
+            reads: self.planned_documents(),
             inputs: self.inputs(),
-            tells: !model::list(model).is_ok_and(|all| all.iter().all(model::ModelRef::stays_here)),
+            tells: !model::parse_list(model)
+                .is_ok_and(|all| all.iter().all(model::ModelRef::is_self_contained)),
             notes: super::proposal::notes(definition, self.limits),
             seal: self.seal()?,
         })
@@ -71,7 +72,7 @@ impl Begun<'_> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn expect(&self, seen: BlobHash) -> Result<(), Failure> {
+    pub fn expect_seal(&self, seen: BlobHash) -> Result<(), Failure> {
         if self.seal()? == seen {
             return Ok(());
         }
@@ -92,7 +93,7 @@ impl Begun<'_> {
         Value::from_json(&serde_json::Value::Object(self.inputs.clone())).unwrap_or_else(|_| Value::null())
     }
 
-    fn reads(&self) -> Vec<PlannedDocument> {
+    fn planned_documents(&self) -> Vec<PlannedDocument> {
         let given = self.spec.documents.iter().map(Some).chain(std::iter::repeat(None));
         let path = |given: Option<&Document>, document: &Attachment| match given {
             Some(Document::File { path }) => path.clone(),
@@ -107,20 +108,20 @@ impl Begun<'_> {
         .collect()
     }
 
-    fn grants(&self) -> Vec<Planned> {
+    fn grants(&self) -> Vec<PlannedSlot> {
         let mut all = Vec::new();
-        self.add(&mut all, "", self.bindings);
+        self.add_grants(&mut all, "", self.bindings);
         all
     }
 
-    fn add(&self, all: &mut Vec<Planned>, under: &str, bindings: &[Binding]) {
+    fn add_grants(&self, all: &mut Vec<PlannedSlot>, under: &str, bindings: &[Binding]) {
         for binding in bindings {
             let slot = format!("{under}{}", binding.slot);
             let own = self.definition.slot(&binding.slot).filter(|_| under.is_empty());
             let kind = own.map_or_else(|| kind(&binding.target).to_owned(), |slot| slot.kind.to_string());
             let method = |name: &String| PlannedMethod {
                 name: name.clone(),
-                effect: effect(&kind, &binding.target, name),
+                effect: method_effect(&kind, &binding.target, name),
                 allowed: binding.allow.contains(name),
                 asked: binding.ask.contains(name),
             };
@@ -132,40 +133,47 @@ impl Begun<'_> {
                 Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
                 _ => None,
             };
-            all.push(Planned {
-                what: Untrusted::new(worker_slots::words(binding)),
+            all.push(PlannedSlot {
+                what: Untrusted::new(worker_slots::describe_target(binding)),
                 named,
                 is_new: place.is_some_and(|path| self.directories.is_new(path)),
                 methods: binding.methods.iter().map(method).collect(),
-                limits: binding.attenuation.words(),
+                limits: binding.attenuation.limit_phrases(),
                 kind,
                 slot: slot.clone(),
             });
             if let Target::Endowed { bindings, .. } = &binding.target {
-                self.add(all, &format!("{slot}."), bindings);
+                self.add_grants(all, &format!("{slot}."), bindings);
             }
         }
     }
 
     fn seal(&self) -> Result<BlobHash, Failure> {
-        let Begun { bundle, spec, inputs, model, documents, limits, .. } = self;
-        let bindings: Vec<Binding> = self.bindings.iter().map(plain).collect();
+        let StartPreview { bundle, spec, inputs, model, documents, limits, .. } = self;
+        let bindings: Vec<Binding> = self.bindings.iter().map(without_made_parts).collect();
         let program = (&bundle.name, &bundle.source, &bundle.includes, limits);
         let rest = (inputs, model, spec.private, spec.shape);
-        let all = serde_json::to_vec(&(program, &bindings, self.grants(), documents, self.reads(), rest));
+        let all = serde_json::to_vec(&(
+            program,
+            &bindings,
+            self.grants(),
+            documents,
+            self.planned_documents(),
+            rest,
+        ));
         let all = all.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
         Ok(BlobHash::of(&all))
     }
 }
 
 /// Returns a binding without the parts that are made only when the run begins: of a staged copy, the directory.
-fn plain(binding: &Binding) -> Binding {
+fn without_made_parts(binding: &Binding) -> Binding {
     let mut plain = binding.clone();
     if let Some(path) = &binding.attenuation.staged_from {
         plain.target = Target::Resource(Resource::directory(path.as_str()));
     }
     if let Target::Endowed { bindings, .. } = &mut plain.target {
-        *bindings = bindings.iter().map(self::plain).collect();
+        *bindings = bindings.iter().map(self::without_made_parts).collect();
     }
     plain
 }
@@ -181,7 +189,7 @@ pub(crate) fn kind(target: &Target) -> &'static str {
     }
 }
 
-fn effect(kind: &str, target: &Target, method: &str) -> Option<Effect> {
+fn method_effect(kind: &str, target: &Target, method: &str) -> Option<Effect> {
     match target {
         Target::Resource(Resource::Mcp(server)) => server.tool(method).map(|tool| tool.effect),
         _ => caps::interface_of(Kind::of(kind)?)?.method(method).map(|method| method.effect),

@@ -15,23 +15,23 @@ use config::clock;
 use control::exit::Failure;
 
 /// The file that lists them.
-const FILE: &str = "web-brought.json";
+const FILE_NAME: &str = "web-brought.json";
 
 /// How long one is kept, in milliseconds.
-const LASTS_MS: i64 = 24 * 60 * 60 * 1000;
+const UPLOAD_TIMEOUT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// How many are kept; the oldest go first.
-const MANY: usize = 512;
+const MAX_UPLOADS: usize = 512;
 
 /// The pending uploads of browsers.
-pub struct BroughtFiles {
+pub struct PendingUploads {
     path: PathBuf,
-    kept: Mutex<Vec<One>>,
+    kept: Mutex<Vec<PendingUpload>>,
 }
 
 /// Returns one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct One {
+struct PendingUpload {
     /// Its bytes.
     hash: BlobHash,
     /// Until when it is kept, in milliseconds since 1970.
@@ -40,21 +40,21 @@ struct One {
 
 impl HostDaemon {
     /// Returns the uploads that no run names yet.
-    pub fn uploads(&self) -> std::sync::Arc<BroughtFiles> {
-        self.extensions.get(|| BroughtFiles::new(&self.place.state))
+    pub fn uploads(&self) -> std::sync::Arc<PendingUploads> {
+        self.extensions.get(|| PendingUploads::new(&self.place.state))
     }
 }
 
-impl BroughtFiles {
+impl PendingUploads {
     /// Returns the pending uploads of the daemon with this state directory. A list that cannot be read counts as
     /// empty: browsers upload its files again.
-    pub fn new(state: &Path) -> BroughtFiles {
-        let path = state.join(FILE);
+    pub fn new(state: &Path) -> PendingUploads {
+        let path = state.join(FILE_NAME);
         let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        BroughtFiles { path, kept: Mutex::new(kept.unwrap_or_default()) }
+        PendingUploads { path, kept: Mutex::new(kept.unwrap_or_default()) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<One>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PendingUpload>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,16 +62,16 @@ impl BroughtFiles {
     ///
     /// # Errors
     /// When the disk or the quota does not take it.
-    pub fn bring(&self, daemon: &HostDaemon, bytes: &[u8]) -> Result<BlobHash, Failure> {
+    pub fn add(&self, daemon: &HostDaemon, bytes: &[u8]) -> Result<BlobHash, Failure> {
         // No sweep comes between the bytes and the list.
         let _held = daemon.store.blobs().hold();
         let hash = blobs::upload(daemon, bytes)?;
         let now = clock::now_ms();
         let mut kept = self.lock();
-        let mut all: Vec<One> =
+        let mut all: Vec<PendingUpload> =
             kept.iter().filter(|one| one.hash != hash && one.until_ms > now).cloned().collect();
-        all.push(One { hash, until_ms: now.saturating_add(LASTS_MS) });
-        all.drain(..all.len().saturating_sub(MANY));
+        all.push(PendingUpload { hash, until_ms: now.saturating_add(UPLOAD_TIMEOUT_MS) });
+        all.drain(..all.len().saturating_sub(MAX_UPLOADS));
         write(&self.path, &all)?;
         *kept = all;
         Ok(hash)

@@ -11,7 +11,7 @@ use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::proposal::Proposal;
 use kernel::run::Run;
-use kernel::table::{self, Reached};
+use kernel::table::{self, ResolvedReference};
 use kernel::{BlobHash, StepRef, Value, query};
 use passable::{Effect, Untrusted};
 use resource::{Kind, Resource};
@@ -20,18 +20,18 @@ use worker::definition::{Bundle, Definition};
 use super::{start_preview, worker_slots};
 use crate::queries::methods;
 use crate::queries::methods::Methods;
-use crate::queries::{things, why};
+use crate::queries::{names, why};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::narrow::Method;
-use control::powers::Granting;
-use control::show::card::{MadeSlot, Making};
+use control::powers::SlotFill;
+use control::show::card::{MadeSlot, WorkerPreview};
 use control::show::difference;
 
 /// Returns the text of the worker that a call makes, if it makes one.
 pub fn text<'a>(daemon: &HostDaemon, proposal: &'a Proposal) -> Option<&'a str> {
     let is_new = proposal.method == worker::CREATE
-        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
+        && matches!(why::call_target(daemon, proposal), Ok(Some(Formula::Workshop)));
     is_new.then(|| proposal.args.get(1)?.as_str())?
 }
 
@@ -50,16 +50,21 @@ pub fn definition(name: &str, source: &str) -> Result<Definition, Failure> {
 
 /// Returns the preview of the worker that an entry of a card makes, beside its text. Once the entry was answered, it
 /// is the worker as it was made.
-pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answered: bool) -> Option<Making> {
+pub fn preview_on_card(
+    daemon: &HostDaemon,
+    at: StepRef,
+    proposal: &Proposal,
+    is_answered: bool,
+) -> Option<WorkerPreview> {
     let proposed = text(daemon, proposal)?;
     let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run)).ok().flatten()?;
-    let Made { edited, mut filled } = match is_answered {
-        true => made(daemon, &run, at.step, name(proposal)),
-        false => Made::default(),
+    let UserChoices { edited, mut filled } = match is_answered {
+        true => user_choices(daemon, &run, at.step, name(proposal)),
+        false => UserChoices::default(),
     };
     // A text that is no worker file is refused before a person is asked.
     let definition = definition(name(proposal), edited.as_deref().unwrap_or(proposed)).ok()?;
-    let mut making = of(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
+    let mut making = preview(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
     making.edited = edited.map(|text| Untrusted::new(difference::lines(proposed, &text)));
     for slot in &mut making.slots {
         slot.filled = filled.remove(&slot.name);
@@ -68,17 +73,17 @@ pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answere
 }
 
 /// Returns the same of a text, before anything is added.
-pub fn of(
+pub fn preview(
     daemon: &HostDaemon,
     run: &Run,
     definition: &Definition,
     proposal: &Proposal,
     text: &str,
-) -> Making {
+) -> WorkerPreview {
     let named = proposal.args.get(2).and_then(Value::as_record);
     let from = |slot: &str, kind: Kind| {
         let own = named?.get(slot)?.as_str()?.to_owned();
-        let given = given(daemon, run, &own, kind).unwrap_or_else(|| Granting {
+        let given = maker_slot_fill(daemon, run, &own, kind).unwrap_or_else(|| SlotFill {
             name: None,
             words: Untrusted::new("what is gone"),
             methods: vec![],
@@ -96,11 +101,11 @@ pub fn of(
         from: from(&slot.name, slot.kind),
         filled: None,
     });
-    Making { digest: BlobHash::of(text.as_bytes()).to_string(), slots: slots.collect(), edited: None }
+    WorkerPreview { digest: BlobHash::of(text.as_bytes()).to_string(), slots: slots.collect(), edited: None }
 }
 
 /// Returns the powers that a worker gets from a slot of its maker's.
-fn given(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<Granting> {
+fn maker_slot_fill(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<SlotFill> {
     let id = run.grants.get(own)?;
     let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten()?;
     let grant = reached.grant()?;
@@ -110,25 +115,26 @@ fn given(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<Granti
     let is_staged = grant.attenuation.staged_from.is_some();
     let unasked = |name: &str| is_staged && grant.allow.contains(name);
     let asks = |name: &str| grant.ask.contains(name);
-    Some(granting(&reached, &grant, wanted, unasked, asks))
+    Some(slot_fill(&reached, &grant, wanted, unasked, asks))
 }
 
 /// Returns the powers that a grant gives.
-fn granting(
-    reached: &Reached,
+fn slot_fill(
+    reached: &ResolvedReference,
     grant: &Grant,
     wanted: impl Fn(&str) -> bool,
     unasked: impl Fn(&str) -> bool,
     asks: impl Fn(&str) -> bool,
-) -> Granting {
-    let mut methods = Methods::of(reached).known;
+) -> SlotFill {
+    let mut methods = Methods::from_reference(reached).known;
     methods.retain(|method| wanted(&method.name) && grant.allows(&method.name));
-    let asked = methods.iter().filter(|one| asks(&one.name) || (is_asked(one) && !unasked(&one.name)));
-    let words = why::words_through([grant], &reached.formula);
-    Granting {
+    let asked =
+        methods.iter().filter(|one| asks(&one.name) || (is_asked_by_default(one) && !unasked(&one.name)));
+    let words = why::describe_through([grant], &reached.formula);
+    SlotFill {
         name: None,
         words: Untrusted::new(words),
-        limits: grant.attenuation.words(),
+        limits: grant.attenuation.limit_phrases(),
         asked: asked.map(|method| method.name.clone()).collect(),
         methods,
         is_new: false,
@@ -137,31 +143,31 @@ fn granting(
 }
 
 /// Returns whether a method is one that is asked about unless somebody says otherwise.
-fn is_asked(method: &Method) -> bool {
+fn is_asked_by_default(method: &Method) -> bool {
     ![Effect::Observe.as_words(), ""].contains(&method.effect.as_str())
 }
 
 /// The result of a person's choices.
 #[derive(Default)]
-struct Made {
+struct UserChoices {
     /// The text in the place of the one that was proposed.
     edited: Option<String>,
     /// The contents of slots by the person's choice.
-    filled: BTreeMap<String, Granting>,
+    filled: BTreeMap<String, SlotFill>,
 }
 
-fn made(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> Made {
+fn user_choices(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> UserChoices {
     let blob = |hash: &BlobHash| String::from_utf8(daemon.store.blobs().get(hash).ok()?).ok();
     // It is still to be made.
     if let Some((_, addition)) = run.additions.get(&step) {
-        return Made {
+        return UserChoices {
             edited: addition.edited.as_ref().and_then(blob),
-            filled: chosen(daemon, addition).into_iter().collect(),
+            filled: chosen_fills(daemon, addition).into_iter().collect(),
         };
     }
     let row = |id| daemon.read(|txn| table::grant(txn, id)).ok().flatten();
     let Some(worker) = run.grants.get(name).and_then(row).map(|grant| grant.target) else {
-        return Made::default();
+        return UserChoices::default();
     };
     let formula = daemon.read(|txn| table::formula(txn, &worker)).ok().flatten().map(|row| row.formula);
     let edited = match formula {
@@ -172,30 +178,30 @@ fn made(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> Made {
     let own: Vec<_> = run.grants.values().copied().collect();
     // A grant of something that its maker does not hold comes from the person.
     let by_choice = all.into_iter().filter(|grant| grant.holder == worker && !own.contains(&grant.target));
-    let filled = by_choice.filter_map(|grant| Some((grant.slot.clone(), of_grant(daemon, &grant)?)));
-    Made { edited, filled: filled.collect() }
+    let filled = by_choice.filter_map(|grant| Some((grant.slot.clone(), grant_fill(daemon, &grant)?)));
+    UserChoices { edited, filled: filled.collect() }
 }
 
-fn of_grant(daemon: &HostDaemon, grant: &Grant) -> Option<Granting> {
+fn grant_fill(daemon: &HostDaemon, grant: &Grant) -> Option<SlotFill> {
     let reached = daemon.read(|txn| table::reach(txn, &grant.id)).ok().flatten()?;
     let view = daemon.view(daemon.host);
-    let name = daemon.look(|txn| things::name_of_target(txn, &view, &grant.target)).ok().flatten();
+    let name = daemon.query(|txn| names::name_of_target(txn, &view, &grant.target)).ok().flatten();
     let unasked = |name: &str| grant.allow.contains(name);
-    let told = granting(&reached, grant, |_| true, unasked, |name| grant.ask.contains(name));
-    Some(Granting { name, grant: Some(grant.number), ..told })
+    let told = slot_fill(&reached, grant, |_| true, unasked, |name| grant.ask.contains(name));
+    Some(SlotFill { name, grant: Some(grant.number), ..told })
 }
 
 /// Returns a person's additions, slot by slot.
-pub fn chosen(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, Granting)> {
+pub fn chosen_fills(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, SlotFill)> {
     let mut all = Vec::new();
     add(daemon, "", &addition.bindings, &mut all);
     all
 }
 
-fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(String, Granting)>) {
+fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(String, SlotFill)>) {
     for binding in bindings {
         let slot = format!("{under}{}", binding.slot);
-        let granting = of_binding(daemon, binding);
+        let granting = binding_fill(daemon, binding);
         all.push((slot.clone(), granting));
         if let Target::Endowed { bindings, .. } = &binding.target {
             add(daemon, &format!("{slot}."), bindings, all);
@@ -204,18 +210,18 @@ fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(St
 }
 
 /// Returns the powers that a binding would give.
-fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
-    let mut limits = binding.attenuation.words();
+fn binding_fill(daemon: &HostDaemon, binding: &Binding) -> SlotFill {
+    let mut limits = binding.attenuation.limit_phrases();
     let mut told = match &binding.target {
         Target::Named { path } => {
             let view = daemon.view(daemon.host);
-            let found = daemon.look(|txn| {
+            let found = daemon.query(|txn| {
                 let id = view.identify(txn, path)?;
                 methods::powers(txn, &view, &id)
             });
             let found = found.ok().flatten();
             limits.extend(found.iter().flat_map(|found| found.limits.iter().cloned()));
-            Granting {
+            SlotFill {
                 name: Some(path.to_string()),
                 words: found
                     .as_ref()
@@ -232,10 +238,10 @@ fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
                 Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
                 _ => None,
             };
-            Granting {
+            SlotFill {
                 name: None,
-                words: Untrusted::new(worker_slots::words(binding)),
-                methods: binding.methods.iter().map(|method| of_target(target, method)).collect(),
+                words: Untrusted::new(worker_slots::describe_target(binding)),
+                methods: binding.methods.iter().map(|method| target_method(target, method)).collect(),
                 limits: vec![],
                 asked: vec![],
                 is_new: place.is_some_and(|path| !Path::new(path).exists()),
@@ -245,14 +251,15 @@ fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
     };
     told.methods.retain(|method| binding.methods.contains(&method.name));
     let asked = told.methods.iter().filter(|method| {
-        binding.ask.contains(&method.name) || (is_asked(method) && !binding.allow.contains(&method.name))
+        binding.ask.contains(&method.name)
+            || (is_asked_by_default(method) && !binding.allow.contains(&method.name))
     });
     told.asked = asked.map(|method| method.name.clone()).collect();
-    Granting { limits, ..told }
+    SlotFill { limits, ..told }
 }
 
 /// Returns a method of a binding's target, with its effect on the world.
-fn of_target(target: &Target, name: &str) -> Method {
+fn target_method(target: &Target, name: &str) -> Method {
     let interface = match target {
         Target::Resource(Resource::Mcp(server)) => {
             caps::interface_for(&Formula::Resource(Resource::Mcp(server.clone())))

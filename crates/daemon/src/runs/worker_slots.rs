@@ -13,10 +13,10 @@ use control::protocol::StartSpec;
 use resource::{Endowment, Kind};
 
 /// How deep workers lie in the slots of workers.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// How many workers one command binds, however deep they lie.
-const MOST: usize = 64;
+const MAX_WORKERS: usize = 64;
 
 /// Refuses workers that lie too deep, or are too many, even if no person named them: a worker file finds others by
 /// itself.
@@ -26,12 +26,12 @@ const MOST: usize = 64;
 pub fn expect_room(under: &str, bound: &Cell<usize>) -> Result<(), Failure> {
     bound.set(bound.get() + 1);
     let help = "a worker that calls itself is bound with `-e SLOT=self`";
-    if under.matches('.').count() >= DEEPEST {
-        let message = format!("`{}`: workers lie at most {DEEPEST} deep", visible_line(under));
+    if under.matches('.').count() >= MAX_DEPTH {
+        let message = format!("`{}`: workers lie at most {MAX_DEPTH} deep", visible_line(under));
         return Err(Failure::new(Exit::Invalid, message).help(help));
     }
-    if bound.get() > MOST {
-        let message = format!("more than {MOST} workers would be bound");
+    if bound.get() > MAX_WORKERS {
+        let message = format!("more than {MAX_WORKERS} workers would be bound");
         return Err(Failure::new(Exit::Invalid, message).help(help));
     }
     Ok(())
@@ -67,8 +67,8 @@ pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(
             return Err(Failure::new(Exit::Usage, message)
                 .help("write SLOT.INNER=…, where SLOT takes a worker that has the slot INNER"));
         }
-        if under.matches('.').count() + path.matches('.').count() > DEEPEST {
-            let message = format!("`{under}{}`: workers lie at most {DEEPEST} deep", visible_line(path));
+        if under.matches('.').count() + path.matches('.').count() > MAX_DEPTH {
+            let message = format!("`{under}{}`: workers lie at most {MAX_DEPTH} deep", visible_line(path));
             return Err(Failure::new(Exit::Usage, message).help("fewer workers in the slots of workers"));
         }
     }
@@ -76,7 +76,7 @@ pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(
 }
 
 /// Returns how the worker in a slot is started, as if that worker were run by itself.
-pub fn inner(outer: &StartSpec, slot: &str) -> StartSpec {
+pub fn inner_spec(outer: &StartSpec, slot: &str) -> StartSpec {
     let below = |path: &str| split(path).filter(|(first, _)| *first == slot).map(|(_, rest)| rest.to_owned());
     let endow = outer.endow.iter().filter_map(|endowment| {
         Some(Endowment { slot: below(&endowment.slot)?, fill: endowment.fill.clone() })
@@ -90,7 +90,7 @@ pub fn inner(outer: &StartSpec, slot: &str) -> StartSpec {
 }
 
 /// Returns the contents of the slots, one line each, with the slots of workers below them.
-pub fn lines(bindings: &[Binding]) -> Vec<String> {
+pub fn fill_lines(bindings: &[Binding]) -> Vec<String> {
     let mut lines = Vec::new();
     add(&mut lines, "", bindings);
     lines
@@ -99,7 +99,7 @@ pub fn lines(bindings: &[Binding]) -> Vec<String> {
 fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
     for binding in bindings {
         let slot = format!("{under}{}", binding.slot);
-        lines.push(format!("{slot} = {} ({})", words(binding), methods::words(binding)));
+        lines.push(format!("{slot} = {} ({})", describe_target(binding), methods::describe(binding)));
         if let Target::Endowed { bindings, .. } = &binding.target {
             add(lines, &format!("{slot}."), bindings);
         }
@@ -107,18 +107,18 @@ fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
 }
 
 /// Describes the target of a binding, without its restrictions.
-pub(crate) fn words(binding: &Binding) -> String {
+pub(crate) fn describe_target(binding: &Binding) -> String {
     match (&binding.target, &binding.attenuation.staged_from) {
         (_, Some(real)) => resource::staged_copy(real),
-        (Target::Resource(resource), _) => resource.words_with(&binding.methods),
+        (Target::Resource(resource), _) => resource.summary_with(&binding.methods),
         (Target::Workshop, _) => "the making of workers, each shown to you first".to_owned(),
         (Target::Named { path }, _) => path.to_string(),
         (Target::Model { program, model }, _) => {
-            resource::model::words(model, Some(program.limits.tokens), program.limits.usd_micros)
+            resource::model::model_summary(model, Some(program.limits.tokens), program.limits.usd_micros)
         }
-        (Target::Myself, _) => resource::words::MYSELF.to_owned(),
+        (Target::Myself, _) => resource::keyword_kinds::MYSELF.to_owned(),
         (Target::Worker(program) | Target::Endowed { program, .. }, _) => {
-            resource::words::worker_words(&program.name, &program.definition.short())
+            resource::keyword_kinds::worker_summary(&program.name, &program.definition.short())
         }
     }
 }

@@ -10,33 +10,33 @@ use config::clock;
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 
 /// The action of an alarm, which must not wait for anything.
-type Call = Box<dyn FnOnce() + Send>;
+type AlarmCall = Box<dyn FnOnce() + Send>;
 
 /// The alarms, with their times.
 #[derive(Default)]
 pub struct Alarms {
-    state: Mutex<State>,
+    state: Mutex<AlarmState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    calls: BTreeMap<(i64, u64), Call>,
+struct AlarmState {
+    calls: BTreeMap<(i64, u64), AlarmCall>,
     next: u64,
     /// Whether somebody may have to be told earlier than was thought.
-    stirred: bool,
+    is_rescheduled: bool,
     /// When an agent must be told next.
     due_ms: Option<i64>,
     ended: bool,
 }
 
 impl Alarms {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AlarmState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has something done at this time, in milliseconds since 1970, or as soon after as possible.
-    pub fn at(&self, at_ms: i64, call: Call) {
+    pub fn at(&self, at_ms: i64, call: AlarmCall) {
         let mut state = self.lock();
         state.next += 1;
         let key = (at_ms, state.next);
@@ -46,8 +46,8 @@ impl Alarms {
     }
 
     /// Wakes the timekeeper, because another agent may be due next.
-    pub fn stir(&self) {
-        self.lock().stirred = true;
+    pub fn reschedule(&self) {
+        self.lock().is_rescheduled = true;
         self.changed.notify_all();
     }
 
@@ -72,7 +72,7 @@ impl Alarms {
 
     /// Waits until something is to be done: calls whose time has come, and whether agents are to be told. `None` at the
     /// end.
-    pub fn wait(&self) -> Option<(Vec<Call>, bool)> {
+    pub fn wait(&self) -> Option<(Vec<AlarmCall>, bool)> {
         let mut state = self.lock();
         loop {
             if state.ended {
@@ -81,9 +81,9 @@ impl Alarms {
             let now_ms = clock::now_ms();
             let is_due = state.due_ms.is_some_and(|due| due <= now_ms);
             let later = state.calls.split_off(&(now_ms.saturating_add(1), 0));
-            let calls: Vec<Call> = std::mem::replace(&mut state.calls, later).into_values().collect();
-            if !calls.is_empty() || is_due || state.stirred {
-                let tells = is_due || std::mem::take(&mut state.stirred);
+            let calls: Vec<AlarmCall> = std::mem::replace(&mut state.calls, later).into_values().collect();
+            if !calls.is_empty() || is_due || state.is_rescheduled {
+                let tells = is_due || std::mem::take(&mut state.is_rescheduled);
                 return Some((calls, tells));
             }
             let first = state.calls.keys().next().map(|(at, _)| *at);
@@ -115,7 +115,7 @@ mod tests {
             let send = send.clone();
             alarms.at(base + after, Box::new(move || send.send((name, clock::now_ms() - base)).unwrap()));
         }
-        alarms.lock().stirred = false;
+        alarms.lock().is_rescheduled = false;
         let mut heard = vec![];
         while heard.len() < 3 {
             let (calls, tells) = alarms.wait().unwrap();

@@ -5,25 +5,25 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use control::exit::{Exit, Failure};
-use control::protocol::Freed;
+use control::protocol::FreedSpace;
 
 /// How often a waiting request checks whether the daemon ends.
-const LOOK: Duration = Duration::from_millis(200);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The requests of users for garbage collection. The collector serves them and reports the result.
 #[derive(Default)]
-pub struct CleanupRequests(Mutex<Vec<Sender<Result<Freed, Failure>>>>);
+pub struct CleanupRequests(Mutex<Vec<Sender<Result<FreedSpace, Failure>>>>);
 
 impl CleanupRequests {
     /// Has everything collected and swept that can be, and waits for it.
     ///
     /// # Errors
     /// When the store fails, or the daemon ends first.
-    pub fn ask(&self, ends: &dyn Fn() -> bool) -> Result<Freed, Failure> {
+    pub fn ask(&self, ends: &dyn Fn() -> bool) -> Result<FreedSpace, Failure> {
         let (send, done) = channel();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(send);
         loop {
-            match done.recv_timeout(LOOK) {
+            match done.recv_timeout(STOP_CHECK_INTERVAL) {
                 Ok(freed) => return freed,
                 Err(RecvTimeoutError::Timeout) if !ends() => {}
                 Err(_) => {
@@ -35,7 +35,7 @@ impl CleanupRequests {
     }
 
     /// Returns who waits.
-    pub fn take(&self) -> Vec<Sender<Result<Freed, Failure>>> {
+    pub fn take(&self) -> Vec<Sender<Result<FreedSpace, Failure>>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -9,15 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use model::served::COMPAT_KEY;
 use model::{ModelRef, Secret, Vendor};
 
-use control::protocol::Brought;
+use control::protocol::ClientKeys;
 
 /// The keys by variable and by the address of the server.
 #[derive(Default)]
-pub struct Keys(Mutex<BTreeMap<(&'static str, Option<String>), Secret>>);
+pub struct KeyStore(Mutex<BTreeMap<(&'static str, Option<String>), Secret>>);
 
-impl Keys {
+impl KeyStore {
     /// Takes over the vendors' keys, each for the address that stands beside it.
-    pub fn greet(&self, brought: &Brought) {
+    pub fn add_vendor_keys(&self, brought: &ClientKeys) {
         let beside = |name: &str| brought.get(name).map(|value| Secret::new(value.as_str()));
         for vendor in Vendor::ALL {
             let unnamed = ModelRef::Vendor { vendor, base_url: None, model: String::new(), key: None };
@@ -32,10 +32,10 @@ impl Keys {
 
     /// Keeps the key for the compatible server that the person names together with it: the server of the run that is
     /// started or resumed. If that is several servers, the key's owner is unknown and the key is not kept.
-    pub fn lend(&self, models: &[String], brought: &Brought) {
+    pub fn add_server_key(&self, models: &[String], brought: &ClientKeys) {
         let servers: BTreeSet<String> = models
             .iter()
-            .flat_map(|model| model::list(model).unwrap_or_default())
+            .flat_map(|model| model::parse_list(model).unwrap_or_default())
             .filter_map(|model| match model {
                 // One with a key of its own gets no other.
                 ModelRef::Compat { base_url, key: None, .. } => Some(base_url),
@@ -88,12 +88,12 @@ mod tests {
     use super::*;
     use config::vendor_keys::variables;
 
-    fn brought(vars: &[(&str, &str)]) -> Brought {
+    fn client_keys(vars: &[(&str, &str)]) -> ClientKeys {
         vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[track_caller]
-    fn check(keys: &Keys, model: &str, expected: Option<&str>) {
+    fn check(keys: &KeyStore, model: &str, expected: Option<&str>) {
         let reference: ModelRef = model.parse().unwrap();
         let got: Vec<Secret> = variables().filter_map(|name| keys.get(name, &reference)).collect();
         assert_eq!(got.iter().map(Secret::reveal).collect::<Vec<_>>(), Vec::from_iter(expected), "{model}");
@@ -101,27 +101,30 @@ mod tests {
 
     #[test]
     fn key_is_used_only_for_the_address_set_with_it() {
-        let keys = Keys::default();
-        keys.greet(&brought(&[("OPENAI_API_KEY", "own"), ("OPENAI_BASE_URL", "https://own/v1/")]));
+        let keys = KeyStore::default();
+        keys.add_vendor_keys(&client_keys(&[
+            ("OPENAI_API_KEY", "own"),
+            ("OPENAI_BASE_URL", "https://own/v1/"),
+        ]));
         check(&keys, "openai:https://own/v1#m", Some("own"));
         check(&keys, "openai:m", None);
         // Somebody else comes, with OpenAI's own server.
-        keys.greet(&brought(&[("OPENAI_API_KEY", "theirs"), ("ALMONER_COMPAT_KEY", "c")]));
+        keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "theirs"), ("ALMONER_COMPAT_KEY", "c")]));
         check(&keys, "openai:https://own/v1#m", Some("own"));
         check(&keys, "openai:m", Some("theirs"));
         // An address alone, a key that is empty, and nothing at all change nothing.
-        keys.greet(&brought(&[("OPENAI_BASE_URL", "https://own/v1")]));
-        keys.greet(&brought(&[("OPENAI_API_KEY", " ")]));
-        keys.greet(&brought(&[("OPENAI_API_KEY", "lost"), ("OPENAI_BASE_URL", "no address")]));
-        keys.greet(&brought(&[]));
+        keys.add_vendor_keys(&client_keys(&[("OPENAI_BASE_URL", "https://own/v1")]));
+        keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", " ")]));
+        keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "lost"), ("OPENAI_BASE_URL", "no address")]));
+        keys.add_vendor_keys(&client_keys(&[]));
         check(&keys, "openai:m", Some("theirs"));
         // A newer key for the same server takes the place of the older one.
-        keys.greet(&brought(&[("OPENAI_API_KEY", "new")]));
+        keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "new")]));
         check(&keys, "openai:other", Some("new"));
         check(&keys, "openai-responses:other", Some("new"));
         // Each vendor has a key of its own, and gets no other vendor's.
         check(&keys, "anthropic:m", None);
-        keys.greet(&brought(&[("ANTHROPIC_API_KEY", "a"), ("GOOGLE_API_KEY", "g")]));
+        keys.add_vendor_keys(&client_keys(&[("ANTHROPIC_API_KEY", "a"), ("GOOGLE_API_KEY", "g")]));
         check(&keys, "anthropic:m", Some("a"));
         check(&keys, "gemini:m", Some("g"));
         check(&keys, "anthropic:https://own/v1#m", None);
@@ -132,13 +135,16 @@ mod tests {
 
     #[test]
     fn compat_key_is_used_only_for_the_server_named_with_it() {
-        let keys = Keys::default();
+        let keys = KeyStore::default();
         let model = |name: &str| format!("compat:https://{name}/v1#m");
-        keys.lend(&[model("a"), model("a"), "openai:m".to_owned()], &brought(&[("ALMONER_COMPAT_KEY", "a")]));
-        keys.lend(&[model("b")], &brought(&[("ALMONER_COMPAT_KEY", "b")]));
+        keys.add_server_key(
+            &[model("a"), model("a"), "openai:m".to_owned()],
+            &client_keys(&[("ALMONER_COMPAT_KEY", "a")]),
+        );
+        keys.add_server_key(&[model("b")], &client_keys(&[("ALMONER_COMPAT_KEY", "b")]));
         // With two servers, the owner of the key is unknown.
-        keys.lend(&[model("a"), model("c")], &brought(&[("ALMONER_COMPAT_KEY", "c")]));
-        keys.lend(&[model("a")], &brought(&[]));
+        keys.add_server_key(&[model("a"), model("c")], &client_keys(&[("ALMONER_COMPAT_KEY", "c")]));
+        keys.add_server_key(&[model("a")], &client_keys(&[]));
         check(&keys, &model("a"), Some("a"));
         check(&keys, &model("b"), Some("b"));
         check(&keys, &model("c"), None);

@@ -16,7 +16,7 @@ pub trait CodeHost: Send + Sync {
     ///
     /// # Errors
     /// When the code is gone, or too much code runs already.
-    fn deliver(&self, letter: Letter) -> Result<(), Failure>;
+    fn deliver(&self, letter: ObjectMessage) -> Result<(), Failure>;
 
     /// Ends the heap of cancelled code, if there is one. It waits for nothing.
     fn cancel(&self, code: &CancelledCode);
@@ -33,7 +33,7 @@ pub trait CodeHost: Send + Sync {
 
 /// The object that gets a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct MessageTarget {
     /// The code.
     pub eval: FormulaId,
     /// The heap, if no other one has the object.
@@ -43,12 +43,12 @@ pub struct Target {
 }
 
 /// The answer to a message: a value or an error.
-pub type Told = Result<Value<Reference>, Value<Reference>>;
+pub type MessageAnswer = Result<Value<Reference>, Value<Reference>>;
 
 /// A message to an object that code has made.
-pub struct Letter {
+pub struct ObjectMessage {
     /// To which.
-    pub target: Target,
+    pub target: MessageTarget,
     /// Who sends it, and gets the answer: an agent, or other code.
     pub from: FormulaId,
     /// The kind of the call.
@@ -56,45 +56,45 @@ pub struct Letter {
     /// The arguments of the call.
     pub args: Vec<Value<Reference>>,
     /// Takes the answer.
-    pub reply: Reply,
+    pub reply: AnswerCallback,
 }
 
 /// The receiver of the answer to a message. It takes one answer, from any thread. If it is dropped without an answer,
 /// the sender learns that the outcome is not known.
-pub struct Reply(Option<Box<dyn FnOnce(Told) + Send>>);
+pub struct AnswerCallback(Option<Box<dyn FnOnce(MessageAnswer) + Send>>);
 
-impl Reply {
+impl AnswerCallback {
     /// Returns a receiver that passes the answer to a function.
-    pub fn new(take: impl FnOnce(Told) + Send + 'static) -> Reply {
-        Reply(Some(Box::new(take)))
+    pub fn new(take: impl FnOnce(MessageAnswer) + Send + 'static) -> AnswerCallback {
+        AnswerCallback(Some(Box::new(take)))
     }
 
     /// Answers.
-    pub fn answer(mut self, told: Told) {
+    pub fn answer(mut self, told: MessageAnswer) {
         if let Some(take) = self.0.take() {
             take(told);
         }
     }
 }
 
-impl Reply {
+impl AnswerCallback {
     /// Drops the receiver without an answer: the sender knows that the message did not go.
-    pub fn forget(mut self) {
+    pub fn discard(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Reply {
+impl Drop for AnswerCallback {
     fn drop(&mut self) {
         if let Some(take) = self.0.take() {
             // The thread that drops it may hold a lock that the answer needs.
-            let tell = move || take(Err(restarted()));
+            let tell = move || take(Err(restart_error()));
             drop(std::thread::Builder::new().name("vat answer".to_owned()).spawn(tell));
         }
     }
 }
 
-impl Letter {
+impl ObjectMessage {
     /// Answers that nothing comes of it.
     pub fn refuse(self, why: &str) {
         self.reply.answer(Err(Value::error("Error", why)));
@@ -102,15 +102,15 @@ impl Letter {
 }
 
 /// The error for a caller that waits for a heap that is gone: the outcome of its call is not known.
-pub const RESTARTED: &str = "vat restarted, outcome unknown";
+pub const RESTART_MESSAGE: &str = "vat restarted, outcome unknown";
 
 /// Returns the same as an error.
-pub fn restarted<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
-    Value::error("Error", RESTARTED)
+pub fn restart_error<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
+    Value::error("Error", RESTART_MESSAGE)
 }
 
 /// Returns the engine and the realm, with their versions.
-pub fn engine() -> String {
+pub fn engine_version() -> String {
     // As if the program had been replaced by a later one.
     let other = if store::failpoint::is_armed("vat.other_engine") { " of another time" } else { "" };
     format!("quickjs {} realm {}{other}", vat::engine_version(), vat::REALM_VERSION)

@@ -6,39 +6,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
-use kernel::command::{Act, Advance, CancelledCode, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
+use kernel::command::{
+    Act, Advance, CancelledCode, Command, Fault, GrantAct, Move, Outcome, TimerAct, UserCommand,
+};
 use kernel::env::Env;
 use kernel::event::Event;
 use kernel::formula::Formula;
-use kernel::hub::View;
+use kernel::grant_usage::GrantUse;
+use kernel::name_lookup::View;
 use kernel::run::Trouble;
 use kernel::txn::{ReadTxn, StoreFault, Txn};
-use kernel::used::UsedCall;
 use kernel::{FormulaId, HostRun, RunNumber, query, table};
-use model::{Cancel, ModelRef, Opener, Price, Takes};
+use model::{Cancel, MediaSupport, ModelRef, Opener, Price};
 use passable::visible_line;
 use policy::Rules;
 use resource::Resource;
-use store::{Kept, Store};
+use store::{InlineBlob, Store};
 
 use super::alarms::Alarms;
 use super::cleanup_requests::CleanupRequests;
-use super::client_keys::Keys;
+use super::client_keys::KeyStore;
 use super::code_host::CodeHost;
-use super::effect_queues::{Orphans, Unwritten};
+use super::effect_queues::{OrphanedEffects, PendingOutcomes};
 use super::errors::{fault_failure, store_failure};
 use super::extensions::Extensions;
-use super::gateway_tokens::Passes;
-use super::grant_usage::Uses;
+use super::gateway_tokens::GatewayTokens;
+use super::grant_usage::PendingUsage;
+use super::news::News;
 use super::notices::Notices;
-use super::policies::PolicyDesk;
-use super::protected_paths::Own;
-use super::vault::Keeper;
-use super::watch::News;
-use crate::hosts::code_reader::Reader;
+use super::policies::PolicyStore;
+use super::protected_paths::ProtectedPaths;
+use super::vault::DaemonVault;
+use crate::processes::code_reader::Reader;
 use config::clock;
 use config::place::Place;
-use config::settings::{Followed, Models};
+use config::settings::{Models, SettingsWatcher};
 use control::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -48,7 +50,7 @@ pub struct Daemon {
     /// The directories and files of the daemon and its user.
     pub place: Place,
     /// Paths that are handed to no run.
-    pub own: Own,
+    pub protected_paths: ProtectedPaths,
     /// The reader of proposed code.
     pub reader: Reader,
     /// The values of upper modules.
@@ -58,13 +60,13 @@ pub struct Daemon {
     /// How models are opened.
     pub opener: Opener,
     /// Keys that clients brought along.
-    pub keys: Keys,
+    pub keys: KeyStore,
     /// The hints that followers wait for.
     pub news: News,
     /// Clearing up that somebody waits for.
-    pub errands: CleanupRequests,
+    pub cleanup_requests: CleanupRequests,
     /// Tokens for clients of the gateway.
-    pub passes: Passes,
+    pub gateway_tokens: GatewayTokens,
     /// How the last notification went.
     pub notices: Notices,
     /// The agent of the person who owns the store.
@@ -72,28 +74,28 @@ pub struct Daemon {
     /// The calls that the timekeeper makes at set times.
     pub alarms: Arc<Alarms>,
     /// Secrets by name.
-    pub vault: Keeper,
+    pub vault: DaemonVault,
     /// The rules by which proposals are judged, beside the gates' own code.
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
-    pub policies: PolicyDesk,
+    pub policies: PolicyStore,
     /// Where the user's own prices are written.
-    settings: OnceLock<Mutex<Followed>>,
+    settings: OnceLock<Mutex<SettingsWatcher>>,
     /// Where code goes, once there is anybody who takes it.
-    vats: OnceLock<Arc<dyn CodeHost>>,
+    code_host: OnceLock<Arc<dyn CodeHost>>,
     /// Effects in agents' journals that have begun and that no thread carries out.
-    pub orphans: Orphans,
+    pub orphaned_effects: OrphanedEffects,
     /// Cached state that drivers of runs leave for later drivers.
     pub memory: worker::Memory,
     /// Outcomes of calls that only looked, until they are written down.
-    pub unwritten: Unwritten,
+    pub pending_outcomes: PendingOutcomes,
     /// Uses of grants outside of runs, until they are written down.
-    pub uses: Uses,
+    pub pending_usage: PendingUsage,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
     /// Runs that could not even be stalled, because the store failed.
-    stuck: Mutex<BTreeMap<HostRun, Trouble>>,
+    blocked: Mutex<BTreeMap<HostRun, Trouble>>,
     /// Hangs up when everything above has been dropped, and the store so has been closed. The last field.
     _open: Sender<()>,
 }
@@ -138,7 +140,7 @@ impl Daemon {
     }
 
     /// Asks the kernel about one consistent state; a fault is told as one.
-    pub fn look<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
+    pub fn query<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
         self.store.read(query).map_err(|e| match e {
             store::ReadError::Refused(fault) => fault_failure(&fault),
             other => store_failure(other.to_string()),
@@ -146,7 +148,12 @@ impl Daemon {
     }
 
     /// Applies one act of any agent; returns when it is durable.
-    pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+    pub fn apply_as(
+        &self,
+        actor: FormulaId,
+        said: Option<UserCommand>,
+        act: Act,
+    ) -> Result<Outcome, Failure> {
         let outcome = self.attempt(actor, said, act)?.map_err(|fault| fault_failure(&fault))?;
         outcome.ready.iter().for_each(|run| self.drive(*run));
         Ok(outcome)
@@ -176,7 +183,7 @@ impl Daemon {
         method: &str,
         refused: bool,
     ) -> Result<(), Failure> {
-        let grants = self.read(|txn| kernel::used::grants(txn, id, through))?;
+        let grants = self.read(|txn| kernel::grant_usage::grants(txn, id, through))?;
         self.note_uses(grants, by, method, refused);
         Ok(())
     }
@@ -184,7 +191,7 @@ impl Daemon {
     /// Notes a call that stands in no journal, through these grants.
     pub fn note_uses(&self, grants: BTreeSet<FormulaId>, by: FormulaId, method: &str, refused: bool) {
         if !grants.is_empty() {
-            self.uses.add(grants, &UsedCall::new(clock::now_ms(), by, method, refused));
+            self.pending_usage.add(grants, &GrantUse::new(clock::now_ms(), by, method, refused));
         }
     }
 
@@ -195,7 +202,7 @@ impl Daemon {
     pub fn attempt(
         &self,
         actor: FormulaId,
-        said: Option<Said>,
+        said: Option<UserCommand>,
         act: Act,
     ) -> Result<Result<Outcome, Fault>, Failure> {
         self.attempt_with(actor, said, act, vec![])
@@ -205,14 +212,14 @@ impl Daemon {
     pub fn attempt_with(
         &self,
         actor: FormulaId,
-        said: Option<Said>,
+        said: Option<UserCommand>,
         act: Act,
-        kept: Vec<Kept>,
+        kept: Vec<InlineBlob>,
     ) -> Result<Result<Outcome, Fault>, Failure> {
         let is_of_timers = matches!(
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
-        ) || waits(&act);
+        ) || begins_wait(&act);
         let command = Command { actor, act, said };
         let env = environment()?;
         let write = move |txn: &mut dyn Txn| {
@@ -222,10 +229,10 @@ impl Daemon {
         match self.store.write(write) {
             Ok(outcome) => {
                 if is_of_timers {
-                    self.alarms.stir();
+                    self.alarms.reschedule();
                 }
                 self.news.wake();
-                self.cancelled(&outcome.cancelled);
+                self.end_cancelled_code(&outcome.cancelled);
                 Ok(Ok(outcome))
             }
             Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),
@@ -235,21 +242,21 @@ impl Daemon {
     }
 
     /// Lets the heaps of code go that was cancelled. It waits for nothing.
-    pub fn cancelled(&self, code: &[CancelledCode]) {
-        if let Some(office) = self.vats() {
+    pub fn end_cancelled_code(&self, code: &[CancelledCode]) {
+        if let Some(office) = self.code_host() {
             code.iter().for_each(|one| office.cancel(one));
         }
     }
 
     /// Says where code goes, once.
-    pub fn open_vats(&self, office: Arc<dyn CodeHost>) {
+    pub fn set_code_host(&self, office: Arc<dyn CodeHost>) {
         // The first one that was set stays.
-        let _ = self.vats.set(office);
+        let _ = self.code_host.set(office);
     }
 
     /// Returns where code goes, and messages to the objects that it has made.
-    pub fn vats(&self) -> Option<&dyn CodeHost> {
-        self.vats.get().map(|office| &**office)
+    pub fn code_host(&self) -> Option<&dyn CodeHost> {
+        self.code_host.get().map(|office| &**office)
     }
 
     /// Returns the current rules by which proposals are judged, beside the gates' own code.
@@ -278,8 +285,8 @@ impl Daemon {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    fn lock_stuck(&self) -> MutexGuard<'_, BTreeMap<HostRun, Trouble>> {
-        self.stuck.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_blocked(&self) -> MutexGuard<'_, BTreeMap<HostRun, Trouble>> {
+        self.blocked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -297,30 +304,30 @@ impl HostDaemon {
         let shared = Daemon {
             store,
             place: place.clone(),
-            own: Own::of(place),
+            protected_paths: ProtectedPaths::new(place),
             reader: Reader::new(program),
             extensions: Extensions::default(),
             engine: OnceLock::new(),
             opener,
-            keys: Keys::default(),
+            keys: KeyStore::default(),
             news: News::default(),
-            errands: CleanupRequests::default(),
-            passes: Passes::default(),
+            cleanup_requests: CleanupRequests::default(),
+            gateway_tokens: GatewayTokens::default(),
             notices: Notices::default(),
             root: host,
             alarms: Arc::default(),
-            vault: Keeper::new(&place.state),
+            vault: DaemonVault::new(&place.state),
             rules: RwLock::default(),
-            policies: PolicyDesk::new(&place.config),
+            policies: PolicyStore::new(&place.config),
             settings: OnceLock::new(),
-            vats: OnceLock::new(),
-            orphans: Orphans::default(),
+            code_host: OnceLock::new(),
+            orphaned_effects: OrphanedEffects::default(),
             memory: worker::Memory::default(),
-            unwritten: Unwritten::default(),
-            uses: Uses::default(),
+            pending_outcomes: PendingOutcomes::default(),
+            pending_usage: PendingUsage::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
-            stuck: Mutex::default(),
+            blocked: Mutex::default(),
             _open: open,
         };
         HostDaemon { shared: Arc::new(shared), host }
@@ -347,7 +354,7 @@ impl HostDaemon {
         }
         let row = self.read(|txn| table::formula(txn, &agent))?;
         if let Some(Formula::Host { .. }) = row.map(|row| row.formula) {
-            return Ok(self.of(agent));
+            return Ok(self.for_host(agent));
         }
         let name = visible_line(name.unwrap_or("it"));
         let message = format!("`{name}` is a guest: only a host has runs, approvals and events");
@@ -358,7 +365,7 @@ impl HostDaemon {
     }
 
     /// Returns the same daemon as it serves another host.
-    pub fn of(&self, host: FormulaId) -> HostDaemon {
+    pub fn for_host(&self, host: FormulaId) -> HostDaemon {
         HostDaemon { shared: Arc::clone(&self.shared), host }
     }
 
@@ -368,7 +375,7 @@ impl HostDaemon {
     }
 
     /// Returns one of the host's runs, among those of all hosts.
-    pub fn mine(&self, run: RunNumber) -> HostRun {
+    pub fn host_run(&self, run: RunNumber) -> HostRun {
         HostRun { host: self.host, run }
     }
 
@@ -379,22 +386,22 @@ impl HostDaemon {
 
     /// Follows the prices that the user writes in a file of settings.
     pub fn follow_prices(&self, file: std::path::PathBuf) {
-        let _ = self.shared.settings.set(Mutex::new(Followed::new(file)));
+        let _ = self.shared.settings.set(Mutex::new(SettingsWatcher::new(file)));
     }
 
     /// Returns the kinds of documents that a model takes unconverted. For several models, returns the kinds that all
     /// of them take.
-    pub fn takes_of(&self, model: &str) -> Takes {
+    pub fn accepted_documents(&self, model: &str) -> MediaSupport {
         let own = self.models();
         let takes = |reference: &ModelRef| {
-            let (name, usual) = (reference.plain().to_string(), Takes::of(reference));
-            Takes {
+            let (name, usual) = (reference.plain().to_string(), MediaSupport::for_model(reference));
+            MediaSupport {
                 images: usual.images || own.images.contains(&name),
                 pdfs: usual.pdfs || own.pdfs.contains(&name),
             }
         };
-        let all = model::list(model).unwrap_or_default();
-        all.iter().map(takes).reduce(Takes::and).unwrap_or_default()
+        let all = model::parse_list(model).unwrap_or_default();
+        all.iter().map(takes).reduce(MediaSupport::and).unwrap_or_default()
     }
 
     /// Returns the user's settings for models.
@@ -402,19 +409,19 @@ impl HostDaemon {
         let settings = self.shared.settings.get();
         let mut settings = settings.map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner));
         // Another follower of the file reports errors in it.
-        settings.as_mut().map(|followed| followed.look().0.models.clone()).unwrap_or_default()
+        settings.as_mut().map(|followed| followed.reload().0.models.clone()).unwrap_or_default()
     }
 
     /// Returns the price of a model, by the user's own prices or the table. For several models, returns the highest
     /// price. `None` if a price is not known.
     pub fn price_of(&self, model: &str) -> Option<Price> {
-        let references = model::list(model).ok()?;
+        let references = model::parse_list(model).ok()?;
         let own = self.models();
         let price = |reference: &ModelRef| {
-            own.prices.get(&reference.plain().to_string()).copied().or_else(|| Price::of(reference))
+            own.prices.get(&reference.plain().to_string()).copied().or_else(|| Price::lookup(reference))
         };
         let first = price(references.first()?)?;
-        references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.or(price(reference)?)))
+        references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.higher_of(price(reference)?)))
     }
 
     /// Events after `after`.
@@ -424,7 +431,7 @@ impl HostDaemon {
 
     /// Returns the number of the last event; 0 if there is none.
     pub fn last_event(&self) -> Result<u64, Failure> {
-        Ok(self.read(|txn| kernel::head::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
+        Ok(self.read(|txn| kernel::partial_rows::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
     }
 
     /// Returns how an agent sees names now.
@@ -433,25 +440,25 @@ impl HostDaemon {
     }
 
     /// Remembers that a run cannot go on until somebody says `resume`.
-    pub fn set_stuck(&self, run: RunNumber, trouble: Trouble) {
-        let run = self.mine(run);
-        let mut stuck = self.lock_stuck();
+    pub fn set_blocked(&self, run: RunNumber, trouble: Trouble) {
+        let run = self.host_run(run);
+        let mut stuck = self.lock_blocked();
         stuck.insert(run, trouble.clone());
-        self.news.tell_stuck(run, trouble);
+        self.news.publish_blocked(run, trouble);
     }
 
     /// Forgets that a run got stuck: it is being driven again.
-    pub fn set_free(&self, run: RunNumber) {
-        let run = self.mine(run);
-        let mut stuck = self.lock_stuck();
+    pub fn clear_blocked(&self, run: RunNumber) {
+        let run = self.host_run(run);
+        let mut stuck = self.lock_blocked();
         if stuck.remove(&run).is_some() {
-            self.news.tell_free(run);
+            self.news.publish_unblocked(run);
         }
     }
 
     /// Returns every run of the host that the store itself keeps from going on.
-    pub fn all_stuck(&self) -> Vec<(RunNumber, Trouble)> {
-        let stuck = self.lock_stuck();
+    pub fn all_blocked(&self) -> Vec<(RunNumber, Trouble)> {
+        let stuck = self.lock_blocked();
         let mine = stuck.iter().filter(|(of, _)| of.host == self.host);
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
@@ -470,8 +477,8 @@ impl HostDaemon {
     }
 
     /// Returns the trouble that stops a run, if the store itself is the cause.
-    pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
-        self.lock_stuck().get(&self.mine(run)).cloned()
+    pub fn blocked_by(&self, run: RunNumber) -> Option<Trouble> {
+        self.lock_blocked().get(&self.host_run(run)).cloned()
     }
 }
 
@@ -496,7 +503,7 @@ pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
 }
 
 /// Returns whether a run begins to wait for a time.
-fn waits(act: &Act) -> bool {
+fn begins_wait(act: &Act) -> bool {
     let Act::Advance(Advance { moves, .. }) = act else { return false };
     moves.iter().any(|step| matches!(step, Move::Wait { .. }))
 }

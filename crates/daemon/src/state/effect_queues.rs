@@ -9,9 +9,9 @@ use kernel::{FormulaId, HostRun, StepRef};
 /// Effects in agents' journals that have begun and whose thread is gone. All other effects are still carried out by
 /// the threads that began them.
 #[derive(Default)]
-pub struct Orphans(Mutex<BTreeSet<(FormulaId, StepRef)>>);
+pub struct OrphanedEffects(Mutex<BTreeSet<(FormulaId, StepRef)>>);
 
-impl Orphans {
+impl OrphanedEffects {
     /// Notes that no thread carries out this effect any more.
     pub fn add(&self, host: FormulaId, step: StepRef) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((host, step));
@@ -35,18 +35,18 @@ impl Orphans {
 /// Outcomes of calls that only looked: they go out with the next command of their journal, or when it is quiet. Repeating
 /// such a call is harmless, so they may be lost.
 #[derive(Default)]
-pub struct Unwritten(Mutex<BTreeMap<HostRun, Vec<Move>>>);
+pub struct PendingOutcomes(Mutex<BTreeMap<HostRun, Vec<Move>>>);
 
-impl Unwritten {
+impl PendingOutcomes {
     /// How many outcomes wait at most.
-    const MOST: usize = 64;
+    const MAX_OUTCOMES: usize = 64;
 
     /// Puts one down; `true` if it is time to write.
     pub fn add(&self, at: HostRun, done: Move) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = all.entry(at).or_default();
         waiting.push(done);
-        waiting.len() >= Unwritten::MOST
+        waiting.len() >= PendingOutcomes::MAX_OUTCOMES
     }
 
     /// Returns those of one journal.

@@ -9,36 +9,36 @@ use std::time::{Duration, Instant};
 use kernel::FormulaId;
 
 /// How long a token can be used.
-pub const LASTS: Duration = Duration::from_secs(300);
+pub const TOKEN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How many tokens may wait to be used. The oldest goes when there are more.
-const MOST: usize = 64;
+const MAX_TOKENS: usize = 64;
 
 /// How many bytes a token has.
-const BYTES: usize = 32;
+const TOKEN_BYTES: usize = 32;
 
 /// The tokens that were given out, and where they can be used.
 #[derive(Default)]
-pub struct Passes {
+pub struct GatewayTokens {
     /// Returns where the gateway listens, if there is one.
     gateway: OnceLock<SocketAddr>,
-    waiting: Mutex<Vec<Pass>>,
+    waiting: Mutex<Vec<GatewayToken>>,
 }
 
 /// One token that was given out. Only its hash is kept.
-struct Pass {
+struct GatewayToken {
     hash: blake3::Hash,
     agent: FormulaId,
     until: Instant,
 }
 
-impl Passes {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Pass>> {
+impl GatewayTokens {
+    fn waiting(&self) -> MutexGuard<'_, Vec<GatewayToken>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says where the gateway listens. Only the first time counts.
-    pub fn opened(&self, gateway: SocketAddr) {
+    pub fn set_gateway(&self, gateway: SocketAddr) {
         let _ = self.gateway.set(gateway);
     }
 
@@ -48,14 +48,18 @@ impl Passes {
     }
 
     /// Gives out a token for an agent: of these random bytes, in hexadecimal digits.
-    pub fn issue(&self, agent: FormulaId, random: [u8; BYTES], now: Instant) -> String {
+    pub fn issue(&self, agent: FormulaId, random: [u8; TOKEN_BYTES], now: Instant) -> String {
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut waiting = self.waiting();
         waiting.retain(|pass| pass.until > now);
-        if waiting.len() >= MOST {
+        if waiting.len() >= MAX_TOKENS {
             waiting.remove(0);
         }
-        waiting.push(Pass { hash: blake3::hash(token.as_bytes()), agent, until: now + LASTS });
+        waiting.push(GatewayToken {
+            hash: blake3::hash(token.as_bytes()),
+            agent,
+            until: now + TOKEN_TIMEOUT,
+        });
         token
     }
 
@@ -80,7 +84,7 @@ mod tests {
 
     #[test]
     fn token_is_redeemed_once_before_its_expiry() {
-        let (passes, now) = (Passes::default(), Instant::now());
+        let (passes, now) = (GatewayTokens::default(), Instant::now());
         let token = passes.issue(agent(1), [7; 32], now);
         assert_eq!(token.len(), 64);
         for wrong in ["", "07", &token[..63], &token.to_uppercase().replace('0', "1"), &format!("{token} ")] {
@@ -89,16 +93,16 @@ mod tests {
         assert_eq!(passes.redeem(&token, now), Some(agent(1)));
         assert_eq!(passes.redeem(&token, now), None);
         let late = passes.issue(agent(2), [8; 32], now);
-        assert_eq!(passes.redeem(&late, now + LASTS), None);
+        assert_eq!(passes.redeem(&late, now + TOKEN_TIMEOUT), None);
     }
 
     #[test]
     fn oldest_token_is_dropped_over_the_limit() {
-        let (passes, now) = (Passes::default(), Instant::now());
+        let (passes, now) = (GatewayTokens::default(), Instant::now());
         let tokens: Vec<String> =
-            (0..=MOST).map(|n| passes.issue(agent(n as u8), [n as u8; 32], now)).collect();
+            (0..=MAX_TOKENS).map(|n| passes.issue(agent(n as u8), [n as u8; 32], now)).collect();
         assert_eq!(passes.redeem(&tokens[0], now), None);
         assert_eq!(passes.redeem(&tokens[1], now), Some(agent(1)));
-        assert_eq!(passes.redeem(&tokens[MOST], now), Some(agent(MOST as u8)));
+        assert_eq!(passes.redeem(&tokens[MAX_TOKENS], now), Some(agent(MAX_TOKENS as u8)));
     }
 }

@@ -7,41 +7,43 @@ use kernel::formula::Formula;
 use kernel::run::Run;
 use kernel::{BlobHash, FormulaId, table};
 use resource::Resource;
-use resource::secret::HandedSecret;
+use resource::secret::SecretHandle;
 
 use super::daemon::{Daemon, HostDaemon};
-use super::vault::Withheld;
+use super::vault::SecretDenied;
 use config::clock;
 
-fn given_out(value: Result<vault::Secret, Withheld>) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+fn secret_value(
+    value: Result<vault::Secret, SecretDenied>,
+) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
     match value {
         Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
-        Err(Withheld::Missing) => Err(caps::NoSecret::Missing),
-        Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
-        Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
+        Err(SecretDenied::Missing) => Err(caps::NoSecret::Missing),
+        Err(SecretDenied::Locked) => Err(caps::NoSecret::Locked),
+        Err(SecretDenied::OtherServer) => Err(caps::NoSecret::Elsewhere),
     }
 }
 
 impl HostDaemon {
     /// Returns the services for the capabilities of a run.
-    pub fn services_of(&self, run: &Run) -> Arc<dyn caps::Outside> {
+    pub fn services_of(&self, run: &Run) -> Arc<dyn caps::HostServices> {
         let has_project = run.includes.contains_key(config::policy_file::NAME);
-        Arc::new(Edge { shared: self.shared(), has_project, grants: run.grants.clone() })
+        Arc::new(DaemonServices { shared: self.shared(), has_project, grants: run.grants.clone() })
     }
 
     /// Returns the services that agents' calls need from this daemon: bytes that are kept beside the store.
-    pub fn kept_beside(&self) -> Arc<dyn caps::Outside> {
-        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
+    pub fn agent_services(&self) -> Arc<dyn caps::HostServices> {
+        Arc::new(DaemonServices { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 
     /// Returns the services that a tool server needs from this machine when the user looks at it.
-    pub fn edge(&self) -> Arc<dyn caps::Outside> {
-        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
+    pub fn server_services(&self) -> Arc<dyn caps::HostServices> {
+        Arc::new(DaemonServices { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 }
 
 /// The services of this daemon for capabilities. It caches nothing: the vault may be locked or changed at any time.
-struct Edge {
+struct DaemonServices {
     shared: Weak<Daemon>,
     /// Whether the run is judged by a project's policies.
     has_project: bool,
@@ -49,7 +51,7 @@ struct Edge {
     grants: BTreeMap<String, FormulaId>,
 }
 
-impl caps::Outside for Edge {
+impl caps::HostServices for DaemonServices {
     fn follows_redirects(&self) -> bool {
         !self.has_project && self.shared.upgrade().is_some_and(|shared| !shared.policies.has_any())
     }
@@ -60,15 +62,15 @@ impl caps::Outside for Edge {
         origin: &resource::web::Origin,
     ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
-        given_out(shared.vault.value_for(name, origin))
+        secret_value(shared.vault.value_for(name, origin))
     }
 
     fn secret_for_program(&self, name: &str) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
-        given_out(shared.vault.value_for_program(name))
+        secret_value(shared.vault.value_for_program(name))
     }
 
-    fn handed(&self) -> BTreeMap<String, HandedSecret> {
+    fn slot_secrets(&self) -> BTreeMap<String, SecretHandle> {
         let Some(shared) = self.shared.upgrade() else { return BTreeMap::new() };
         let now = clock::now_ms();
         let found = shared.read(|txn| {
@@ -88,7 +90,7 @@ impl caps::Outside for Edge {
         found.unwrap_or_default()
     }
 
-    fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {
+    fn stored_bytes(&self, digest: &BlobHash) -> Option<Vec<u8>> {
         self.shared.upgrade()?.store.blobs().get(digest).ok()
     }
 }

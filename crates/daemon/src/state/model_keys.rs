@@ -7,12 +7,12 @@ use model::ModelRef;
 use passable::{Untrusted, visible_line};
 use resource::web::Origin;
 
-use super::vault::{Keeper, Withheld};
+use super::vault::{DaemonVault, SecretDenied};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
 /// Models with a key, each with the secret's name and the server for which it must be.
-fn keyed(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, &str, Option<Origin>)> {
+fn models_with_key(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, &str, Option<Origin>)> {
     references.iter().filter_map(|reference| {
         let origin = Origin::split(reference.keyed_server()?).ok().map(|(origin, _)| origin);
         Some((reference, reference.key()?, origin))
@@ -24,7 +24,7 @@ fn keyed(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, &str, Opti
 /// # Errors
 /// When there is no such secret, or it is not for the model's server.
 pub fn check(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
-    for (reference, name, origin) in keyed(&model::list(model).unwrap_or_default()) {
+    for (reference, name, origin) in models_with_key(&model::parse_list(model).unwrap_or_default()) {
         if let Some(origin) = origin {
             let whose = visible_line(&reference.plain().to_string()).into_owned();
             secret_access::for_server(daemon, &whose, name, &origin)?;
@@ -37,19 +37,19 @@ pub fn check(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the vault does not give it out for the model's server.
-pub fn expect(vault: &Keeper, references: &[ModelRef]) -> Result<(), Trouble> {
-    for (reference, name, origin) in keyed(references) {
+pub fn expect_keys(vault: &DaemonVault, references: &[ModelRef]) -> Result<(), Trouble> {
+    for (reference, name, origin) in models_with_key(references) {
         let why = match &origin {
             Some(origin) => vault.value_for(name, origin).err(),
-            None => Some(Withheld::Elsewhere),
+            None => Some(SecretDenied::OtherServer),
         };
         let Some(why) = why else { continue };
         let server = origin.map_or_else(|| "its server".to_owned(), |origin| origin.to_string());
         let set = format!("`almoner secret set {name} --for {server}`");
         let (what, help) = match why {
-            Withheld::Locked => ("the vault is locked".to_owned(), "`almoner unlock`".to_owned()),
-            Withheld::Missing => (format!("there is no secret `{name}`"), set),
-            Withheld::Elsewhere => (format!("the secret `{name}` is not for {server}"), set),
+            SecretDenied::Locked => ("the vault is locked".to_owned(), "`almoner unlock`".to_owned()),
+            SecretDenied::Missing => (format!("there is no secret `{name}`"), set),
+            SecretDenied::OtherServer => (format!("the secret `{name}` is not for {server}"), set),
         };
         let model = visible_line(&reference.plain().to_string()).into_owned();
         return Err(Trouble {

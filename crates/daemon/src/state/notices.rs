@@ -22,7 +22,7 @@ impl Notices {
     }
 
     /// Returns how it went, as `doctor` says it; nothing if there was none.
-    pub fn examined(&self) -> Option<(String, bool, String)> {
+    pub fn doctor_line(&self) -> Option<(String, bool, String)> {
         let how = self.lock().clone()?;
         let said = match &how {
             Ok(()) => "the last notification went out".to_owned(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use kernel::BlobHash;
 use kernel::run::{Run, Trouble};
-use operator::{InForce, Policies, Problem, Whose};
+use operator::{ActivePolicies, Policies, PolicyOwner, Problem};
 use passable::Untrusted;
 use policy::Operator;
 
@@ -22,34 +22,34 @@ use control::exit::Failure;
 use control::protocol::{PolicyFile, PolicyRow};
 
 /// How long a file that has changed must stay as it is before it is read: its writer may not be done.
-const CALM: Duration = Duration::from_millis(100);
+const SETTLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often a file that goes on changing is looked at before it is read as it is.
-const PATIENCE: usize = 20;
+const MAX_LOOKS: usize = 20;
 
 /// How many projects' policies are kept compiled.
-const PROJECTS: usize = 64;
+const MAX_PROJECTS: usize = 64;
 
 /// The policies that are in force.
 #[derive(Debug)]
-pub struct PolicyDesk {
+pub struct PolicyStore {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<PolicyState>,
     projects: Mutex<BTreeMap<BlobHash, Arc<Policies>>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PolicyState {
     /// The stamps of the file at the last look; `None` before the first look.
     seen: Option<Stamps>,
     current: Option<Arc<Policies>>,
     /// The errors in the file as it is now.
     problems: Vec<Problem>,
     /// Whether there is something to judge by: a valid file, now or before, or none at all.
-    ready: bool,
+    is_ready: bool,
 }
 
-impl State {
+impl PolicyState {
     /// Returns whether policies are in force.
     fn has_any(&self) -> bool {
         self.current.as_deref().is_some_and(has_any)
@@ -61,7 +61,7 @@ fn has_any(policies: &Policies) -> bool {
 }
 
 /// Returns the problem with a file that had policies and has none any more.
-fn vanished(path: &Path, is_there: bool) -> Problem {
+fn missing_policies(path: &Path, is_there: bool) -> Problem {
     let message = if is_there { "has no policies any more" } else { "is gone" };
     Problem {
         file: passable::visible_line(&path.to_string_lossy()).into_owned(),
@@ -73,14 +73,14 @@ fn vanished(path: &Path, is_there: bool) -> Problem {
     }
 }
 
-impl PolicyDesk {
+impl PolicyStore {
     /// Returns the policies in a configuration directory.
-    pub fn new(config: &Path) -> PolicyDesk {
-        PolicyDesk { path: config.join(NAME), state: Mutex::default(), projects: Mutex::default() }
+    pub fn new(config: &Path) -> PolicyStore {
+        PolicyStore { path: config.join(NAME), state: Mutex::default(), projects: Mutex::default() }
     }
 
     /// Takes in the file as it is now, if it has changed.
-    fn look(&self) -> MutexGuard<'_, State> {
+    fn refresh(&self) -> MutexGuard<'_, PolicyState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = stamps(&self.path);
         if state.seen == Some(now) {
@@ -88,24 +88,24 @@ impl PolicyDesk {
         }
         // A file is often saved in two strokes, emptied and filled or moved away and made anew, and half of a policy
         // may be a policy, too.
-        for _ in 0..PATIENCE {
-            std::thread::sleep(CALM);
+        for _ in 0..MAX_LOOKS {
+            std::thread::sleep(SETTLE_INTERVAL);
             let then = stamps(&self.path);
             if then == now {
                 break;
             }
             now = then;
         }
-        match policy_file::load(&self.path, Whose::Operator) {
+        match policy_file::load(&self.path, PolicyOwner::Operator) {
             Ok(loaded) if state.has_any() && !loaded.as_ref().is_some_and(|(own, _)| has_any(own)) => {
-                let problems = vec![vanished(&self.path, loaded.is_some())];
+                let problems = vec![missing_policies(&self.path, loaded.is_some())];
                 log::failure(&policy_file::failure(&problems));
                 state.problems = problems;
             }
             Ok(loaded) => {
                 state.current = loaded.map(|(policies, _)| Arc::new(policies));
                 state.problems.clear();
-                state.ready = true;
+                state.is_ready = true;
             }
             Err(problems) => {
                 log::failure(&policy_file::failure(&problems));
@@ -118,8 +118,8 @@ impl PolicyDesk {
 
     /// Returns whether there are policies that judge calls, or should be.
     pub fn has_any(&self) -> bool {
-        let state = self.look();
-        !state.ready || !state.problems.is_empty() || state.has_any()
+        let state = self.refresh();
+        !state.is_ready || !state.problems.is_empty() || state.has_any()
     }
 
     /// Refuses to begin anything while there is nothing to judge by.
@@ -127,8 +127,8 @@ impl PolicyDesk {
     /// # Errors
     /// When the file is invalid and there was none before it.
     pub fn expect_ready(&self) -> Result<(), Failure> {
-        let state = self.look();
-        if state.ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
+        let state = self.refresh();
+        if state.is_ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
     }
 
     /// Returns the policies that are in force for a run: the operator's, and those of the project that it was started
@@ -136,7 +136,7 @@ impl PolicyDesk {
     ///
     /// # Errors
     /// When there is nothing to judge by.
-    pub fn of(
+    pub fn for_run(
         &self,
         run: &Run,
         blob: &dyn Fn(&BlobHash) -> Result<Vec<u8>, Trouble>,
@@ -145,7 +145,7 @@ impl PolicyDesk {
             Some(hash) => Some(self.project(hash, blob)?),
             None => None,
         };
-        self.with(project).map_err(|failure| trouble(&failure))
+        self.with_project(project).map_err(|failure| stall_reason(&failure))
     }
 
     /// Returns the policies that are in force outside of runs: the operator's alone.
@@ -153,13 +153,13 @@ impl PolicyDesk {
     /// # Errors
     /// When there is nothing to judge by.
     pub fn operator(&self) -> Result<Option<Arc<dyn Operator>>, Failure> {
-        self.with(None)
+        self.with_project(None)
     }
 
-    fn with(&self, project: Option<Arc<Policies>>) -> Result<Option<Arc<dyn Operator>>, Failure> {
+    fn with_project(&self, project: Option<Arc<Policies>>) -> Result<Option<Arc<dyn Operator>>, Failure> {
         let (own, stale) = {
-            let state = self.look();
-            if !state.ready {
+            let state = self.refresh();
+            if !state.is_ready {
                 return Err(policy_file::failure(&state.problems));
             }
             (state.current.clone(), state.problems.first().cloned())
@@ -168,7 +168,7 @@ impl PolicyDesk {
         if layers.is_empty() && stale.is_none() {
             return Ok(None);
         }
-        Ok(Some(Arc::new(InForce::new(policy_file::vocabulary()?, layers, stale))))
+        Ok(Some(Arc::new(ActivePolicies::new(policy_file::vocabulary()?, layers, stale))))
     }
 
     fn project(
@@ -182,11 +182,11 @@ impl PolicyDesk {
         }
         let text = String::from_utf8_lossy(&blob(hash)?).into_owned();
         // It was valid when the run began, so a newer daemon has other words.
-        let compiled = policy_file::compile(Path::new(NAME), Whose::Project, &text, None)
-            .map_err(|problems| trouble(&policy_file::failure(&problems)))?;
+        let compiled = policy_file::compile(Path::new(NAME), PolicyOwner::Project, &text, None)
+            .map_err(|problems| stall_reason(&policy_file::failure(&problems)))?;
         let compiled = Arc::new(compiled);
         let mut projects = lock();
-        if projects.len() >= PROJECTS {
+        if projects.len() >= MAX_PROJECTS {
             projects.clear();
         }
         projects.insert(*hash, Arc::clone(&compiled));
@@ -195,7 +195,7 @@ impl PolicyDesk {
 
     /// Returns the policies that are in force, for a person.
     pub fn report(&self) -> PolicyFile {
-        let state = self.look();
+        let state = self.refresh();
         let told = |problem: &Problem| Untrusted::new(problem.to_string());
         let current = state.current.as_deref();
         PolicyFile {
@@ -209,7 +209,7 @@ impl PolicyDesk {
                 .map(|policies| policies.warnings().iter().map(told).collect())
                 .unwrap_or_default(),
             problems: state.problems.iter().map(told).collect(),
-            ready: state.ready,
+            ready: state.is_ready,
         }
     }
 }
@@ -225,7 +225,7 @@ pub fn row(policy: &operator::Policy) -> PolicyRow {
     }
 }
 
-fn trouble(failure: &Failure) -> Trouble {
+fn stall_reason(failure: &Failure) -> Trouble {
     Trouble {
         code: "policy/invalid".to_owned(),
         message: failure.message.clone(),

@@ -10,39 +10,39 @@ use control::protocol::SeenEndowment;
 
 /// The state that a person has seen. Parts that the request does not mention are not checked.
 #[derive(Default)]
-pub struct AsSeen {
+pub struct Expected {
     names: Vec<(NamePath, Option<FormulaId>)>,
-    done: Option<u64>,
+    edits: Option<u64>,
 }
 
-impl AsSeen {
+impl Expected {
     /// Returns the precondition for a definition that is endowed with these names, and for the name of the result.
-    pub fn endowed(
+    pub fn for_endowment(
         seen: SeenEndowment,
         names: &BTreeMap<String, NamePath>,
         result: Option<&NamePath>,
-    ) -> AsSeen {
+    ) -> Expected {
         let of_slots = seen.names.into_iter();
         let of_slots = of_slots.filter_map(|(slot, id)| Some((names.get(&slot)?.clone(), Some(id))));
         let of_result = result.map(|path| (path.clone(), seen.result));
-        AsSeen { names: of_slots.chain(of_result).collect(), done: Some(seen.done) }
+        Expected { names: of_slots.chain(of_result).collect(), edits: Some(seen.done) }
     }
 
     /// Returns the precondition that a name stands for this formula.
-    pub fn name(path: NamePath, id: FormulaId) -> AsSeen {
-        AsSeen { names: vec![(path, Some(id))], done: None }
+    pub fn name(path: NamePath, id: FormulaId) -> Expected {
+        Expected { names: vec![(path, Some(id))], edits: None }
     }
 
     /// Returns the precondition for a definition that is edited.
-    pub fn edited(done: Option<u64>) -> AsSeen {
-        AsSeen { names: vec![], done }
+    pub fn for_edit(edits: Option<u64>) -> Expected {
+        Expected { names: vec![], edits }
     }
 
     /// Returns an act, if all of it is still so.
-    pub fn act(self, act: MailAct) -> MailAct {
+    pub fn guard(self, act: MailAct) -> MailAct {
         match self {
-            AsSeen { names, done: None } if names.is_empty() => act,
-            AsSeen { names, done } => MailAct::AsSeen { seen: names, done, act: Box::new(act) },
+            Expected { names, edits: None } if names.is_empty() => act,
+            Expected { names, edits: done } => MailAct::IfUnchanged { seen: names, done, act: Box::new(act) },
         }
     }
 }

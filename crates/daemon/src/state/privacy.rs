@@ -11,7 +11,7 @@ use control::protocol::StartSpec;
 
 /// Returns the first of these models that may not read private data, if there is one. The models that the user has
 /// named may, and so may the one that this program runs itself.
-pub fn kept_out(daemon: &HostDaemon, model: &str) -> Option<String> {
+pub fn first_barred_model(daemon: &HostDaemon, model: &str) -> Option<String> {
     let named = daemon.models();
     let may = |reference: &ModelRef| {
         // A model that is named without a key may read with any key. A model that is named with a key may read with
@@ -19,7 +19,7 @@ pub fn kept_out(daemon: &HostDaemon, model: &str) -> Option<String> {
         let is_named = |reference: &ModelRef| named.private.contains(&reference.to_string());
         matches!(reference, ModelRef::Local { .. }) || is_named(reference) || is_named(&reference.plain())
     };
-    let Ok(references) = model::list(model) else { return Some(model.to_owned()) };
+    let Ok(references) = model::parse_list(model) else { return Some(model.to_owned()) };
     references.iter().find(|reference| !may(reference)).map(ToString::to_string)
 }
 
@@ -60,19 +60,19 @@ pub fn check(
     if !spec.private && !was_private && !is_any_private(bindings) {
         return Ok(());
     }
-    expect_may(daemon, model)
+    expect_allowed(daemon, model)
 }
 
 /// Refuses to give a run private data if its model may not read them.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`doctor_line`].
 pub fn check_model(daemon: &HostDaemon, model: &str, bindings: &[Binding]) -> Result<(), Failure> {
-    if is_any_private(bindings) { expect_may(daemon, model) } else { Ok(()) }
+    if is_any_private(bindings) { expect_allowed(daemon, model) } else { Ok(()) }
 }
 
-fn expect_may(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
-    let Some(model) = kept_out(daemon, model) else { return Ok(()) };
+fn expect_allowed(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
+    let Some(model) = first_barred_model(daemon, model) else { return Ok(()) };
     let message = format!("what is private would be read by {}, which may not", visible_line(&model));
     Err(Failure::new(Exit::Denied, message).help(help(&model)))
 }
@@ -85,7 +85,7 @@ pub fn expect_may_read(daemon: &HostDaemon, run: &Run) -> Result<(), Trouble> {
     if !run.provenance.is_private() {
         return Ok(());
     }
-    let Some(model) = kept_out(daemon, &run.model) else { return Ok(()) };
+    let Some(model) = first_barred_model(daemon, &run.model) else { return Ok(()) };
     let message =
         format!("the run has been shown what is private, and {} may not read that", visible_line(&model));
     Err(Trouble {

@@ -11,36 +11,36 @@ use control::exit::{Exit, Failure};
 
 /// The directories and sockets that are the daemon's own.
 #[derive(Debug)]
-pub struct Own {
+pub struct ProtectedPaths {
     paths: Vec<PathBuf>,
     /// Weights: they can be had again, and tell nothing.
-    but: PathBuf,
+    exception: PathBuf,
 }
 
-impl Own {
+impl ProtectedPaths {
     /// Returns all that a daemon at this place keeps. The vault and its key lie beside the store.
-    pub fn of(place: &Place) -> Own {
+    pub fn new(place: &Place) -> ProtectedPaths {
         // Of Endo, only the socket itself counts: the user may put it beside any other files.
         let all = [&place.state, &place.config, &place.runtime, &place.cache, &place.endo.socket];
-        Own { paths: all.map(Clone::clone).into(), but: place.weights() }
+        ProtectedPaths { paths: all.map(Clone::clone).into(), exception: place.weights() }
     }
 
     /// Refuses a path that holds something of the daemon's, or lies in it. Nothing needs to be there yet.
     ///
     /// # Errors
     /// When it is so, or where the path leads cannot be told.
-    pub fn keeps_from(&self, path: &Path) -> Result<(), Failure> {
+    pub fn check(&self, path: &Path) -> Result<(), Failure> {
         let refuse = |why: &str| {
             let shown = path.to_string_lossy();
             Failure::new(Exit::Denied, format!("`{}` cannot be handed over: {why}", visible_line(&shown)))
                 .help("choose a directory beside the daemon's own; `almoner doctor` names those")
         };
         let odd = "where it leads cannot be told";
-        let real = led(path).ok_or_else(|| refuse(odd))?;
-        let but = led(&self.but).ok_or_else(|| refuse(odd))?;
+        let real = resolve_links(path).ok_or_else(|| refuse(odd))?;
+        let but = resolve_links(&self.exception).ok_or_else(|| refuse(odd))?;
         for own in &self.paths {
             // Links are followed anew each time: the target of a path can change while the daemon lives.
-            let own = led(own).ok_or_else(|| refuse(odd))?;
+            let own = resolve_links(own).ok_or_else(|| refuse(odd))?;
             let overlaps = real.starts_with(&own) || own.starts_with(&real);
             // Weights below the cache; a home that shares its weights has none of its own there.
             let is_weights = real.starts_with(&but) && !own.starts_with(&but);
@@ -53,13 +53,13 @@ impl Own {
 }
 
 /// Returns where a path leads, with all links followed, if that can be told; else the path as it is.
-pub(crate) fn real(path: &str) -> String {
-    let led = led(Path::new(path)).and_then(|led| led.into_os_string().into_string().ok());
+pub(crate) fn real_path(path: &str) -> String {
+    let led = resolve_links(Path::new(path)).and_then(|led| led.into_os_string().into_string().ok());
     led.unwrap_or_else(|| path.to_owned())
 }
 
 /// Returns where a path leads, with all links followed as far as there is something. `None` if that cannot be told.
-pub(crate) fn led(path: &Path) -> Option<PathBuf> {
+pub(crate) fn resolve_links(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     for there in path.ancestors() {
         match std::fs::canonicalize(there) {
@@ -90,7 +90,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let home = root.join("home");
-        let own = Own::of(&Place::under(&home));
+        let own = ProtectedPaths::new(&Place::under(&home));
         for made in ["home/state/store", "home/config", "home/cache/models/a", "home/mine", "out"] {
             std::fs::create_dir_all(root.join(made)).unwrap();
         }
@@ -120,7 +120,7 @@ mod tests {
             ("out/new/newer", true),
             ("file/sub", true),
         ] {
-            let said = own.keeps_from(&root.join(path));
+            let said = own.check(&root.join(path));
             assert_eq!(said.is_ok(), allowed, "{path}: {said:?}");
         }
     }

@@ -9,7 +9,7 @@ use kernel::{FormulaId, collect, table};
 use crate::state::daemon::HostDaemon;
 
 /// The prefix of a directory that is being removed. A later process removes the rest that a crash leaves.
-const GOING: &str = ".gone-";
+const REMOVED_PREFIX: &str = ".gone-";
 
 /// Returns where the daemon keeps a directory of its own.
 pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
@@ -22,25 +22,25 @@ pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
 /// No other is ever removed. A store that was put back to an older state does not know directories that were made
 /// later. That is no reason to lose them.
 #[derive(Default)]
-pub struct Scratches {
-    began: bool,
+pub struct ScratchDirs {
+    has_begun: bool,
 }
 
-impl Scratches {
+impl ScratchDirs {
     /// Returns whether it has looked around since the process began.
     pub fn has_begun(&self) -> bool {
-        self.began
+        self.has_begun
     }
 
     /// Removes the directories of collected formulas, also those that an earlier process had no time to remove.
-    pub fn tidy(&mut self, daemon: &HostDaemon) {
+    pub fn remove_collected(&mut self, daemon: &HostDaemon) {
         let folder = daemon.state().join("mounts");
-        let first = !std::mem::replace(&mut self.began, true);
+        let first = !std::mem::replace(&mut self.has_begun, true);
         let Ok(entries) = fs::read_dir(&folder) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            if first && name.starts_with(GOING) {
+            if first && name.starts_with(REMOVED_PREFIX) {
                 let _ = fs::remove_dir_all(entry.path());
             }
             let Ok(number) = name.parse::<Number>() else { continue };
@@ -61,7 +61,7 @@ impl Scratches {
 
 /// Takes the name away first, so that nothing half removed is ever found under it.
 fn remove(folder: &Path, name: &str) {
-    let going = folder.join(format!("{GOING}{name}"));
+    let going = folder.join(format!("{REMOVED_PREFIX}{name}"));
     if fs::rename(folder.join(name), &going).is_ok() {
         // The next process removes any rest.
         let _ = fs::remove_dir_all(&going);

@@ -8,17 +8,17 @@ use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use kernel::formula::Sealed;
 
-use super::vault::Keeper;
+use super::vault::DaemonVault;
 use control::exit::{Exit, Failure};
 
 /// How secrets are sealed now.
-const METHOD: &str = "xchacha20poly1305/1";
+const SEALING_METHOD: &str = "xchacha20poly1305/1";
 
 /// Returns the key, as the vault has it. Texts that were sealed before there was a vault lie under the same key.
-fn key(vault: &Keeper, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Failure> {
+fn key(vault: &DaemonVault, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Failure> {
     let digits = vault.sealing(state)?;
     let mut key = zeroize::Zeroizing::new([0; 32]);
-    unhex(digits.reveal(), &mut *key).ok_or_else(|| {
+    from_hex(digits.reveal(), &mut *key).ok_or_else(|| {
         Failure::new(Exit::Failure, "the vault has no key to seal with").help("nothing was sealed")
     })?;
     Ok(key)
@@ -28,15 +28,15 @@ fn key(vault: &Keeper, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Fai
 ///
 /// # Errors
 /// When the vault is locked, or cannot be written.
-pub fn seal(vault: &Keeper, state: &Path, text: &str) -> Result<Sealed, Failure> {
+pub fn seal(vault: &DaemonVault, state: &Path, text: &str) -> Result<Sealed, Failure> {
     let mut nonce = [0; 24];
     super::daemon::random(&mut nonce)?;
     let cipher = XChaCha20Poly1305::new(&(*key(vault, state)?).into());
-    let payload = Payload { msg: text.as_bytes(), aad: METHOD.as_bytes() };
+    let payload = Payload { msg: text.as_bytes(), aad: SEALING_METHOD.as_bytes() };
     let bytes = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| {
         Failure::new(Exit::Failure, "the secret could not be sealed").help("nothing was sent")
     })?;
-    Ok(Sealed { method: METHOD.to_owned(), nonce: hex(&nonce), bytes: hex(&bytes) })
+    Ok(Sealed { method: SEALING_METHOD.to_owned(), nonce: hex(&nonce), bytes: hex(&bytes) })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -44,7 +44,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Fills `bytes` from hexadecimal digits; `None` if they are no digits, or not so many.
-fn unhex(digits: &str, bytes: &mut [u8]) -> Option<()> {
+fn from_hex(digits: &str, bytes: &mut [u8]) -> Option<()> {
     if digits.len() != bytes.len() * 2 {
         return None;
     }
@@ -60,23 +60,23 @@ mod tests {
 
     fn opened(sealed: &Sealed, key: [u8; 32]) -> Option<Vec<u8>> {
         let mut nonce = [0; 24];
-        unhex(&sealed.nonce, &mut nonce).unwrap();
+        from_hex(&sealed.nonce, &mut nonce).unwrap();
         let mut bytes = vec![0; sealed.bytes.len() / 2];
-        unhex(&sealed.bytes, &mut bytes).unwrap();
-        let payload = Payload { msg: &bytes, aad: METHOD.as_bytes() };
+        from_hex(&sealed.bytes, &mut bytes).unwrap();
+        let payload = Payload { msg: &bytes, aad: SEALING_METHOD.as_bytes() };
         XChaCha20Poly1305::new(&key.into()).decrypt(&XNonce::from(nonce), payload).ok()
     }
 
     #[test]
     fn sealed_secret_opens_only_with_its_key() {
         let state = tempfile::tempdir().unwrap();
-        let vault = Keeper::new(state.path());
+        let vault = DaemonVault::new(state.path());
         let sealed = seal(&vault, state.path(), "swordfish").unwrap();
         assert!(!format!("{sealed:?}").contains("swordfish"));
         assert_eq!(opened(&sealed, *key(&vault, state.path()).unwrap()).unwrap(), b"swordfish");
         assert!(opened(&sealed, [0; 32]).is_none());
         // The key outlives the process.
-        let again = Keeper::new(state.path());
+        let again = DaemonVault::new(state.path());
         assert_eq!(opened(&sealed, *key(&again, state.path()).unwrap()).unwrap(), b"swordfish");
     }
 
@@ -84,14 +84,14 @@ mod tests {
     fn key_from_before_the_vault_is_migrated() {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(state.path().join("secret.key"), [7; 32]).unwrap();
-        let vault = Keeper::new(state.path());
+        let vault = DaemonVault::new(state.path());
         assert_eq!(*key(&vault, state.path()).unwrap(), [7; 32]);
         assert!(!state.path().join("secret.key").exists());
-        assert_eq!(*key(&Keeper::new(state.path()), state.path()).unwrap(), [7; 32]);
+        assert_eq!(*key(&DaemonVault::new(state.path()), state.path()).unwrap(), [7; 32]);
         // A file that is no key is not taken for one, and not removed.
         let other = tempfile::tempdir().unwrap();
         std::fs::write(other.path().join("secret.key"), [7; 31]).unwrap();
-        assert!(key(&Keeper::new(other.path()), other.path()).is_err());
+        assert!(key(&DaemonVault::new(other.path()), other.path()).is_err());
         assert!(other.path().join("secret.key").exists());
     }
 }

@@ -4,7 +4,7 @@ use passable::visible_line;
 use resource::web::Origin;
 
 use super::daemon::HostDaemon;
-use super::vault::Withheld;
+use super::vault::SecretDenied;
 use control::exit::{Exit, Failure};
 
 /// Refuses a secret that no program would get. A locked vault is told to the person who can open it: a model that meets it
@@ -16,9 +16,9 @@ pub fn for_program(daemon: &HostDaemon, slot: &str, name: &str) -> Result<(), Fa
     let set = format!("`almoner secret set {name}`");
     match daemon.vault.value_for_program(name) {
         Ok(_) => Ok(()),
-        Err(Withheld::Locked) => Err(locked(&format!("slot `{slot}`"), name)),
-        Err(Withheld::Missing) => Err(missing(&format!("slot `{slot}`"), name, &set)),
-        Err(Withheld::Elsewhere) => Err(Failure::new(
+        Err(SecretDenied::Locked) => Err(locked(&format!("slot `{slot}`"), name)),
+        Err(SecretDenied::Missing) => Err(missing(&format!("slot `{slot}`"), name, &set)),
+        Err(SecretDenied::OtherServer) => Err(Failure::new(
             Exit::Denied,
             format!("slot `{slot}`: the secret `{}` is for servers of the web alone", visible_line(name)),
         )
@@ -34,9 +34,9 @@ pub fn for_server(daemon: &HostDaemon, whose: &str, name: &str, origin: &Origin)
     let set = format!("`almoner secret set {name} --for {origin}`");
     match daemon.vault.value_for(name, origin) {
         Ok(_) => Ok(()),
-        Err(Withheld::Locked) => Err(locked(whose, name)),
-        Err(Withheld::Missing) => Err(missing(whose, name, &set)),
-        Err(Withheld::Elsewhere) => Err(Failure::new(
+        Err(SecretDenied::Locked) => Err(locked(whose, name)),
+        Err(SecretDenied::Missing) => Err(missing(whose, name, &set)),
+        Err(SecretDenied::OtherServer) => Err(Failure::new(
             Exit::Denied,
             format!("{whose}: the secret `{}` is not for {origin}", visible_line(name)),
         )

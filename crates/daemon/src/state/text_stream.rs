@@ -7,38 +7,38 @@ use kernel::RunNumber;
 use passable::Untrusted;
 use policy::Secrets;
 
-use super::watch::Streamed;
+use super::news::StreamedReply;
 use control::protocol::Response;
 
 /// Returns how much of a text that goes on can be shown, and its redacted form. That has no value of the vault, nor a
 /// part of one. If the vault has values, only whole lines are shown, since later text could complete a value. If a
 /// value has several lines, nothing is shown before the end. Text that ends before `from` has been looked at before.
-pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
+pub fn showable_part(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     if secrets.is_empty() {
         return (text.len(), text.to_owned());
     }
-    let Some(end) = secrets.whole(text, from) else { return (0, String::new()) };
+    let Some(end) = secrets.complete_up_to(text, from) else { return (0, String::new()) };
     (end, secrets.redact(&text[..end]).into_owned())
 }
 
 /// The part of each run's text that a follower has had: the reply, and the number of bytes.
 #[derive(Default)]
-pub struct Had {
-    of: BTreeMap<RunNumber, ((u64, u64), usize)>,
+pub struct FollowerProgress {
+    sent: BTreeMap<RunNumber, ((u64, u64), usize)>,
 }
 
-impl Had {
+impl FollowerProgress {
     /// Sends the new part of these texts.
     ///
     /// # Errors
     /// When the follower does not read any more.
     pub fn send(
         &mut self,
-        texts: Vec<(RunNumber, Streamed)>,
+        texts: Vec<(RunNumber, StreamedReply)>,
         tell: &mut dyn FnMut(Response) -> io::Result<()>,
     ) -> io::Result<()> {
         for (run, text) in texts {
-            let had = self.of.entry(run).or_default();
+            let had = self.sent.entry(run).or_default();
             // A reply that comes again comes from the start.
             let reply = (text.prompted, text.began);
             if had.0 != reply {
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn restarted_reply_is_streamed_from_the_start() {
-        let mut had = Had::default();
+        let mut had = FollowerProgress::default();
         let mut told = Vec::new();
         for (prompted, began, shown) in
             [(3, 1, "Once up"), (3, 1, "Once upon"), (3, 5, "There was once"), (4, 9, "A")]
         {
-            let text = Streamed { prompted, began, shown: shown.to_owned() };
+            let text = StreamedReply { prompted, began, shown: shown.to_owned() };
             let mut tell = |response| {
                 if let Response::Text { from, text, .. } = response {
                     told.push((from, text.raw().to_owned()));
@@ -87,20 +87,24 @@ mod tests {
             ("the key is correct-horse-battery-staple.\nx", "the key is [secret token].\n"),
             ("the key is correct-horse-battery-staple\nx", ""),
         ] {
-            let (end, shown) = settled(&secrets, text, 0);
-            assert_eq!(settled(&secrets, text, end), (0, String::new()), "what was shown is over");
+            let (end, shown) = showable_part(&secrets, text, 0);
+            assert_eq!(showable_part(&secrets, text, end), (0, String::new()), "what was shown is over");
             assert!(!shown.contains("horse"), "{shown}");
             assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
         }
         // A line that was broken to fit goes on in the next.
         let encoded = "see:\nY29ycmVjdC1ob3JzZS1iYXR0\nZXJ5LXN0YXBsZQ==\n";
-        assert_eq!(settled(&secrets, &encoded[..30], 0).1, "see:\n");
-        assert_eq!(settled(&secrets, &encoded[5..], 0).0, 0);
-        let (end, shown) = settled(&secrets, &format!("{}.\n", encoded), 0);
+        assert_eq!(showable_part(&secrets, &encoded[..30], 0).1, "see:\n");
+        assert_eq!(showable_part(&secrets, &encoded[5..], 0).0, 0);
+        let (end, shown) = showable_part(&secrets, &format!("{}.\n", encoded), 0);
         assert_eq!(end, encoded.len() + 2);
         assert!(shown.contains("secret token"), "{shown}");
-        assert_eq!(settled(&Secrets::default(), "as it comes", 0).1, "as it comes");
+        assert_eq!(showable_part(&Secrets::default(), "as it comes", 0).1, "as it comes");
         let key = Secrets::new([("key", "first line of it\nsecond line of it\n")]);
-        assert_eq!(settled(&key, "here:\nfirst line of it\n", 0).1, "", "nothing, before all of it is there");
+        assert_eq!(
+            showable_part(&key, "here:\nfirst line of it\n", 0).1,
+            "",
+            "nothing, before all of it is there"
+        );
     }
 }

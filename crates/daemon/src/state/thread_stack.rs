@@ -2,4 +2,4 @@
 
 /// The stack of every thread that reads bytes from outside, in bytes. Values and patterns may nest as deep as their
 /// limits allow, also in a build without optimisation. The system only gives the pages that a thread touches.
-pub const STACK: usize = 16 << 20;
+pub const STACK_SIZE: usize = 16 << 20;

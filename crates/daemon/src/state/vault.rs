@@ -10,30 +10,30 @@ use model::{ModelRef, Vendor};
 use policy::Secrets;
 use resource::Resource;
 use resource::web::Origin;
-use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, VaultError};
+use vault::{Keyring, Protection, ProtectionChoice, Secret, SecretTool, Site, Vault, VaultError};
 
 use super::daemon;
 use super::daemon::HostDaemon;
 use config::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::Response;
-use control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};
+use control::secret::{KeyChoice, SecretAct, SecretRow, SecretScope, VaultView};
 
 /// Values of fewer bytes are not looked for in each spelling.
-const SHORT: usize = 6;
+const MIN_SPELLING_BYTES: usize = 6;
 
 /// The vault of this store.
-pub struct Keeper {
+pub struct DaemonVault {
     site: Site,
     open: Mutex<Option<Vault>>,
 }
 
-impl Keeper {
+impl DaemonVault {
     /// Returns the vault of a state directory. Nothing is opened yet.
-    pub fn new(state: &Path) -> Keeper {
+    pub fn new(state: &Path) -> DaemonVault {
         let keyring =
             keyring_program().map(|program| Arc::new(SecretTool::new(&program, state)) as Arc<dyn Keyring>);
-        Keeper { site: Site::new(state, keyring), open: Mutex::default() }
+        DaemonVault { site: Site::new(state, keyring), open: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vault>> {
@@ -60,30 +60,30 @@ impl Keeper {
     ///
     /// # Errors
     /// Why it is not given out.
-    pub fn value_for_program(&self, name: &str) -> Result<Secret, Withheld> {
+    pub fn value_for_program(&self, name: &str) -> Result<Secret, SecretDenied> {
         let open = self.lock();
         let entry = self.entry(&open, name)?;
-        if entry.origins.is_empty() { Ok(entry.value.clone()) } else { Err(Withheld::Elsewhere) }
+        if entry.origins.is_empty() { Ok(entry.value.clone()) } else { Err(SecretDenied::OtherServer) }
     }
 
-    fn entry<'v>(&self, open: &'v Option<Vault>, name: &str) -> Result<&'v vault::Entry, Withheld> {
+    fn entry<'v>(&self, open: &'v Option<Vault>, name: &str) -> Result<&'v vault::Entry, SecretDenied> {
         let Some(vault) = open else {
             return Err(match self.site.protection() {
-                Ok(None) => Withheld::Missing,
-                _ => Withheld::Locked,
+                Ok(None) => SecretDenied::Missing,
+                _ => SecretDenied::Locked,
             });
         };
-        vault.get(name).ok_or(Withheld::Missing)
+        vault.get(name).ok_or(SecretDenied::Missing)
     }
 
     /// Returns the value of a secret for a server, if it is for that server.
     ///
     /// # Errors
     /// Why it is not given out.
-    pub fn value_for(&self, name: &str, origin: &Origin) -> Result<Secret, Withheld> {
+    pub fn value_for(&self, name: &str, origin: &Origin) -> Result<Secret, SecretDenied> {
         let open = self.lock();
         let entry = self.entry(&open, name)?;
-        if entry.origins.contains(origin) { Ok(entry.value.clone()) } else { Err(Withheld::Elsewhere) }
+        if entry.origins.contains(origin) { Ok(entry.value.clone()) } else { Err(SecretDenied::OtherServer) }
     }
 
     /// Returns the key under which values of forms are sealed; made, or taken over from the file in which it once
@@ -93,7 +93,7 @@ impl Keeper {
     /// When the vault is locked or cannot be written.
     pub fn sealing(&self, state: &Path) -> Result<Secret, Failure> {
         let mut open = self.lock();
-        let vault = self.or_make(&mut open)?;
+        let vault = self.open_or_create(&mut open)?;
         if let Some(key) = vault.sealing() {
             return Ok(key.clone());
         }
@@ -118,16 +118,16 @@ impl Keeper {
     }
 
     /// Returns the open vault; made without asking anybody if there is none.
-    fn or_make<'v>(&self, open: &'v mut Option<Vault>) -> Result<&'v mut Vault, Failure> {
+    fn open_or_create<'v>(&self, open: &'v mut Option<Vault>) -> Result<&'v mut Vault, Failure> {
         if open.is_none() {
             let vault = match self.site.open(None).map_err(|e| failure(&e))? {
                 Some(vault) => vault,
                 None if self.site.has_keyring() => self
                     .site
-                    .create(Protecting::Keyring)
-                    .or_else(|_| self.site.create(Protecting::File))
+                    .create(ProtectionChoice::Keyring)
+                    .or_else(|_| self.site.create(ProtectionChoice::File))
                     .map_err(|e| failure(&e))?,
-                None => self.site.create(Protecting::File).map_err(|e| failure(&e))?,
+                None => self.site.create(ProtectionChoice::File).map_err(|e| failure(&e))?,
             };
             *open = Some(vault);
         }
@@ -161,13 +161,13 @@ impl Keeper {
 
 /// Why a value is not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withheld {
+pub enum SecretDenied {
     /// There is no such secret.
     Missing,
     /// The vault is locked.
     Locked,
     /// It is for other servers.
-    Elsewhere,
+    OtherServer,
 }
 
 /// Returns the scanner for the values of an open vault.
@@ -180,7 +180,7 @@ fn scanner(vault: Option<&Vault>) -> Secrets {
 
 /// Opens the vault as the daemon starts. Where it cannot be read, the values to look for are unknown, and the gates
 /// say so.
-pub fn begin(daemon: &HostDaemon) {
+pub fn open_at_start(daemon: &HostDaemon) {
     let secrets = daemon.vault.begin().unwrap_or_else(|_| Secrets::locked());
     daemon.change_rules(|rules| rules.secrets = Arc::new(secrets));
 }
@@ -200,20 +200,20 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
                 return Err(Failure::new(Exit::Conflict, "there is a vault already")
                     .help("`almoner secret rotate --key` changes how its key is protected"));
             }
-            *open = Some(with(&key, |key| keeper.site.create(key)).map_err(told)?);
+            *open = Some(with_vault(&key, |key| keeper.site.create(key)).map_err(told)?);
         }
         SecretAct::Unlock { passphrase } => {
             *open = keeper.site.open(Some(&passphrase)).map_err(told)?;
         }
         SecretAct::Set { name, value, origins, only } => {
-            let vault = keeper.or_make(&mut open)?;
+            let vault = keeper.open_or_create(&mut open)?;
             let there = vault.get(&name).is_some();
-            if !there && (only == Only::There || value.is_none()) {
+            if !there && (only == SecretScope::Existing || value.is_none()) {
                 return Err(failure(&VaultError::Missing(name)));
             }
             let origins = match origins {
                 // A vendor's key is for the vendor unless something else is said.
-                None if !there => Vendor::of_key(&name)
+                None if !there => Vendor::from_key(&name)
                     .and_then(|vendor| Origin::split(vendor.url()).ok())
                     .map(|(origin, _)| vec![origin]),
                 origins => origins,
@@ -224,9 +224,9 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
                 (None, None) => {}
             }
         }
-        SecretAct::Remove { name } => keeper.or_make(&mut open)?.remove(&name).map_err(told)?,
+        SecretAct::Remove { name } => keeper.open_or_create(&mut open)?.remove(&name).map_err(told)?,
         SecretAct::RotateKey { key } => {
-            let vault = keeper.or_make(&mut open)?;
+            let vault = keeper.open_or_create(&mut open)?;
             let key = match (key, vault.protection()) {
                 (Some(key), _) => key,
                 (None, Protection::Keyring) => KeyChoice::Keyring,
@@ -239,7 +239,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
                     .help("`almoner secret rotate --key passphrase` at a terminal"));
                 }
             };
-            with(&key, |key| vault.rotate_key(key)).map_err(told)?;
+            with_vault(&key, |key| vault.rotate_key(key)).map_err(told)?;
         }
     }
     let scanner = match (&*open, keeper.site.protection().map_err(told)?) {
@@ -260,14 +260,14 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
     }))
 }
 
-fn with<T>(
+fn with_vault<T>(
     key: &KeyChoice,
-    make: impl FnOnce(Protecting<'_>) -> Result<T, VaultError>,
+    make: impl FnOnce(ProtectionChoice<'_>) -> Result<T, VaultError>,
 ) -> Result<T, VaultError> {
     match key {
-        KeyChoice::Keyring => make(Protecting::Keyring),
-        KeyChoice::File => make(Protecting::File),
-        KeyChoice::Passphrase { passphrase } => make(Protecting::Passphrase(passphrase)),
+        KeyChoice::Keyring => make(ProtectionChoice::Keyring),
+        KeyChoice::File => make(ProtectionChoice::File),
+        KeyChoice::Passphrase { passphrase } => make(ProtectionChoice::Passphrase(passphrase)),
     }
 }
 
@@ -304,7 +304,7 @@ fn rows(daemon: &HostDaemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
             set_ms: entry.set_ms,
             changed_ms: entry.changed_ms,
             used_by: uses.iter().filter(|(used, _)| used == name).map(|(_, by)| by.clone()).collect(),
-            short: entry.value.reveal().len() < SHORT,
+            short: entry.value.reveal().len() < MIN_SPELLING_BYTES,
         })
         .collect())
 }
@@ -326,11 +326,13 @@ pub fn failure(error: &VaultError) -> Failure {
 }
 
 /// Returns the line of `doctor` about the vault.
-pub fn examine(daemon: &HostDaemon) -> (String, bool, String) {
+pub fn doctor_line(daemon: &HostDaemon) -> (String, bool, String) {
     let found = match daemon.vault.state() {
         Ok((None, _)) => (true, "none yet; `almoner secret set NAME` makes it".to_owned()),
-        Ok((Some(protection), true)) => (true, format!("locked (`almoner unlock`); {}", protection.words())),
-        Ok((Some(protection), false)) => (true, protection.words().to_owned()),
+        Ok((Some(protection), true)) => {
+            (true, format!("locked (`almoner unlock`); {}", protection.description()))
+        }
+        Ok((Some(protection), false)) => (true, protection.description().to_owned()),
         Err(error) => (false, error.to_string()),
     };
     ("vault".to_owned(), found.0, found.1)
@@ -338,7 +340,7 @@ pub fn examine(daemon: &HostDaemon) -> (String, bool, String) {
 
 /// Returns the line of `doctor` about this process's memory: whether a core dump or another process of the same user
 /// can get at it.
-pub fn examine_memory() -> (String, bool, String) {
+pub fn memory_doctor_line() -> (String, bool, String) {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
     let undumpable = matches!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
     let no_cores = getrlimit(Resource::Core).current == Some(0);
@@ -350,7 +352,7 @@ pub fn examine_memory() -> (String, bool, String) {
 }
 
 /// Keeps this process's memory out of core dumps, and other processes of the same user out of its memory.
-pub fn keep_to_itself() {
+pub fn protect_memory() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
     // Where the system does not know these, `doctor` says so.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });

@@ -8,16 +8,16 @@ use lopdf::{DecompressError, Dictionary, Document, Error, Object, ObjectId, Stre
 use super::Budget;
 use super::font::Font;
 use super::lexer::{Operations, Token};
-use super::lines::{Lines, Run};
+use super::lines::{Lines, TextRun};
 use super::matrix::Matrix;
 use crate::DocumentError;
 
 /// How deep a drawing may stand in a drawing.
-const NESTING: usize = 8;
+const MAX_NESTING: usize = 8;
 /// How many graphics states are remembered; no honest page needs more.
-const STATES: usize = 256;
+const MAX_STATES: usize = 256;
 /// How far up the page tree resources are looked for.
-const ANCESTORS: usize = 64;
+const MAX_ANCESTORS: usize = 64;
 
 /// Reads pages, one after the other.
 pub(super) struct Reader<'a, 'b> {
@@ -91,7 +91,7 @@ impl<'a, 'b> Reader<'a, 'b> {
     /// Returns the resources of a page, its own or those of the nearest ancestor that has some.
     fn resources(&self, page: ObjectId) -> Option<&'a Dictionary> {
         let mut node = self.document.get_dictionary(page).ok()?;
-        for _ in 0..ANCESTORS {
+        for _ in 0..MAX_ANCESTORS {
             if let Ok(resources) = node.get_deref(b"Resources", self.document).and_then(Object::as_dict) {
                 return Some(resources);
             }
@@ -123,7 +123,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 _ => None,
             };
             match operator {
-                b"q" if saved.len() < STATES => saved.push(state.clone()),
+                b"q" if saved.len() < MAX_STATES => saved.push(state.clone()),
                 b"q" => unsaved += 1,
                 b"Q" if unsaved > 0 => unsaved -= 1,
                 b"Q" => state = saved.pop().unwrap_or(state),
@@ -167,7 +167,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                     pen.start_line(0.0, -state.leading);
                     self.show(operands.get(2..).unwrap_or_default(), &state, &mut pen)?;
                 }
-                b"Do" if depth < NESTING => {
+                b"Do" if depth < MAX_NESTING => {
                     if let Some(form) = name().and_then(|name| self.form(resources, name)) {
                         self.draw_form(form, resources, &state, depth)?;
                     }
@@ -265,7 +265,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         let length = start.a.hypot(start.b);
         let direction = if length > 0.0 { (start.a / length, start.b / length) } else { (1.0, 0.0) };
         let size = state.size.abs() * start.c.hypot(start.d);
-        self.lines.add(Run {
+        self.lines.add(TextRun {
             text: shown.text,
             start: (start.e, start.f),
             end: (end.e, end.f),

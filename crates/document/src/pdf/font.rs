@@ -10,7 +10,7 @@ use super::unicode::Unicode;
 use crate::DocumentError;
 
 /// The most glyph widths that are kept of one font.
-const WIDTHS: usize = 1 << 16;
+const MAX_WIDTHS: usize = 1 << 16;
 
 /// The parts of a font that reading needs.
 pub(super) struct Font<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Font<'a> {
 }
 
 /// The text and width of a string in a font.
-pub(super) struct Shown {
+pub(super) struct ShownText {
     pub(super) text: String,
     /// How far the pen moves, in text units at size 1.
     pub(super) width: f32,
@@ -126,15 +126,15 @@ impl<'a> Font<'a> {
 
     fn keep_width(&mut self, code: u32, width: Option<f32>) {
         if let Some(width) = width
-            && self.widths.len() < WIDTHS
+            && self.widths.len() < MAX_WIDTHS
         {
             self.widths.insert(code, width);
         }
     }
 
     /// Reads a string that is shown in this font. Stops soon after the text has more than `room` bytes.
-    pub(super) fn show(&self, bytes: &[u8], room: usize) -> Shown {
-        let mut shown = Shown { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
+    pub(super) fn show(&self, bytes: &[u8], room: usize) -> ShownText {
+        let mut shown = ShownText { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
         let length = if self.wide { 2 } else { 1 };
         for code in bytes.chunks(length) {
             let number = code.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));

@@ -15,7 +15,7 @@ const PARAGRAPH: f32 = 1.9;
 
 /// A piece of text as it stands on the page.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Run {
+pub(super) struct TextRun {
     pub(super) text: String,
     /// Where the pen was before it and after it, on the page.
     pub(super) start: (f32, f32),
@@ -30,12 +30,12 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     text: String,
-    last: Option<Run>,
+    last: Option<TextRun>,
 }
 
 impl Lines {
     /// Adds the next piece.
-    pub(super) fn add(&mut self, run: Run) {
+    pub(super) fn add(&mut self, run: TextRun) {
         if run.text.is_empty() {
             return;
         }
@@ -46,11 +46,11 @@ impl Lines {
                 return;
             }
             match step(&last, &run) {
-                Step::None => {}
-                Step::Blank => self.blank(" "),
-                Step::Column => self.blank("  "),
-                Step::Line => self.end_line("\n"),
-                Step::Paragraph => self.end_line("\n\n"),
+                Gap::None => {}
+                Gap::Blank => self.blank(" "),
+                Gap::Column => self.blank("  "),
+                Gap::Line => self.end_line("\n"),
+                Gap::Paragraph => self.end_line("\n\n"),
             }
         }
         let at_start = self.text.is_empty() || self.text.ends_with('\n');
@@ -83,7 +83,7 @@ impl Lines {
 }
 
 /// The gap between two pieces.
-enum Step {
+enum Gap {
     None,
     Blank,
     Column,
@@ -91,7 +91,7 @@ enum Step {
     Paragraph,
 }
 
-fn step(last: &Run, next: &Run) -> Step {
+fn step(last: &TextRun, next: &TextRun) -> Gap {
     let size = last.size.max(next.size);
     let (x, y) = (next.start.0 - last.end.0, next.start.1 - last.end.1);
     let (ahead, aside) = last.direction;
@@ -99,23 +99,23 @@ fn step(last: &Run, next: &Run) -> Step {
     let down = x * aside - y * ahead;
     let parallel = next.direction.0 * ahead + next.direction.1 * aside > 0.99;
     if !parallel {
-        Step::Paragraph
+        Gap::Paragraph
     } else if down.abs() <= BASELINE * size {
         if along > COLUMN * size {
-            Step::Column
+            Gap::Column
         } else if along > BLANK * size || along < -0.5 * size {
-            Step::Blank
+            Gap::Blank
         } else {
-            Step::None
+            Gap::None
         }
     } else if down.abs() <= PARAGRAPH * size {
-        Step::Line
+        Gap::Line
     } else {
-        Step::Paragraph
+        Gap::Paragraph
     }
 }
 
-fn twice(last: &Run, next: &Run) -> bool {
+fn twice(last: &TextRun, next: &TextRun) -> bool {
     let near = 0.1 * next.size;
     last.text == next.text
         && !next.text.trim().is_empty()
@@ -131,7 +131,7 @@ mod tests {
     fn check(pieces: &[(f32, f32, &str)], expected: &str) {
         let mut lines = Lines::default();
         for (x, y, text) in pieces {
-            lines.add(Run {
+            lines.add(TextRun {
                 text: (*text).to_owned(),
                 start: (*x, *y),
                 end: (x + 5.0 * text.len() as f32, *y),

@@ -8,7 +8,7 @@ use crate::{DocumentError, Limits};
 
 /// The divisor of the limit for objects. Objects need far more room in memory than in the file, so they may unfold to
 /// a quarter of the pages' limit.
-const OBJECTS: usize = 4;
+const OBJECT_DIVISOR: usize = 4;
 
 thread_local! {
     /// How many bytes the object streams of the document that is being loaded may still unfold to; `None`
@@ -22,7 +22,7 @@ thread_local! {
 /// The unfolded size of all object streams is bounded in sum. For such a decrypted document, and for the tables of a
 /// file's object numbers, it is bounded only stream by stream.
 pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
-    let share = limits.unfolded / OBJECTS;
+    let share = limits.unfolded / OBJECT_DIVISOR;
     let options =
         LoadOptions { max_decompressed_size: Some(share), filter: Some(account), ..LoadOptions::default() };
     LEFT.set(Some(share));

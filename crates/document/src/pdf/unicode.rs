@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use super::lexer::{Token, Tokens};
 
 /// The most entries that are read; a font has at most 65 536 glyphs.
-const ENTRIES: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 /// The most letters that one code may stand for; a ligature has two or three.
-const LETTERS: usize = 64;
+const MAX_LETTERS: usize = 64;
 
 /// From codes to characters.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl Unicode {
     }
 
     fn is_full(&self) -> bool {
-        self.read >= ENTRIES
+        self.read >= MAX_ENTRIES
     }
 
     fn insert(&mut self, code: u32, characters: String) {
@@ -110,7 +110,7 @@ fn decode(characters: &[u8]) -> String {
     }
     let units = characters
         .chunks_exact(2)
-        .take(LETTERS)
+        .take(MAX_LETTERS)
         .map(|unit| unit.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)));
     // Some writers end the characters with a zero.
     char::decode_utf16(units).flatten().filter(|char| *char != '\0').collect()
@@ -140,6 +140,6 @@ mod tests {
         check("beginbfchar <01> <D800> <02> <00410000>", &[(2, "A")]);
         check("beginbfrange <05> <01> <0041> <09> <09> [", &[]);
         let endless = "<00000000> <FFFFFFFF> <0041>".repeat(1000);
-        assert_eq!(Unicode::read(format!("beginbfrange {endless}").as_bytes()).read, ENTRIES);
+        assert_eq!(Unicode::read(format!("beginbfrange {endless}").as_bytes()).read, MAX_ENTRIES);
     }
 }

@@ -4,13 +4,13 @@ use control::view::PickRow;
 use kernel::{FormulaId, Pattern, Value};
 use passable::{Control, Matcher, Mismatch, Widget, visible_line};
 
+use super::form_values::{FormValues, has_secret, of_field};
 use super::place;
-use super::typed::{Typed, has_secret, of_field};
-use crate::asked::Pairs;
+use crate::page_request::Pairs;
 
 /// An error of a form's field, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct FieldError {
     /// The place.
     pub place: String,
     /// The problem at this place; safe to show.
@@ -21,15 +21,20 @@ pub struct Wrong {
 ///
 /// # Errors
 /// All mismatches, each at another place.
-pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -> Result<Value, Vec<Wrong>> {
+pub fn read(
+    pattern: &Pattern,
+    prefix: &str,
+    pairs: &Pairs,
+    picks: &[PickRow],
+) -> Result<Value, Vec<FieldError>> {
     let own = of_field(pairs, prefix);
     let mut resolve = |part: &Pattern, text: &str| picked(part, text, picks);
     if let Ok(value) = pattern.read_form_with(&own, &mut resolve) {
         return Ok(value);
     }
-    let (control, typed) = (pattern.controls(), Typed::sent(pairs));
+    let (control, typed) = (pattern.controls(), FormValues::sent(pairs));
     let told = |mismatch: Mismatch| {
-        let place = place::of(&control, prefix, &typed, &mismatch);
+        let place = place::mismatch_place(&control, prefix, &typed, &mismatch);
         let own = place::control_at(&control, prefix, &place);
         let gone = own.and_then(|control| not_offered(control, typed.text(&place)?, picks));
         let why = if mismatch.expected.contains("`:kind`") {
@@ -46,10 +51,10 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
         } else {
             format!("expected {}, found {}", mismatch.expected, mismatch.found)
         };
-        Wrong { place, why }
+        FieldError { place, why }
     };
-    let mut all: Vec<Wrong> = Vec::new();
-    for wrong in pattern.form_problems_with(&own, &mut resolve).into_iter().take(MOST).map(told) {
+    let mut all: Vec<FieldError> = Vec::new();
+    for wrong in pattern.form_problems_with(&own, &mut resolve).into_iter().take(MAX_ITEMS).map(told) {
         // Several mismatches may fall on one field, which reports only the first.
         if all.iter().all(|one| one.place != wrong.place) {
             all.push(wrong);
@@ -75,7 +80,7 @@ fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<Strin
 }
 
 /// Of how many places at most it is told at once that they do not fit.
-const MOST: usize = 100;
+const MAX_ITEMS: usize = 100;
 
 /// Returns the capability for an identifier from a picker or from JSON, if it was among those offered.
 pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
@@ -121,7 +126,7 @@ fn takes_settled(pattern: &Pattern) -> bool {
 ///
 /// # Errors
 /// When it does not fit.
-pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Option<String>, Wrong> {
+pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Option<String>, FieldError> {
     let sent = |name: &str| pairs.iter().rev().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
     // Browsers send every line end as two characters.
     let text = sent(prefix).unwrap_or("").replace("\r\n", "\n");
@@ -131,12 +136,12 @@ pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Opt
     }
     match pattern.check(&Value::string(text.clone())) {
         _ if text.is_empty() => {
-            Err(Wrong { place: prefix.to_owned(), why: format!("fill this in: {}", pattern.describe()) })
+            Err(FieldError { place: prefix.to_owned(), why: format!("fill this in: {}", pattern.describe()) })
         }
         Ok(()) => Ok(Some(text)),
         // The found value is the secret.
         Err(mismatch) => {
-            Err(Wrong { place: prefix.to_owned(), why: format!("expected {}", mismatch.expected) })
+            Err(FieldError { place: prefix.to_owned(), why: format!("expected {}", mismatch.expected) })
         }
     }
 }

@@ -9,41 +9,41 @@ use control::view::PickRow;
 use maud::{Markup, html};
 use passable::{Choice, Control, NoRef, Symbol, Untrusted, Value, Variant, Widget, visible_line};
 
+use super::counters::{self, Counters};
 use super::files;
+use super::form_values::{FormValues, step};
 use super::pick::Picker;
 use super::place::id;
+use super::preview::input_preview;
 use super::slider::slider;
-use super::tally::{self, Tallies};
-use super::told::told;
-use super::typed::{Typed, step};
 use crate::page::parts;
 
 /// Up to so many choices are buttons; above, they are a menu.
-const BUTTONS: usize = 5;
+const MAX_BUTTONS: usize = 5;
 
 /// The maximum number of choices for a menu. For more, the user types to search.
-const MENU: usize = 20;
+const MAX_MENU_CHOICES: usize = 20;
 
 /// The maximum length of a text that is entered in a single-line field. Any longer text has an area, which grows with
 /// its content: a single-line field silently drops line ends.
-const LINE: f64 = 200.0;
+const MAX_LINE_LEN: f64 = 200.0;
 
 /// The data with which all fields of a form are drawn.
-pub struct Drawn<'a> {
+pub struct FormRenderer<'a> {
     /// The typed values.
-    pub typed: &'a Typed,
+    pub typed: &'a FormValues,
     /// The objects that can be picked.
     pub picks: &'a [PickRow],
     /// The errors, by place.
     pub wrong: &'a BTreeMap<String, String>,
     /// The counters, by place.
-    pub tallies: &'a Tallies,
+    pub tallies: &'a Counters,
     /// Whether something narrower can be made at its pickers.
     pub narrows: bool,
 }
 
 /// One control at its place.
-pub struct Spot<'a> {
+pub struct PlacedControl<'a> {
     /// The control.
     pub control: &'a Control,
     /// Its place, which is the name of its field.
@@ -59,27 +59,27 @@ pub struct Spot<'a> {
 }
 
 /// The body of a control, and the style of the frame that holds its label and its error.
-struct Framed {
+struct ControlFrame {
     /// Whether several things are filled in, under a legend.
     several: bool,
     class: &'static str,
     body: Markup,
 }
 
-impl Drawn<'_> {
+impl FormRenderer<'_> {
     /// Returns a control, with all that belongs to it.
-    pub fn draw(&self, spot: &Spot<'_>) -> Markup {
+    pub fn draw(&self, spot: &PlacedControl<'_>) -> Markup {
         let place = spot.place;
         let json = format!("{place}:json");
         if self.typed.text(&json).is_some() {
             let body = self.json(spot, &json, true);
-            return self.frame(spot, &Framed { several: false, class: "field", body });
+            return self.frame(spot, &ControlFrame { several: false, class: "field", body });
         }
         let framed = match &spot.control.widget {
             Widget::Optional { inner } => return self.optional(spot, inner),
             Widget::Line { max_length, multiline, secret, format } => {
                 let lines = if *multiline { Lines::Several } else { Lines::Any };
-                let line = Line { most: *max_length, lines, secret: *secret, format: *format };
+                let line = TextField { most: *max_length, lines, secret: *secret, format: *format };
                 single(self.line(spot, &line))
             }
             Widget::Spin { min, max, whole } => single(html! {
@@ -103,7 +103,7 @@ impl Drawn<'_> {
             Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
                 single(
-                    html! { (self.area(place, place, text, None, false)) (told(spot.control, place, text, &[])) },
+                    html! { (self.area(place, place, text, None, false)) (input_preview(spot.control, place, text, &[])) },
                 )
             }
         };
@@ -112,12 +112,12 @@ impl Drawn<'_> {
 
     /// Returns a control that is one row of several: a text there is a line, since several lines are several rows.
     pub(super) fn row(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
-        let spot = Spot { control, place, title, said, help: None, preset: false };
+        let spot = PlacedControl { control, place, title, said, help: None, preset: false };
         match &control.widget {
             Widget::Line { max_length, multiline: false, secret: false, format }
                 if self.typed.text(&format!("{place}:json")).is_none() =>
             {
-                let line = Line { most: *max_length, lines: Lines::One, secret: false, format: *format };
+                let line = TextField { most: *max_length, lines: Lines::One, secret: false, format: *format };
                 self.frame(&spot, &single(self.line(&spot, &line)))
             }
             _ => self.draw(&spot),
@@ -132,7 +132,7 @@ impl Drawn<'_> {
         }
     }
 
-    fn frame(&self, spot: &Spot<'_>, framed: &Framed) -> Markup {
+    fn frame(&self, spot: &PlacedControl<'_>, framed: &ControlFrame) -> Markup {
         let own = id(spot.place);
         let wants = html! {
             p.note id={ (own) "-wants" } {
@@ -141,7 +141,7 @@ impl Drawn<'_> {
             }
         };
         let tally = html! {
-            @if let Some(tallies) = self.tallies.get(spot.place) { (tally::told(spot.place, tallies)) }
+            @if let Some(tallies) = self.tallies.get(spot.place) { (counters::render_counters(spot.place, tallies)) }
         };
         html! {
             @if framed.several {
@@ -177,7 +177,7 @@ impl Drawn<'_> {
         }
     }
 
-    fn line(&self, spot: &Spot<'_>, line: &Line) -> Markup {
+    fn line(&self, spot: &PlacedControl<'_>, line: &TextField) -> Markup {
         let place = spot.place;
         let own = id(place);
         let text = self.typed.text(place).unwrap_or("");
@@ -187,7 +187,7 @@ impl Drawn<'_> {
             // A single-line field would drop the lines after the first.
             _ if text.contains(['\n', '\r']) => true,
             Lines::One => false,
-            Lines::Any => line.format.is_none() && line.most > LINE,
+            Lines::Any => line.format.is_none() && line.most > MAX_LINE_LEN,
             Lines::Several => true,
         };
         if is_area {
@@ -252,7 +252,7 @@ impl Drawn<'_> {
 
     /// Returns a checkbox if the field has a preset value. Otherwise it returns two unset radio buttons, so that the
     /// user has to say no explicitly.
-    fn toggle(&self, spot: &Spot<'_>) -> Framed {
+    fn toggle(&self, spot: &PlacedControl<'_>) -> ControlFrame {
         let place = spot.place;
         let typed = self.typed.text(place);
         if spot.preset {
@@ -273,7 +273,7 @@ impl Drawn<'_> {
         )
     }
 
-    fn menu(&self, place: &str, options: &[Choice]) -> Framed {
+    fn menu(&self, place: &str, options: &[Choice]) -> ControlFrame {
         let typed = self.typed.text(place);
         let own = id(place);
         let described = format!("{own}-wants {own}-error");
@@ -285,7 +285,7 @@ impl Drawn<'_> {
         };
         let is_text = options.iter().all(plain);
         match options.len() {
-            0..=BUTTONS => several(
+            0..=MAX_BUTTONS => several(
                 "field",
                 html! {
                     @for one in options {
@@ -294,7 +294,7 @@ impl Drawn<'_> {
                 },
             ),
             // The form sends exactly the typed text.
-            count if count > MENU && is_text => single(html! {
+            count if count > MAX_MENU_CHOICES && is_text => single(html! {
                 input id=(own) type="text" name=(place) list={ (own) "-list" } autocomplete="off" spellcheck="false"
                     value=(typed.unwrap_or("")) aria-invalid=[self.is_wrong(place)] aria-describedby=(described);
                 datalist id={ (own) "-list" } {
@@ -323,7 +323,7 @@ impl Drawn<'_> {
                 div.variant {
                     (button("radio", &kind, &number, typed == Some(&number), parts::word(&variant.label)))
                     div.inner {
-                        (self.draw(&Spot {
+                        (self.draw(&PlacedControl {
                             control: &variant.control, place: &below, title: parts::word(&variant.label),
                             said: &variant.label, help: None, preset: false,
                         }))
@@ -333,13 +333,13 @@ impl Drawn<'_> {
         }
     }
 
-    fn optional(&self, spot: &Spot<'_>, inner: &Control) -> Markup {
-        self.maybe(spot, |title| self.draw(&Spot { control: inner, title, help: None, ..*spot }))
+    fn optional(&self, spot: &PlacedControl<'_>, inner: &Control) -> Markup {
+        self.maybe(spot, |title| self.draw(&PlacedControl { control: inner, title, help: None, ..*spot }))
     }
 
     /// Returns an optional control. The user chooses to leave it out, because a missing value differs from an empty
     /// text.
-    pub(super) fn maybe(&self, spot: &Spot<'_>, inner: impl FnOnce(Markup) -> Markup) -> Markup {
+    pub(super) fn maybe(&self, spot: &PlacedControl<'_>, inner: impl FnOnce(Markup) -> Markup) -> Markup {
         let given = format!("{}:given", spot.place);
         let is_given = match self.typed.text(&given) {
             Some(said) => said == "yes",
@@ -359,7 +359,7 @@ impl Drawn<'_> {
     }
 
     /// Returns the picker; `offered` says whether pending answers are offered, and whether anything else is.
-    fn pick(&self, spot: &Spot<'_>, label: Option<&str>, offered: (bool, bool)) -> Markup {
+    fn pick(&self, spot: &PlacedControl<'_>, label: Option<&str>, offered: (bool, bool)) -> Markup {
         let place = spot.place;
         let (pending, settled) = offered;
         let waiting: Vec<PickRow> = match settled {
@@ -383,7 +383,7 @@ impl Drawn<'_> {
     }
 
     /// Returns a script writes the bytes of a file into the text; without one the browser sends the file.
-    fn file(&self, spot: &Spot<'_>, most: f64) -> Markup {
+    fn file(&self, spot: &PlacedControl<'_>, most: f64) -> Markup {
         let place = spot.place;
         let own = id(place);
         let text = self.typed.text(place).unwrap_or("");
@@ -393,13 +393,13 @@ impl Drawn<'_> {
                 aria-label={ "Take the bytes of a file for " (spot.said) };
             textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64, or hex:00ff"
                 aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
-            (told(spot.control, place, text, &[]))
+            (input_preview(spot.control, place, text, &[]))
         }
     }
 
     /// Returns a control that is a part of another one.
     pub(super) fn part(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
-        self.draw(&Spot { control, place, title, said, help: None, preset: false })
+        self.draw(&PlacedControl { control, place, title, said, help: None, preset: false })
     }
 
     /// Returns a part that has a name of somebody else's.
@@ -410,7 +410,7 @@ impl Drawn<'_> {
         if required || matches!(control.widget, Widget::Optional { .. }) {
             return self.part(control, &below, title, &said);
         }
-        let spot = Spot { control, place: &below, title, said: &said, help: None, preset: false };
+        let spot = PlacedControl { control, place: &below, title, said: &said, help: None, preset: false };
         self.maybe(&spot, |title| self.part(control, &below, title, &said))
     }
 }
@@ -428,19 +428,19 @@ enum Lines {
 }
 
 /// Text that is written.
-struct Line {
+struct TextField {
     most: f64,
     lines: Lines,
     secret: bool,
     format: Option<&'static str>,
 }
 
-fn single(body: Markup) -> Framed {
-    Framed { several: false, class: "field", body }
+fn single(body: Markup) -> ControlFrame {
+    ControlFrame { several: false, class: "field", body }
 }
 
-fn several(class: &'static str, body: Markup) -> Framed {
-    Framed { several: true, class, body }
+fn several(class: &'static str, body: Markup) -> ControlFrame {
+    ControlFrame { several: true, class, body }
 }
 
 /// Returns a radio button or a box with its label beside it.
@@ -483,9 +483,10 @@ mod tests {
     #[track_caller]
     fn check(pattern: &str, text: &str, has: &[&str], lacks: &[&str]) {
         let control = kernel::Pattern::parse(pattern).unwrap().controls();
-        let typed = Typed::sent(&vec![("f0".to_owned(), text.to_owned())]);
-        let (wrong, tallies) = (BTreeMap::new(), Tallies::new());
-        let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: false };
+        let typed = FormValues::sent(&vec![("f0".to_owned(), text.to_owned())]);
+        let (wrong, tallies) = (BTreeMap::new(), Counters::new());
+        let drawn =
+            FormRenderer { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: false };
         let said = drawn.part(&control, "f0", html! { "It" }, "It").into_string();
         has.iter().for_each(|part| assert!(said.contains(part), "{pattern}: {part:?} is not in {said}"));
         lacks.iter().for_each(|part| assert!(!said.contains(part), "{pattern}: {part:?} is in {said}"));

@@ -3,7 +3,7 @@
 
 use passable::form_of_bytes;
 
-use crate::asked::Asked;
+use crate::page_request::PageRequest;
 
 /// The prefix that turns a place into the name of its file field. Fields with this prefix are no part of an answer.
 const FILE: &str = "_file ";
@@ -14,7 +14,7 @@ pub fn field(place: &str) -> String {
 }
 
 /// Returns the same request, the bytes of each file written where it was chosen for.
-pub fn written(asked: &Asked) -> Asked {
+pub fn written(asked: &PageRequest) -> PageRequest {
     let mut asked = asked.clone();
     for file in std::mem::take(&mut asked.files) {
         let chosen = !file.name.is_empty() || !file.bytes.is_empty();

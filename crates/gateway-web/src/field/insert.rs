@@ -6,11 +6,11 @@ use kernel::{FormulaId, Value};
 use maud::{Markup, html};
 use serde_json::Value as Json;
 
-use super::draw::{Drawn, Spot};
-use super::pick::Alike;
+use super::draw::{FormRenderer, PlacedControl};
+use super::form_values::{FormValues, ROW};
+use super::pick::LookAlikes;
 use super::pick::Picker;
 use super::place::id;
-use super::typed::{ROW, Typed};
 use crate::page::parts;
 
 /// The first word of the insert button's value.
@@ -25,9 +25,9 @@ fn field(place: &str) -> String {
     format!("_insert {place}")
 }
 
-impl Drawn<'_> {
+impl FormRenderer<'_> {
     /// Returns the area for JSON, with its picker. `name` is the name of its field.
-    pub(super) fn json(&self, spot: &Spot<'_>, name: &str, pending: bool) -> Markup {
+    pub(super) fn json(&self, spot: &PlacedControl<'_>, name: &str, pending: bool) -> Markup {
         let place = spot.place;
         let text = self.typed.text(name).unwrap_or("");
         let field = field(place);
@@ -48,7 +48,7 @@ impl Drawn<'_> {
         html! {
             div.list id={ (id(place)) "-json" } {
                 (self.area(place, name, text, None, false))
-                (told(place, text, self.picks))
+                (inserted_note(place, text, self.picks))
                 @if !self.picks.is_empty() {
                     label for=(own) { "Insert one of your names into " (spot.title) }
                     p.note id={ (own) "-wants" } {
@@ -70,7 +70,7 @@ impl Drawn<'_> {
 /// # Errors
 /// The place and the message of the error, when the picked object was not offered there.
 pub fn insert(
-    typed: &mut Typed,
+    typed: &mut FormValues,
     said: &str,
     picks: &[PickRow],
     pending: impl Fn(&str) -> bool,
@@ -89,7 +89,7 @@ pub fn insert(
     // Browsers send every line end as two characters, but a caret stands behind one.
     let text = typed.text(&name).unwrap_or("").replace("\r\n", "\n");
     let caret = typed.text(CARET).and_then(|at| at.parse().ok());
-    let (text, caret) = written(&text, caret, &value.to_json().to_string());
+    let (text, caret) = with_insertion(&text, caret, &value.to_json().to_string());
     typed.set(&name, text);
     typed.forget(&field);
     typed.freshen_at(place, caret);
@@ -97,7 +97,7 @@ pub fn insert(
 }
 
 /// Returns a text with something in it, and where the caret stands behind that. Carets are counted as browsers do.
-fn written(text: &str, caret: Option<usize>, what: &str) -> (String, usize) {
+fn with_insertion(text: &str, caret: Option<usize>, what: &str) -> (String, usize) {
     let (before, after) = match gap(text) {
         Some(at) => (text.get(..at).unwrap_or(""), text.get(at + 1..).unwrap_or("")),
         None => {
@@ -137,7 +137,7 @@ fn place_of(text: &str, caret: usize) -> Option<usize> {
 }
 
 /// Returns the note below the text: a list of the capabilities in it.
-pub fn told(place: &str, text: &str, picks: &[PickRow]) -> Markup {
+pub fn inserted_note(place: &str, text: &str, picks: &[PickRow]) -> Markup {
     let inserted = inserted(text);
     html! {
         div.note id={ (id(place)) "-told" } data-told role="status" {
@@ -194,7 +194,7 @@ fn in_words(id: &str, picks: &[PickRow]) -> Markup {
                 (parts::word(&row.path)) " · "
                 @match &row.interface { Some(name) => (parts::word(name)), None => (parts::word(&row.kind)) }
                 " · " (row.id.short())
-                (Alike::among(picks).badge(row))
+                (LookAlikes::among(picks).badge(row))
                 @if row.pending { " · ⏳ nothing has come of it yet" }
             }
             (None, Some(id)) => { (id.short()) " · nothing that you have a name for" }
@@ -247,7 +247,7 @@ mod tests {
             // Within one letter nothing can stand.
             ("😀1", Some(1), "😀1X|"),
         ] {
-            let (text, caret) = written(text, caret, "X");
+            let (text, caret) = with_insertion(text, caret, "X");
             let at = place_of(&text, caret).unwrap_or(text.len());
             let (before, after) = text.split_at(at);
             assert_eq!(format!("{before}|{after}"), expected);
@@ -267,7 +267,7 @@ mod tests {
         {
             let pairs =
                 vec![("f0/a".to_owned(), "[?]".to_owned()), ("_insert f0/a".to_owned(), picked.clone())];
-            let mut typed = Typed::sent(&pairs);
+            let mut typed = FormValues::sent(&pairs);
             let done = insert(&mut typed, "insert f0/a", &picks(), |_| pending);
             let text = typed.text("f0/a").unwrap();
             match expected {
@@ -283,10 +283,10 @@ mod tests {
                 }
             }
         }
-        let mut typed = Typed::default();
+        let mut typed = FormValues::default();
         for other in ["more f0", "insert", "", "inserted f0"] {
             assert_eq!(insert(&mut typed, other, &picks(), |_| true), Ok(()), "{other}");
-            assert_eq!(typed, Typed::default());
+            assert_eq!(typed, FormValues::default());
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
             (String::new(), vec![]),
             ("\"ref\" : \"".to_owned(), vec![]),
         ] {
-            let told = told("f0", &text, &picks()).into_string();
+            let told = inserted_note("f0", &text, &picks()).into_string();
             for words in &expected {
                 assert!(told.contains(words), "{told}");
             }

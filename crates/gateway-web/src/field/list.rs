@@ -6,14 +6,14 @@
 use maud::{Markup, html};
 use passable::{Choice, Control, Widget};
 
-use super::draw::{Drawn, Spot, button};
+use super::draw::{FormRenderer, PlacedControl, button};
+use super::form_values::ROW;
 use super::place::{id, sides};
-use super::typed::ROW;
 use crate::page::parts;
 
-impl Drawn<'_> {
+impl FormRenderer<'_> {
     /// Returns the parts of a control that has such.
-    pub(super) fn listed(&self, spot: &Spot<'_>) -> Markup {
+    pub(super) fn listed(&self, spot: &PlacedControl<'_>) -> Markup {
         let place = spot.place;
         match &spot.control.widget {
             Widget::Rows { item, max, distinct } => {
@@ -58,7 +58,7 @@ impl Drawn<'_> {
     }
 
     /// Returns a checkbox for each choice, or rows, if the user wants another order or repeats a choice.
-    pub(super) fn checks(&self, spot: &Spot<'_>, options: &[Choice]) -> Markup {
+    pub(super) fn checks(&self, spot: &PlacedControl<'_>, options: &[Choice]) -> Markup {
         let place = spot.place;
         let other = |what: &str, said: &str| {
             html! {
@@ -80,7 +80,7 @@ impl Drawn<'_> {
         let widget = Widget::Menu { options: options.to_vec() };
         let item = Control { asks: String::new(), checks: vec![], widget };
         let list = List {
-            max: LONGEST,
+            max: MAX_LEN,
             marked: true,
             ordered: true,
             splits: false,
@@ -92,7 +92,7 @@ impl Drawn<'_> {
         })
     }
 
-    fn rows(&self, spot: &Spot<'_>, list: &List, row: impl Fn(&str, usize) -> Markup) -> Markup {
+    fn rows(&self, spot: &PlacedControl<'_>, list: &List, row: impl Fn(&str, usize) -> Markup) -> Markup {
         let place = spot.place;
         let rows = self.typed.rows(place);
         let count = rows.len();
@@ -123,7 +123,7 @@ impl Drawn<'_> {
 
     /// Returns a deep part as folded, unless it has content or an error.
     fn folded(&self, place: &str, said: &str, body: Markup) -> Markup {
-        let is_deep = place.matches('/').count() >= DEEP;
+        let is_deep = place.matches('/').count() >= FOLD_DEPTH;
         let is_open = self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
         html! {
             @if is_deep { details open[is_open] { summary { (said) } (body) } } @else { (body) }
@@ -132,10 +132,10 @@ impl Drawn<'_> {
 }
 
 /// How long a list is by Endo's own limit.
-const LONGEST: f64 = 10_000.0;
+const MAX_LEN: f64 = 10_000.0;
 
 /// How deep groups lie that are folded.
-const DEEP: usize = 3;
+const FOLD_DEPTH: usize = 3;
 
 /// The properties of a list of rows.
 struct List {
@@ -152,7 +152,7 @@ struct List {
 }
 
 /// Returns the buttons of a row.
-fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize)) -> Markup {
+fn handles(spot: &PlacedControl<'_>, list: &List, below: &str, (at, count): (usize, usize)) -> Markup {
     let number = at + 1;
     let handle = |what: &str, sign: &str, said: String, ends: bool| {
         html! {
@@ -175,8 +175,8 @@ mod tests {
 
     use kernel::{Pattern, Value};
 
-    use super::super::tally::Tallies;
-    use super::super::typed::Typed;
+    use super::super::counters::Counters;
+    use super::super::form_values::FormValues;
     use super::*;
 
     /// Returns the pairs that a browser sends for untouched markup.
@@ -225,13 +225,14 @@ mod tests {
     }
 
     fn drawn(pattern: &Pattern, value: &Value) -> String {
-        let mut typed = Typed::default();
+        let mut typed = FormValues::default();
         typed.fill("f0", pattern.write_form(value));
         let wrong = BTreeMap::new();
-        let tallies = Tallies::new();
-        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
+        let tallies = Counters::new();
+        let form =
+            FormRenderer { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
         let control = pattern.controls();
-        let spot = Spot {
+        let spot = PlacedControl {
             control: &control,
             place: "f0",
             title: html! { "x" },
@@ -286,7 +287,7 @@ mod tests {
                 continue;
             }
             let markup = drawn(&pattern, &value);
-            let pairs = super::super::typed::of_field(&sent(&markup), "f0");
+            let pairs = super::super::form_values::of_field(&sent(&markup), "f0");
             let read = pattern.read_form(&pairs);
             let read = read
                 .unwrap_or_else(|e| panic!("{}: {} of {pairs:?}\n{markup}", pattern.to_text(), e.teach()));
@@ -302,18 +303,24 @@ mod tests {
         let Widget::Group { fields, .. } = &mut control.widget else { panic!("a group") };
         let Widget::Line { secret, .. } = &mut fields[0].control.widget else { panic!("a line") };
         *secret = true;
-        let mut typed = Typed::sent(&vec![("f0/a".to_owned(), "hunter2".to_owned())]);
+        let mut typed = FormValues::sent(&vec![("f0/a".to_owned(), "hunter2".to_owned())]);
         let wrong = BTreeMap::new();
-        let spot =
-            |control| Spot { control, place: "f0", title: html! {}, said: "", help: None, preset: false };
-        let drawn = |typed: &Typed| {
-            Drawn { typed, picks: &[], wrong: &wrong, tallies: &Tallies::new(), narrows: true }
+        let spot = |control| PlacedControl {
+            control,
+            place: "f0",
+            title: html! {},
+            said: "",
+            help: None,
+            preset: false,
+        };
+        let drawn = |typed: &FormValues| {
+            FormRenderer { typed, picks: &[], wrong: &wrong, tallies: &Counters::new(), narrows: true }
                 .draw(&spot(&control))
                 .into_string()
         };
         assert!(!drawn(&typed).contains("hunter2"));
         typed.forget_secrets(&control, "f0");
-        assert_eq!(typed, Typed::default());
+        assert_eq!(typed, FormValues::default());
     }
 
     /// Checks that a secret is forgotten, but not the fact that one is expected.
@@ -334,7 +341,7 @@ mod tests {
             ("M.or(M.number(), M.refine('secret'))", &["f0/1", "f0:kind"], &["f0:kind"]),
         ] {
             let typed = |names: &[&str]| {
-                Typed::sent(&names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect())
+                FormValues::sent(&names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect())
             };
             let control = Pattern::parse(pattern).unwrap().controls();
             let mut sent = typed(sent);

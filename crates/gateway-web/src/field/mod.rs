@@ -5,18 +5,18 @@
 //! contradicts a submission.
 
 pub mod check;
+pub mod counters;
 pub mod draw;
-pub mod early;
 pub mod files;
+pub mod form_values;
 pub mod insert;
 mod list;
+pub mod live_check;
 pub mod pick;
 mod place;
+mod preview;
 mod slider;
 pub mod summary;
-pub mod tally;
-mod told;
-pub mod typed;
 
 pub use place::{control_at, id};
-pub use told::told;
+pub use preview::input_preview;

@@ -113,7 +113,7 @@ impl Picker<'_> {
     }
 
     fn options(&self, rows: &[&PickRow]) -> Markup {
-        let alike = Alike::among(self.picks);
+        let alike = LookAlikes::among(self.picks);
         // If the picked object has several names, select only one: a browser would show the last.
         let picked = rows.iter().position(|row| self.typed == Some(&row.id.to_string()));
         html! {
@@ -125,27 +125,27 @@ impl Picker<'_> {
 }
 
 /// Which names look like others.
-pub(super) struct Alike(BTreeMap<String, usize>);
+pub(super) struct LookAlikes(BTreeMap<String, usize>);
 
-impl Alike {
+impl LookAlikes {
     /// Counts the names that look alike among those that can be picked. Spaces at an end are ignored, because they
     /// are invisible.
-    pub(super) fn among(picks: &[PickRow]) -> Alike {
+    pub(super) fn among(picks: &[PickRow]) -> LookAlikes {
         let mut looks = BTreeMap::new();
         for row in picks {
-            *looks.entry(Alike::look(row)).or_default() += 1;
+            *looks.entry(LookAlikes::look(row)).or_default() += 1;
         }
-        Alike(looks)
+        LookAlikes(looks)
     }
 
     fn look(row: &PickRow) -> String {
-        kernel::alike::skeleton(&row.path).split_whitespace().collect::<Vec<_>>().join(" ")
+        kernel::confusables::skeleton(&row.path).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Returns a warning for a name that mixes scripts or looks like another name.
     pub(super) fn badge(&self, row: &PickRow) -> &'static str {
-        match self.0.get(&Alike::look(row)) {
-            _ if kernel::alike::mixes_scripts(&row.path) => " · look-alike letters",
+        match self.0.get(&LookAlikes::look(row)) {
+            _ if kernel::confusables::has_mixed_scripts(&row.path) => " · look-alike letters",
             Some(2..) => " · looks like another of your names",
             _ => "",
         }
@@ -153,7 +153,7 @@ impl Alike {
 }
 
 /// Returns something that can be picked, in a line.
-fn in_line(row: &PickRow, alike: &Alike) -> String {
+fn in_line(row: &PickRow, alike: &LookAlikes) -> String {
     let alike = alike.badge(row);
     let pending = if row.pending { " · ⏳ nothing has come of it yet" } else { "" };
     let interface = row.interface.as_deref().map(|name| format!("{} · ", visible_line(name)));
@@ -189,7 +189,7 @@ mod tests {
     fn look_alike_names_get_a_badge() {
         let paths = ["paypal", "paypa1", "раураӏ", "sales", "sales ", "counter", "соunter", "reader"];
         let picks: Vec<PickRow> = (1..).zip(paths).map(|(at, path)| row(at, path, None)).collect();
-        let alike = Alike::among(&picks);
+        let alike = LookAlikes::among(&picks);
         let said: Vec<&str> = picks.iter().map(|row| alike.badge(row)).collect();
         let twin = " · looks like another of your names";
         let mixed = " · look-alike letters";

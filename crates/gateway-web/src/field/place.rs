@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use passable::{Control, Label, Mismatch, Segment, Untrusted, Widget};
 
-use super::typed::{Typed, step};
+use super::form_values::{FormValues, step};
 use crate::page::parts;
 
 /// Returns the place at which a mismatch is shown: the control for the part of the value that does not fit, as far as
 /// there is one.
-pub fn of(control: &Control, place: &str, typed: &Typed, mismatch: &Mismatch) -> String {
+pub fn mismatch_place(control: &Control, place: &str, typed: &FormValues, mismatch: &Mismatch) -> String {
     find(control, place, typed, &mismatch.path)
 }
 
@@ -18,7 +18,7 @@ fn next(labels: &[Label]) -> Option<(&Segment, &[Label])> {
     Some((labels.get(at)?.segment()?, labels.get(at + 1..)?))
 }
 
-fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> String {
+fn find(control: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> String {
     let here = || place.to_owned();
     if typed.has(&format!("{place}:json")) {
         return here();
@@ -88,7 +88,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
     }
 }
 
-fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[Label]) -> String {
+fn pair(key: &Control, value: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> String {
     let Some((first, rest)) = next(steps) else { return place.to_owned() };
     match first {
         Segment::Index(at) => {
@@ -153,15 +153,15 @@ pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'
 }
 
 /// One step to a part of a control: its position among its siblings, and its label.
-pub(super) type Stop = (usize, Option<Markup>);
+pub(super) type PathStep = (usize, Option<Markup>);
 
 /// Returns the steps that lead from a control to a place in it, as a person goes them.
-pub(super) fn way(control: &Control, own: &str, place: &str, typed: &Typed) -> Vec<Stop> {
+pub(super) fn way(control: &Control, own: &str, place: &str, typed: &FormValues) -> Vec<PathStep> {
     if let Widget::Optional { inner } = &control.widget {
         return way(inner, own, place, typed);
     }
     let Some(further) = place.strip_prefix(own).filter(|further| !further.is_empty()) else { return vec![] };
-    let goes_on = |stop: Stop, control: &Control, below: &str| {
+    let goes_on = |stop: PathStep, control: &Control, below: &str| {
         let mut all = vec![stop];
         all.extend(way(control, below, place, typed));
         all
@@ -352,7 +352,7 @@ mod tests {
             let pattern = Pattern::parse(pattern).unwrap();
             let pairs: Vec<_> = pairs.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect();
             let mismatch = pattern.read_form(&pairs).unwrap_err();
-            let place = of(&pattern.controls(), "value", &Typed::sent(&pairs), &mismatch);
+            let place = mismatch_place(&pattern.controls(), "value", &FormValues::sent(&pairs), &mismatch);
             assert_eq!(place, expected, "{mismatch:?}");
         }
     }

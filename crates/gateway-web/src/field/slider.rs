@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::draw::Spot;
+use super::draw::PlacedControl;
 use super::place::id;
 
 /// Returns how far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
@@ -26,7 +26,7 @@ fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> O
 
 /// Returns the same value as in the field of a number, by moving something. It is not sent.
 pub(super) fn slider(
-    spot: &Spot<'_>,
+    spot: &PlacedControl<'_>,
     min: Option<&(f64, bool)>,
     max: Option<&(f64, bool)>,
     whole: bool,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use passable::{Control, visible_line};
 
-use super::early::is_below;
+use super::form_values::FormValues;
+use super::live_check::is_below;
 use super::place::{id, way};
-use super::typed::Typed;
 
 /// A field of a form.
-pub struct Part<'a> {
+pub struct SummaryPart<'a> {
     /// The label of the field.
     pub title: Markup,
     /// Its control.
@@ -20,7 +20,7 @@ pub struct Part<'a> {
 }
 
 /// Returns the errors in the order of the page, each with the path to its part.
-pub fn listed(parts: &[Part<'_>], typed: &Typed, wrong: &BTreeMap<String, String>) -> Markup {
+pub fn listed(parts: &[SummaryPart<'_>], typed: &FormValues, wrong: &BTreeMap<String, String>) -> Markup {
     let mut all = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         for (place, why) in wrong.iter().filter(|(place, _)| is_below(place, part.prefix)) {
@@ -55,7 +55,7 @@ mod tests {
         let control = Pattern::parse(pattern).unwrap().controls();
         let other = Pattern::parse("M.number()").unwrap().controls();
         let sent = ["f0/marks/2", "f0/marks/9", "f0/marks/10", "f0/weights/4/key", "f0/more:rest/7/key"];
-        let typed = Typed::sent(&sent.iter().map(|name| ((*name).to_owned(), String::new())).collect());
+        let typed = FormValues::sent(&sent.iter().map(|name| ((*name).to_owned(), String::new())).collect());
         let places = [
             "f1",
             "f0/marks/10",
@@ -70,8 +70,8 @@ mod tests {
         ];
         let wrong = places.iter().map(|place| ((*place).to_owned(), "bad".to_owned())).collect();
         let parts = [
-            Part { title: html! { "First" }, control: &control, prefix: "f0" },
-            Part { title: html! { "Second" }, control: &other, prefix: "f1" },
+            SummaryPart { title: html! { "First" }, control: &control, prefix: "f0" },
+            SummaryPart { title: html! { "Second" }, control: &other, prefix: "f1" },
         ];
         let drawn = listed(&parts, &typed, &wrong).into_string();
         let mut lines = Vec::new();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use control::inspect::{Graph, How, Link, Node};
-use kernel::alike;
+use control::inspect::{Graph, Link, LinkKind, Node};
+use kernel::confusables;
 use maud::{Markup, html};
 use passable::visible_line;
 
@@ -11,10 +11,10 @@ use super::layout::{HEIGHT, Point, WIDTH, layout};
 use crate::page::{link, parts};
 
 /// How many letters of a text stand in a node.
-const LETTERS: usize = 21;
+const MAX_LETTERS: usize = 21;
 
 /// How deep the list goes.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 
 /// Returns the drawing.
 pub fn drawing(graph: &Graph) -> Markup {
@@ -101,14 +101,14 @@ fn curve(points: &[Point]) -> String {
 
 fn edge(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     let class = match link.how {
-        How::Names => "edge names",
-        How::Holds => "edge holds",
-        How::MadeOf => "edge made",
+        LinkKind::Names => "edge names",
+        LinkKind::Holds => "edge holds",
+        LinkKind::MadeOf => "edge made",
     };
     html! {
         @if points.len() > 1 {
             path class={ (class) @if is_risky { " risky" } } d=(curve(points)) marker-end="url(#arrow)" {
-                title { (words(link)) }
+                title { (describe_link(link)) }
             }
         }
     }
@@ -145,7 +145,7 @@ fn title(node: &Node) -> String {
     match (&node.run, &node.name) {
         (Some(run), _) => run.to_string(),
         (None, Some(name)) if name == "@agent" => "you".to_owned(),
-        (None, Some(name)) => alike::shown(name),
+        (None, Some(name)) => confusables::display_name(name),
         (None, None) => node.words.visible_line().into_owned(),
     }
 }
@@ -181,20 +181,20 @@ fn node(graph: &Graph, node: &Node, corner: Point) -> Markup {
             title { (title(node)) ": " (node.words.visible_line()) }
             rect.node.secret[node.is_secret].outlet[node.is_outlet].folded[node.more > 0] x=(number(corner.x)) y=(number(corner.y))
                 width=(WIDTH) height=(HEIGHT) rx="6" {}
-            text x=(number(corner.x + 8.0)) y=(number(corner.y + 17.0)) { (cut(&title(node), LETTERS)) }
+            text x=(number(corner.x + 8.0)) y=(number(corner.y + 17.0)) { (cut(&title(node), MAX_LETTERS)) }
             text.note x=(number(corner.x + 8.0)) y=(number(corner.y + 32.0)) {
-                (cut(&node.kind, LETTERS)) @if !sign(node).is_empty() { ", " (sign(node)) }
+                (cut(&node.kind, MAX_LETTERS)) @if !sign(node).is_empty() { ", " (sign(node)) }
             }
         }
     }
 }
 
 /// Returns a description of a link, in words.
-fn words(link: &Link) -> String {
+fn describe_link(link: &Link) -> String {
     let how = match link.how {
-        How::Names => "name",
-        How::Holds => "slot",
-        How::MadeOf => "part",
+        LinkKind::Names => "name",
+        LinkKind::Holds => "slot",
+        LinkKind::MadeOf => "part",
     };
     let grant = link.grant.map(|grant| format!(", grant {grant}")).unwrap_or_default();
     let limits: String = link.limits.iter().map(|one| format!("; {}", visible_line(one))).collect();
@@ -204,22 +204,22 @@ fn words(link: &Link) -> String {
 /// Returns the same as a list. A node that several links lead to appears in full where it is met first, and elsewhere
 /// by name.
 pub fn list(graph: &Graph) -> Markup {
-    let mut drawn = Listed { graph, risky: risky(graph), seen: BTreeSet::new() };
+    let mut drawn = ListState { graph, risky: risky(graph), seen: BTreeSet::new() };
     html! { ul.graph-list { (item(&mut drawn, 0, None, 0)) } }
 }
 
 /// A list, as far as it has come.
-struct Listed<'a> {
+struct ListState<'a> {
     graph: &'a Graph,
     risky: BTreeSet<usize>,
     seen: BTreeSet<usize>,
 }
 
-fn item(list: &mut Listed<'_>, at: usize, by: Option<usize>, depth: usize) -> Markup {
+fn item(list: &mut ListState<'_>, at: usize, by: Option<usize>, depth: usize) -> Markup {
     let graph = list.graph;
     let Some(node) = graph.nodes.get(at) else { return html! {} };
     let is_new = list.seen.insert(at);
-    let leads_on = |(_, link): &(usize, &Link)| is_new && depth < DEEPEST && link.from == at;
+    let leads_on = |(_, link): &(usize, &Link)| is_new && depth < MAX_DEPTH && link.from == at;
     let on: Vec<(usize, usize)> =
         graph.links.iter().enumerate().filter(leads_on).map(|(at, link)| (at, link.to)).collect();
     let is_risky = by.is_some_and(|by| list.risky.contains(&by));
@@ -227,7 +227,7 @@ fn item(list: &mut Listed<'_>, at: usize, by: Option<usize>, depth: usize) -> Ma
     html! {
         li {
             @if is_risky { span.warning { "⚠ " } }
-            @if let Some(link) = by { span.note { (words(link)) " → " } }
+            @if let Some(link) = by { span.note { (describe_link(link)) " → " } }
             a href=(address(graph, node)) { (parts::word(&title(node))) }
             @if node.more == 0 { " " (parts::word(&node.kind)) }
             @if node.name.is_some() || node.run.is_some() { ", " (parts::line(&node.words)) }

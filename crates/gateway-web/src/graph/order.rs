@@ -20,7 +20,7 @@ pub struct Layers {
 const SWEEPS: usize = 12;
 
 /// How many places there are at most: an edge that would need more goes straight.
-const MOST: usize = 20_000;
+const MAX_ITEMS: usize = 20_000;
 
 /// Puts so many nodes into layers, and orders each so that few edges cross.
 pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
@@ -48,7 +48,7 @@ pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
     for (&(from, to), &(first, last)) in edges.iter().zip(&forward) {
         let mut way = vec![first];
         for (layer, places) in layers.iter_mut().enumerate().take(layer_of[last]).skip(layer_of[first] + 1) {
-            if layer_of.len() < MOST {
+            if layer_of.len() < MAX_ITEMS {
                 places.push(layer_of.len());
                 way.push(layer_of.len());
                 layer_of.push(layer);

@@ -4,6 +4,6 @@
 //! need the token of the session's forms.
 
 pub mod headers;
-pub mod knock;
 pub mod names;
+pub mod request_guard;
 pub mod sessions;

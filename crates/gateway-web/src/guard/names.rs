@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::sessions::Under;
+use super::sessions::HostKind;
 
 /// The one name, or the few, under which browsers may ask. Everything else is answered with 421, so that a page of
 /// somebody else whose name has come to mean this machine reaches nothing.
@@ -30,12 +30,12 @@ impl Names {
     }
 
     /// Returns the kind of a host, or `None` if it is not ours.
-    pub fn under(&self, host: &str) -> Option<Under> {
+    pub fn under(&self, host: &str) -> Option<HostKind> {
         let is_it = |own: &String| own.eq_ignore_ascii_case(host);
         if self.hosts.iter().any(is_it) {
-            return Some(Under::Name);
+            return Some(HostKind::Name);
         }
-        self.address.as_ref().is_some_and(is_it).then_some(Under::Address)
+        self.address.as_ref().is_some_and(is_it).then_some(HostKind::Address)
     }
 
     /// Returns the origin of pages under this host.
@@ -45,10 +45,10 @@ impl Names {
     }
 
     /// Returns where the pages begin; none if they are not served under this.
-    pub fn url(&self, under: Under) -> Option<String> {
+    pub fn url(&self, under: HostKind) -> Option<String> {
         let host = match under {
-            Under::Name => self.hosts.first(),
-            Under::Address => self.address.as_ref(),
+            HostKind::Name => self.hosts.first(),
+            HostKind::Address => self.address.as_ref(),
         };
         host.map(|host| self.origin(host))
     }

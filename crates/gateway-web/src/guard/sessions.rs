@@ -5,20 +5,20 @@
 use serde::{Deserialize, Serialize};
 
 /// How long a session lasts, in milliseconds.
-pub const SESSION_MS: i64 = 12 * 60 * 60 * 1000;
+pub const SESSION_TIMEOUT_MS: i64 = 12 * 60 * 60 * 1000;
 
 /// How long a code can be used, in milliseconds.
-pub const CODE_MS: i64 = 60 * 1000;
+pub const CODE_TIMEOUT_MS: i64 = 60 * 1000;
 
 /// The largest step back of the clock that counts as a correction, in milliseconds: clocks are corrected a little all
 /// the time. A session or code that begins later than that has not begun.
-const PUT_BACK_MS: i64 = 60 * 1000;
+const MAX_CLOCK_CORRECTION_MS: i64 = 60 * 1000;
 
 /// The maximum number of codes that wait at once. No user needs more.
-const CODES: usize = 16;
+const MAX_CODES: usize = 16;
 
-/// After so many wrong codes within [`CODE_MS`], none is taken until it is over.
-const WRONG: usize = 10;
+/// After so many wrong codes within [`CODE_TIMEOUT_MS`], none is taken until it is over.
+const MAX_WRONG_CODES: usize = 10;
 
 /// The name of the cookie. `__Host-` binds it to this very host.
 pub const COOKIE: &str = "__Host-almoner";
@@ -26,7 +26,7 @@ pub const COOKIE: &str = "__Host-almoner";
 /// The kind of host under which a browser asks for the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Under {
+pub enum HostKind {
     /// A name that is ours alone.
     #[default]
     Name,
@@ -48,7 +48,7 @@ pub struct Session {
     key: Option<String>,
     /// The kind of host under which the session began. It is valid under no other.
     #[serde(default)]
-    pub under: Under,
+    pub under: HostKind,
     /// The browser's own description of itself. Foreign text.
     pub browser: passable::Untrusted,
     /// When it began, in milliseconds since 1970.
@@ -80,29 +80,29 @@ struct Code {
     /// Until when it can be used, in milliseconds since 1970.
     until_ms: i64,
     /// Where it lets somebody in.
-    under: Under,
+    under: HostKind,
 }
 
 impl Code {
     fn is_open(&self, now_ms: i64) -> bool {
-        lasts(self.until_ms, CODE_MS, now_ms)
+        lasts(self.until_ms, CODE_TIMEOUT_MS, now_ms)
     }
 }
 
 /// Returns whether something that lasts so long, and until then, has begun and has not ended.
 fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
-    until_ms > now_ms && until_ms - long_ms <= now_ms + PUT_BACK_MS
+    until_ms > now_ms && until_ms - long_ms <= now_ms + MAX_CLOCK_CORRECTION_MS
 }
 
 /// The data that a browser presents to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival<'a> {
+pub struct LoginRequest<'a> {
     /// The code.
     pub code: &'a str,
     /// The key that its script has drawn, if it has one.
     pub key: &'a str,
     /// The kind of host under which it asks.
-    pub under: Under,
+    pub under: HostKind,
     /// The cookies that it has.
     pub cookies: &'a str,
     /// The browser's own description of itself.
@@ -111,7 +111,7 @@ pub struct Arrival<'a> {
 
 /// The reason why a code was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotLetIn {
+pub enum LoginError {
     /// It was never given out, was used, or is too old.
     Code,
     /// Too many wrong ones have been tried.
@@ -122,20 +122,20 @@ pub enum NotLetIn {
 
 impl Sessions {
     /// Gives out a code that lets one browser in under this, made of these random bytes.
-    pub fn code(&mut self, under: Under, random: [u8; 32], now_ms: i64) -> String {
+    pub fn code(&mut self, under: HostKind, random: [u8; 32], now_ms: i64) -> String {
         let code = hex(&random);
         self.codes.retain(|code| code.is_open(now_ms));
-        if self.codes.len() >= CODES {
+        if self.codes.len() >= MAX_CODES {
             self.codes.remove(0);
         }
-        self.codes.push(Code { hash: hash(&code), until_ms: now_ms + CODE_MS, under });
+        self.codes.push(Code { hash: hash(&code), until_ms: now_ms + CODE_TIMEOUT_MS, under });
         code
     }
 
     /// Returns whether anybody may ask under the bare address: somebody was let in there, or is about to be.
     pub fn are_under_an_address(&self, now_ms: i64) -> bool {
-        self.codes.iter().any(|code| code.is_open(now_ms) && code.under == Under::Address)
-            || self.open(now_ms).any(|session| session.under == Under::Address)
+        self.codes.iter().any(|code| code.is_open(now_ms) && code.under == HostKind::Address)
+            || self.open(now_ms).any(|session| session.under == HostKind::Address)
     }
 
     /// Lets a browser in, once per code. The answer is the handle for its cookie. The session that this browser had ends:
@@ -145,24 +145,24 @@ impl Sessions {
     /// When the code is none of ours any more.
     pub fn let_in(
         &mut self,
-        arrival: &Arrival<'_>,
+        arrival: &LoginRequest<'_>,
         random: ([u8; 32], [u8; 32]),
         now_ms: i64,
-    ) -> Result<String, NotLetIn> {
-        self.wrong.retain(|at| now_ms.abs_diff(*at) < CODE_MS.unsigned_abs());
-        if self.wrong.len() >= WRONG {
-            return Err(NotLetIn::TooMany);
+    ) -> Result<String, LoginError> {
+        self.wrong.retain(|at| now_ms.abs_diff(*at) < CODE_TIMEOUT_MS.unsigned_abs());
+        if self.wrong.len() >= MAX_WRONG_CODES {
+            return Err(LoginError::TooMany);
         }
         self.codes.retain(|code| code.is_open(now_ms));
         let wanted = hash(arrival.code.trim());
         let is_it = |code: &Code| code.under == arrival.under && same(&code.hash, &wanted);
         let Some(at) = self.codes.iter().position(is_it) else {
             self.wrong.push(now_ms);
-            return Err(NotLetIn::Code);
+            return Err(LoginError::Code);
         };
         let key = arrival.key.trim();
-        if key.is_empty() && arrival.under == Under::Address {
-            return Err(NotLetIn::NoKey);
+        if key.is_empty() && arrival.under == HostKind::Address {
+            return Err(LoginError::NoKey);
         }
         self.codes.remove(at);
         if let Some(before) = self.of_cookie(arrival.cookies, arrival.under, now_ms).map(|one| one.number) {
@@ -179,13 +179,13 @@ impl Sessions {
             under: arrival.under,
             browser: passable::Untrusted::new(arrival.browser.chars().take(200).collect::<String>()),
             begun_ms: now_ms,
-            ends_ms: now_ms + SESSION_MS,
+            ends_ms: now_ms + SESSION_TIMEOUT_MS,
         });
         Ok(handle)
     }
 
     /// Returns the session whose cookie this is, if it was let in under the same.
-    pub fn of_cookie(&self, cookies: &str, under: Under, now_ms: i64) -> Option<&Session> {
+    pub fn of_cookie(&self, cookies: &str, under: HostKind, now_ms: i64) -> Option<&Session> {
         let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
         handles.map(hash).find_map(|wanted| {
             let is_it = |session: &&Session| session.under == under && same(&session.handle, &wanted);
@@ -219,7 +219,7 @@ impl Sessions {
 
 impl Session {
     fn is_open(&self, now_ms: i64) -> bool {
-        lasts(self.ends_ms, SESSION_MS, now_ms)
+        lasts(self.ends_ms, SESSION_TIMEOUT_MS, now_ms)
     }
 
     /// Returns whether its script keeps a key, without which nothing is changed.
@@ -255,21 +255,24 @@ fn same(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn arrive<'a>(code: &'a str, key: &'a str) -> Arrival<'a> {
-        Arrival { code, key, under: Under::Name, cookies: "", browser: "test" }
+    fn arrive<'a>(code: &'a str, key: &'a str) -> LoginRequest<'a> {
+        LoginRequest { code, key, under: HostKind::Name, cookies: "", browser: "test" }
     }
 
     #[test]
     fn code_works_once_and_expires() {
         let mut sessions = Sessions::default();
-        let code = sessions.code(Under::Name, [1; 32], 0);
-        assert_eq!(sessions.let_in(&arrive("no", ""), ([2; 32], [3; 32]), 1), Err(NotLetIn::Code));
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
+        assert_eq!(sessions.let_in(&arrive("no", ""), ([2; 32], [3; 32]), 1), Err(LoginError::Code));
         let handle = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 1).unwrap();
-        assert_eq!(sessions.let_in(&arrive(&code, "k"), ([4; 32], [3; 32]), 2), Err(NotLetIn::Code));
-        let old = sessions.code(Under::Name, [5; 32], 2);
-        assert_eq!(sessions.let_in(&arrive(&old, ""), ([6; 32], [3; 32]), 2 + CODE_MS), Err(NotLetIn::Code));
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), ([4; 32], [3; 32]), 2), Err(LoginError::Code));
+        let old = sessions.code(HostKind::Name, [5; 32], 2);
+        assert_eq!(
+            sessions.let_in(&arrive(&old, ""), ([6; 32], [3; 32]), 2 + CODE_TIMEOUT_MS),
+            Err(LoginError::Code)
+        );
         let cookies = format!("a=b; {COOKIE}={handle}");
-        let session = sessions.of_cookie(&cookies, Under::Name, 3).unwrap().clone();
+        let session = sessions.of_cookie(&cookies, HostKind::Name, 3).unwrap().clone();
         assert_eq!(session.number, 1);
         let kept = serde_json::to_string(&sessions).unwrap();
         assert!(!kept.contains(&handle) && !kept.contains(&code), "{kept}");
@@ -282,27 +285,27 @@ mod tests {
         ] {
             assert!(!session.signed(token, key), "{token:?} {key:?}");
         }
-        assert!(sessions.of_cookie(&cookies, Under::Name, 1 + SESSION_MS).is_none());
-        assert!(sessions.of_cookie("__Host-almoner=", Under::Name, 3).is_none());
+        assert!(sessions.of_cookie(&cookies, HostKind::Name, 1 + SESSION_TIMEOUT_MS).is_none());
+        assert!(sessions.of_cookie("__Host-almoner=", HostKind::Name, 3).is_none());
         assert!(sessions.revoke(1) && !sessions.revoke(1));
-        assert!(sessions.of_cookie(&cookies, Under::Name, 3).is_none());
+        assert!(sessions.of_cookie(&cookies, HostKind::Name, 3).is_none());
     }
 
     #[test]
     fn address_login_needs_a_key_and_is_valid_there_only() {
         let mut sessions = Sessions::default();
         assert!(!sessions.are_under_an_address(0));
-        let code = sessions.code(Under::Address, [1; 32], 0);
-        assert!(sessions.are_under_an_address(1) && !sessions.are_under_an_address(CODE_MS));
+        let code = sessions.code(HostKind::Address, [1; 32], 0);
+        assert!(sessions.are_under_an_address(1) && !sessions.are_under_an_address(CODE_TIMEOUT_MS));
         let random = ([2; 32], [3; 32]);
-        let there = |key| Arrival { under: Under::Address, ..arrive(&code, key) };
-        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 1), Err(NotLetIn::Code));
-        assert_eq!(sessions.let_in(&there(""), random, 1), Err(NotLetIn::NoKey));
+        let there = |key| LoginRequest { under: HostKind::Address, ..arrive(&code, key) };
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 1), Err(LoginError::Code));
+        assert_eq!(sessions.let_in(&there(""), random, 1), Err(LoginError::NoKey));
         let handle = sessions.let_in(&there("k"), random, 1).unwrap();
         let cookies = format!("{COOKIE}={handle}");
-        assert!(sessions.of_cookie(&cookies, Under::Address, 2).is_some());
-        assert!(sessions.of_cookie(&cookies, Under::Name, 2).is_none());
-        assert!(sessions.are_under_an_address(CODE_MS));
+        assert!(sessions.of_cookie(&cookies, HostKind::Address, 2).is_some());
+        assert!(sessions.of_cookie(&cookies, HostKind::Name, 2).is_none());
+        assert!(sessions.are_under_an_address(CODE_TIMEOUT_MS));
         sessions.revoke(1);
         assert!(!sessions.are_under_an_address(2));
     }
@@ -310,17 +313,17 @@ mod tests {
     #[test]
     fn second_login_replaces_the_session() {
         let mut sessions = Sessions::default();
-        let first = sessions.code(Under::Name, [1; 32], 0);
+        let first = sessions.code(HostKind::Name, [1; 32], 0);
         let handle = sessions.let_in(&arrive(&first, "k"), ([2; 32], [3; 32]), 1).unwrap();
         let cookies = format!("a=b; {COOKIE}={handle}");
         // A wrong code ends nothing.
-        let wrong = Arrival { cookies: &cookies, ..arrive("no", "k") };
-        assert_eq!(sessions.let_in(&wrong, ([4; 32], [5; 32]), 2), Err(NotLetIn::Code));
-        assert!(sessions.of_cookie(&cookies, Under::Name, 2).is_some());
-        let second = sessions.code(Under::Name, [6; 32], 2);
-        let again = Arrival { cookies: &cookies, ..arrive(&second, "k") };
+        let wrong = LoginRequest { cookies: &cookies, ..arrive("no", "k") };
+        assert_eq!(sessions.let_in(&wrong, ([4; 32], [5; 32]), 2), Err(LoginError::Code));
+        assert!(sessions.of_cookie(&cookies, HostKind::Name, 2).is_some());
+        let second = sessions.code(HostKind::Name, [6; 32], 2);
+        let again = LoginRequest { cookies: &cookies, ..arrive(&second, "k") };
         sessions.let_in(&again, ([7; 32], [8; 32]), 3).unwrap();
-        assert!(sessions.of_cookie(&cookies, Under::Name, 3).is_none());
+        assert!(sessions.of_cookie(&cookies, HostKind::Name, 3).is_none());
         assert_eq!(sessions.open(3).map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 
@@ -330,31 +333,34 @@ mod tests {
         const AHEAD: i64 = 24 * 60 * 60 * 1000;
         let random = ([2; 32], [3; 32]);
         let mut sessions = Sessions::default();
-        let code = sessions.code(Under::Name, [1; 32], AHEAD);
-        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 0), Err(NotLetIn::Code));
-        let code = sessions.code(Under::Name, [1; 32], AHEAD);
+        let code = sessions.code(HostKind::Name, [1; 32], AHEAD);
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 0), Err(LoginError::Code));
+        let code = sessions.code(HostKind::Name, [1; 32], AHEAD);
         sessions.let_in(&arrive(&code, "k"), random, AHEAD).unwrap();
-        for (now, expected) in
-            [(AHEAD, true), (AHEAD - PUT_BACK_MS, true), (AHEAD - PUT_BACK_MS - 1, false), (0, false)]
-        {
+        for (now, expected) in [
+            (AHEAD, true),
+            (AHEAD - MAX_CLOCK_CORRECTION_MS, true),
+            (AHEAD - MAX_CLOCK_CORRECTION_MS - 1, false),
+            (0, false),
+        ] {
             assert_eq!(sessions.is_open(1, now), expected, "{now}");
         }
         // The lockout is not lengthened either.
-        for _ in 0..WRONG {
+        for _ in 0..MAX_WRONG_CODES {
             let _ = sessions.let_in(&arrive("no", ""), random, AHEAD);
         }
-        let code = sessions.code(Under::Name, [1; 32], 0);
+        let code = sessions.code(HostKind::Name, [1; 32], 0);
         assert!(sessions.let_in(&arrive(&code, "k"), random, 0).is_ok());
     }
 
     #[test]
     fn wrong_codes_block_logins_for_a_while() {
         let mut sessions = Sessions::default();
-        for _ in 0..WRONG {
-            assert_eq!(sessions.let_in(&arrive("no", ""), ([0; 32], [0; 32]), 0), Err(NotLetIn::Code));
+        for _ in 0..MAX_WRONG_CODES {
+            assert_eq!(sessions.let_in(&arrive("no", ""), ([0; 32], [0; 32]), 0), Err(LoginError::Code));
         }
-        let code = sessions.code(Under::Name, [1; 32], 1);
-        assert_eq!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), 1), Err(NotLetIn::TooMany));
-        assert!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), CODE_MS).is_ok());
+        let code = sessions.code(HostKind::Name, [1; 32], 1);
+        assert_eq!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), 1), Err(LoginError::TooMany));
+        assert!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), CODE_TIMEOUT_MS).is_ok());
     }
 }

@@ -6,7 +6,7 @@ use passable::Untrusted;
 use super::parts;
 
 /// A hunk of more bytes is folded once the script is there; nothing is done with it before it was unfolded.
-const LONG: usize = 20_000;
+const FOLD_THRESHOLD: usize = 20_000;
 
 /// Returns the text before the first hunk, and the hunks, each with its head line.
 fn split(text: &str) -> (&str, Vec<&str>) {
@@ -35,7 +35,7 @@ pub fn hunks(text: &Untrusted, choose: Option<&str>, is_marked: impl Fn(usize) -
                 label.choice { input type="checkbox" name=(name) value=(number) checked[is_marked(number)]; span { (label) } }
             }
             @let shown = parts::difference(&label, &Untrusted::new(*hunk));
-            @if hunk.len() > LONG { (parts::unfolded_first(&label, hunk.len(), &shown)) } @else { (shown) }
+            @if hunk.len() > FOLD_THRESHOLD { (parts::unfolded_first(&label, hunk.len(), &shown)) } @else { (shown) }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use control::inspect::Called;
-use control::show::reason::Thing;
+use control::inspect::FormulaSummary;
+use control::show::reason::WhyTarget;
 use kernel::{FormulaId, GrantNumber, MessageNumber, StepRef};
 use maud::{Markup, html};
 use passable::visible_line;
@@ -34,7 +34,7 @@ pub fn formula(id: &FormulaId) -> String {
 }
 
 /// Returns a link to the page of an object, by the user's own name for it, or else by its description.
-pub fn called(one: &Called) -> Markup {
+pub fn called(one: &FormulaSummary) -> Markup {
     html! {
         @match (&one.name, one.message, one.run) {
             (None, Some(number), _) => (message(number)),
@@ -71,7 +71,7 @@ pub fn grant(number: GrantNumber) -> Markup {
 }
 
 /// Returns where a link of a chain of reasons leads, if it names something that has a page.
-pub fn of_reason(what: &str) -> Option<String> {
+pub fn reason_address(what: &str) -> Option<String> {
     if let Some(number) = what.strip_prefix("message ") {
         let number: MessageNumber = number.parse().ok()?;
         return Some(format!("/m/{number}"));
@@ -85,16 +85,16 @@ pub fn of_reason(what: &str) -> Option<String> {
     }
     // `r3, item 2` is about r3.
     match what.split_once(',').map_or(what, |(first, _)| first).parse() {
-        Ok(Thing::Run(run)) => Some(format!("/r/{run}")),
-        Ok(Thing::Step(at)) => Some(format!("/r/{}/step/{}", at.run, at.step)),
-        Ok(Thing::Message(number)) => Some(format!("/m/{number}")),
+        Ok(WhyTarget::Run(run)) => Some(format!("/r/{run}")),
+        Ok(WhyTarget::Step(at)) => Some(format!("/r/{}/step/{}", at.run, at.step)),
+        Ok(WhyTarget::Message(number)) => Some(format!("/m/{number}")),
         _ => None,
     }
 }
 
 /// Returns the subject of a reason, as a link if it has a page.
 pub fn reason(what: &str) -> Markup {
-    match of_reason(what) {
+    match reason_address(what) {
         Some(to) => html! { a href=(to) { (visible_line(what)) } },
         None => parts::word(what),
     }
@@ -119,8 +119,8 @@ fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
         let start = at + (word.len() - bare.len());
         let name = bare.trim_end_matches([' ', ',', '.', ';', ':', ')']);
         at += word.len();
-        let numbered = before.and_then(|(from, kind)| Some((from, of_number(kind, name)?)));
-        let found = numbered.or_else(|| Some((start, of_name(name)?)));
+        let numbered = before.and_then(|(from, kind)| Some((from, number_address(kind, name)?)));
+        let found = numbered.or_else(|| Some((start, name_address(name)?)));
         before = matches!(bare, "message " | "grant ").then_some((start, name));
         if let Some((from, to)) = found {
             let end = start + name.len();
@@ -135,17 +135,17 @@ fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
 }
 
 /// Returns the address of the message or grant with this number.
-fn of_number(kind: &str, number: &str) -> Option<String> {
+fn number_address(kind: &str, number: &str) -> Option<String> {
     match kind {
-        "message" => of_reason(&format!("message {number}")),
+        "message" => reason_address(&format!("message {number}")),
         _ => number.parse().ok().map(|number: GrantNumber| format!("/grants/{number}")),
     }
 }
 
 /// Returns the address of the run, step or grant with this name.
-fn of_name(name: &str) -> Option<String> {
+fn name_address(name: &str) -> Option<String> {
     match name.parse() {
-        Ok(Thing::Run(_) | Thing::Step(_)) => of_reason(name),
+        Ok(WhyTarget::Run(_) | WhyTarget::Step(_)) => reason_address(name),
         _ => name.parse().ok().map(|number: GrantNumber| format!("/grants/{number}")),
     }
 }
@@ -197,7 +197,7 @@ mod tests {
             ("it depends on", None),
             ("/home/me/r17", None),
         ] {
-            assert_eq!(of_reason(what).as_deref(), page, "{what}");
+            assert_eq!(reason_address(what).as_deref(), page, "{what}");
         }
     }
 

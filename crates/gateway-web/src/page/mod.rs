@@ -1,10 +1,10 @@
 //! Parts that several pages share.
 
-pub mod hosts;
+pub mod digest_field;
 pub mod hunks;
 pub mod link;
 pub mod parts;
-pub mod seen;
+pub mod references;
+pub mod safe_links;
 pub mod shell;
 pub mod table;
-pub mod told;

@@ -1,7 +1,7 @@
 //! Small things that pages are made of. Foreign text comes into a page through [`line`] and [`block`] only.
 
 use control::exit::Failure;
-use control::show::{journal, letter};
+use control::show::{journal, message_view};
 use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
@@ -9,58 +9,58 @@ use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::{Quoting, Untrusted, visible, visible_line};
 
-use super::{hosts, link};
-use crate::asked::{Asked, BACK};
+use super::{link, safe_links};
 use crate::guard::sessions::Session;
+use crate::page_request::{BACK, PageRequest};
 use crate::serve::TOKEN;
 
 /// Text of so many bytes is shown folded once the script is there; nothing is approved before it was unfolded.
-const LONG: usize = 2000;
+const FOLD_THRESHOLD: usize = 2000;
 
 /// Returns foreign text in a line, with its own style and text direction.
 pub fn line(text: &Untrusted) -> Markup {
-    html! { bdi.foreign dir="ltr" { (text.visible_line()) } (hosts::told(text.raw())) }
+    html! { bdi.foreign dir="ltr" { (text.visible_line()) } (safe_links::host_note(text.raw())) }
 }
 
 /// Returns foreign text with all of its lines, where there is room for them.
-pub fn words(text: &Untrusted) -> Markup {
-    html! { bdi.foreign.package dir="ltr" { (text.visible()) } (hosts::told(text.raw())) }
+pub fn foreign_text(text: &Untrusted) -> Markup {
+    html! { bdi.foreign.package dir="ltr" { (text.visible()) } (safe_links::host_note(text.raw())) }
 }
 
 /// Returns the beginning of a foreign text in a line, and the number of further bytes. The whole text is on a page of
 /// its own.
 pub fn short(text: &Untrusted) -> Markup {
-    let (head, more) = letter::short(text);
-    html! { (line(&Untrusted::new(head))) (letter::more_bytes(more)) }
+    let (head, more) = message_view::short(text);
+    html! { (line(&Untrusted::new(head))) (message_view::more_bytes(more)) }
 }
 
 /// Returns a message in a line: words of ours plain, the beginning of its sender's words set apart.
 pub fn summary(body: &Body) -> Markup {
-    in_a_line(letter::apart(body))
+    in_a_line(message_view::summary_parts(body))
 }
 
 /// Returns a message in a line, as it stands after the name of its sender.
 pub fn says(body: &Body) -> Markup {
-    in_a_line(letter::says(body))
+    in_a_line(message_view::bare_summary(body))
 }
 
-fn in_a_line(summary: letter::Summary) -> Markup {
-    let letter::Summary { ours, theirs, more } = summary;
+fn in_a_line(summary: message_view::Summary) -> Markup {
+    let message_view::Summary { ours, theirs, more } = summary;
     html! {
         (ours)
         @if !theirs.is_empty() { (line(&Untrusted::new(theirs))) }
-        (letter::more_bytes(more))
+        (message_view::more_bytes(more))
     }
 }
 
 /// Returns a foreign reason within a line of ours. A long one is shortened.
 pub fn reason(text: &Untrusted) -> Markup {
-    if text.raw().len() > LONG { short(text) } else { words(text) }
+    if text.raw().len() > FOLD_THRESHOLD { short(text) } else { foreign_text(text) }
 }
 
 /// Returns the whole of a reason, if a line shows only its beginning.
 pub fn rest_of_reason(text: &Untrusted) -> Markup {
-    html! { @if text.raw().len() > LONG { (block("The whole reason", text)) } }
+    html! { @if text.raw().len() > FOLD_THRESHOLD { (block("The whole reason", text)) } }
 }
 
 /// Names and words that the person chose, or that were checked when they came to be; safe to show.
@@ -70,7 +70,7 @@ pub fn word(text: &str) -> Markup {
 
 /// Returns a name of the user, with invisible characters made visible.
 pub fn name(name: &str) -> Markup {
-    html! { bdi dir="ltr" { (kernel::alike::shown(name)) } }
+    html! { bdi dir="ltr" { (kernel::confusables::display_name(name)) } }
 }
 
 /// Returns foreign text as a block. A long block must be unfolded before an approval, so that the user has seen all
@@ -83,7 +83,7 @@ pub fn block(label: &str, text: &Untrusted) -> Markup {
 /// Returns this markup, folded if it shows many bytes of foreign text.
 pub fn folded(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
-        @if bytes > LONG { (unfolded_first(label, bytes, body)) } @else { (body) }
+        @if bytes > FOLD_THRESHOLD { (unfolded_first(label, bytes, body)) } @else { (body) }
     }
 }
 
@@ -106,7 +106,7 @@ pub fn unfold_first() -> Markup {
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
     html! {
         pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) }
-        (hosts::told(text.raw()))
+        (safe_links::host_note(text.raw()))
     }
 }
 
@@ -139,7 +139,7 @@ pub fn state(run: &Run) -> Markup {
 }
 
 /// Returns a sentence of ours, with its quotations set apart. Objects that our own words name are linked.
-pub fn told(said: &Quoting) -> Markup {
+pub fn linked_sentence(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
             @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (link::ours(part.text)) }
@@ -148,7 +148,7 @@ pub fn told(said: &Quoting) -> Markup {
 }
 
 /// Returns the same without links, for use inside a link.
-pub fn told_plainly(said: &Quoting) -> Markup {
+pub fn plain_sentence(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
             @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (visible_line(part.text)) }
@@ -160,10 +160,10 @@ pub fn told_plainly(said: &Quoting) -> Markup {
 pub fn finding(found: &Finding) -> Markup {
     let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
     html! {
-        span.kind { (visible_line(&found.rule)) } " " (told(&found.told()))
+        span.kind { (visible_line(&found.rule)) } " " (linked_sentence(&found.message_quoting()))
         @if let Some(at) = &found.at { " at " (quoted(at)) }
         @if let Some(example) = &found.counter_example { ", got " (quoted(example)) }
-        @if let Some(allowed) = &found.told_allowed() { "; allowed: " (told(allowed)) }
+        @if let Some(allowed) = &found.allowed_quoting() { "; allowed: " (linked_sentence(allowed)) }
     }
 }
 
@@ -192,7 +192,7 @@ pub fn help(text: &str) -> Markup {
 }
 
 /// Returns the hidden field with the address at which a form in a conversation goes on.
-pub fn back(asked: &Asked) -> Markup {
+pub fn back(asked: &PageRequest) -> Markup {
     html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 

@@ -69,7 +69,7 @@ fn scripts(main: &Markup) -> Vec<Asset> {
 pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     html! {
         head {
-            (said(title))
+            (meta_tags(title))
             link rel="icon" href=(SIGN.path()) type="image/svg+xml";
             link rel="stylesheet" href=(STYLE.path());
             @for script in scripts { script defer src=(script.path()) {} }
@@ -79,10 +79,10 @@ pub fn head(title: &str, scripts: &[Asset]) -> Markup {
 
 /// Returns the head of a page that nothing is fetched for.
 pub fn bare_head(title: &str) -> Markup {
-    html! { head { (said(title)) } }
+    html! { head { (meta_tags(title)) } }
 }
 
-fn said(title: &str) -> Markup {
+fn meta_tags(title: &str) -> Markup {
     html! {
         meta charset="utf-8";
         meta name="viewport" content="width=device-width, initial-scale=1";

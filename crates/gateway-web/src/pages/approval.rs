@@ -1,16 +1,16 @@
 //! The approval card: every argument, the findings of the gates, the sources of the words, and the answer.
 
 use control::exit::Failure;
-use control::show::card::{Card, CardEntry, Changed, SAID, source};
-use control::show::more;
+use control::show::budget_request;
+use control::show::card::{Card, CardEntry, ChangedDependency, MODEL_TEXT_HEADING, source};
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::asks::around;
-use super::asks::making::{self, Granted};
-use crate::asked::Asked;
+use super::messages::approval_context;
+use super::messages::worker_preview::{self, ApprovalPreview};
 use crate::page::parts;
+use crate::page_request::PageRequest;
 
 /// Returns a digest of everything that the card shows, to which an answer is bound.
 pub fn digest(card: &Card) -> Result<String, Failure> {
@@ -24,7 +24,7 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
 ///
 /// # Errors
 /// When it cannot be written down.
-pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
+pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
     let granted = granted(asked, card);
@@ -42,11 +42,11 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
             (parts::back(asked))
             @if card.entries.len() > open { p { (tally(&card.entries)) } }
             @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, open > 1, granted.as_ref())) }
-            @if let Some(more) = &card.more { (asks_for_more(more)) (around::amounts(asked, card)) }
-            (shown(card))
-            (around::asked_before(card))
+            @if let Some(more) = &card.more { (asks_for_more(more)) (approval_context::amounts(asked, card)) }
+            (untrusted_sources(card))
+            (approval_context::asked_before(card))
             @if let Some(said) = &card.said {
-                section.entry aria-label="Its own words" { p.note { (SAID) } (parts::block("Its own words", said)) }
+                section.entry aria-label="Its own words" { p.note { (MODEL_TEXT_HEADING) } (parts::block("Its own words", said)) }
             }
             @if card.is_open() {
                 @let may = granted.as_ref().filter(|granted| granted.missing().is_none());
@@ -58,16 +58,16 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
 }
 
 /// Returns the preview of the grants of an approval, if the user asked for it.
-fn granted(asked: &Asked, card: &Card) -> Option<Granted> {
+fn granted(asked: &PageRequest, card: &Card) -> Option<ApprovalPreview> {
     let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));
     let marked = marked(asked).filter(|_| wanted)?;
     let marked = (!marked.is_empty()).then_some(marked);
     // An error is shown above the card.
-    Granted::of(asked, card, marked.as_deref()).ok().flatten()
+    ApprovalPreview::of(asked, card, marked.as_deref()).ok().flatten()
 }
 
 /// Returns the entries that were marked. `None` if one of the marks is none.
-pub fn marked(asked: &Asked) -> Option<Vec<usize>> {
+pub fn marked(asked: &PageRequest) -> Option<Vec<usize>> {
     let marks = asked.body.iter().filter(|(name, _)| name == "entry");
     marks.map(|(_, text)| text.parse().ok()).collect()
 }
@@ -98,12 +98,12 @@ fn tally(entries: &[CardEntry]) -> String {
 
 /// Returns one entry; of several those that were answered are folded.
 fn entry(
-    asked: &Asked,
+    asked: &PageRequest,
     card: &Card,
     i: usize,
     entry: &CardEntry,
     has_mark: bool,
-    granted: Option<&Granted>,
+    granted: Option<&ApprovalPreview>,
 ) -> Markup {
     let body = |is_folded| body(asked, card, i, entry, is_folded, granted);
     let number = i + 1;
@@ -116,13 +116,13 @@ fn entry(
         section.entry aria-labelledby=(id) {
             @match entry.answer.as_ref() {
                 Some(answer) if card.entries.len() > 1 => details #{ (id) "-fold" } {
-                    summary { h2 #(id) { (title) } span.answer { (said(answer)) } }
+                    summary { h2 #(id) { (title) } span.answer { (answer_line(answer)) } }
                     (body(true))
                 },
                 Some(answer) => {
                     h2 #(id) { (title) }
                     (body(false))
-                    p.answer { (said(answer)) }
+                    p.answer { (answer_line(answer)) }
                 }
                 None => {
                     h2 #(id) {
@@ -139,12 +139,12 @@ fn entry(
 
 /// Returns everything that an entry would permit. A folded entry contains no blocks that must be unfolded first.
 fn body(
-    asked: &Asked,
+    asked: &PageRequest,
     card: &Card,
     i: usize,
     entry: &CardEntry,
     is_folded: bool,
-    granted: Option<&Granted>,
+    granted: Option<&ApprovalPreview>,
 ) -> Markup {
     html! {
         p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
@@ -176,17 +176,17 @@ fn body(
                 @for finding in &entry.findings { li { (parts::finding(finding)) } }
             }
         }
-        @if let Some(making) = &entry.making { (making::draw(asked, card, i, (entry, making), granted)) }
-        (around::state(entry))
+        @if let Some(making) = &entry.making { (worker_preview::draw(asked, card, i, (entry, making), granted)) }
+        (approval_context::state(entry))
     }
 }
 
 /// Returns whether an entry is marked: all are, until somebody has taken a mark away.
-fn is_marked(asked: &Asked, entry: usize) -> bool {
+fn is_marked(asked: &PageRequest, entry: usize) -> bool {
     asked.body.is_empty() || marked(asked).is_some_and(|marked| marked.contains(&entry))
 }
 
-fn changed(one: &Changed) -> Markup {
+fn changed(one: &ChangedDependency) -> Markup {
     let state = |hash: &Option<String>| hash.clone().unwrap_or_else(|| "not there".to_owned());
     html! {
         p.warning {
@@ -197,25 +197,25 @@ fn changed(one: &Changed) -> Markup {
     }
 }
 
-fn asks_for_more(one: &more::More) -> Markup {
+fn asks_for_more(one: &budget_request::BudgetRequest) -> Markup {
     html! {
         section.entry {
             p.warning { (parts::line(&one.why)) }
             p {
                 "So far: " (one.used.input_tokens) " tokens in, " (one.used.output_tokens) " out"
-                (control::show::money::behind(one.used.usd_micros)) "."
+                (control::show::money::cost_suffix(one.used.usd_micros)) "."
             }
             p {
-                "A yes adds " (more::words(one.offer)) "; "
+                "A yes adds " (budget_request::describe_raise(one.offer)) "; "
                 @if one.offer.depth > 0 { "after a no the run goes on without it." } @else { "a no ends the run." }
             }
-            @if let Some(answer) = &one.answer { p.answer { (said(answer)) } }
+            @if let Some(answer) = &one.answer { p.answer { (answer_line(answer)) } }
         }
     }
 }
 
 /// Returns a note on the untrusted sources that the run has read.
-fn shown(card: &Card) -> Markup {
+fn untrusted_sources(card: &Card) -> Markup {
     let untrusted: Vec<String> = card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
     html! {
         @if !untrusted.is_empty() {
@@ -224,17 +224,17 @@ fn shown(card: &Card) -> Markup {
     }
 }
 
-fn said(answer: &Said) -> Markup {
+fn answer_line(answer: &Said) -> Markup {
     html! {
         @match answer {
             Said::Approved { for_run, at_ms } => {
                 "✓ approved" @if *for_run { " for this run" } ", " (parts::when(*at_ms))
             }
-            Said::Denied { reason, at_ms } => { "✗ denied: " (parts::words(reason)) ", " (parts::when(*at_ms)) }
+            Said::Denied { reason, at_ms } => { "✗ denied: " (parts::foreign_text(reason)) ", " (parts::when(*at_ms)) }
             Said::Happened { at_ms } => { "✓ it happened, said " (parts::when(*at_ms)) }
             Said::Repeat { at_ms } => { "✓ it did not happen: to be done, said " (parts::when(*at_ms)) }
             Said::Withdrawn { reason, at_ms } => {
-                "✗ withdrawn: " (parts::words(reason)) ", " (parts::when(*at_ms))
+                "✗ withdrawn: " (parts::foreign_text(reason)) ", " (parts::when(*at_ms))
             }
         }
     }
@@ -263,8 +263,8 @@ fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
                     // The user reads the preview of the grants before approving.
-                    @let looks = making::is_open(card) && !is_shown;
-                    @let can = around::can_be_approved(card) && !looks;
+                    @let looks = worker_preview::is_open(card) && !is_shown;
+                    @let can = approval_context::can_be_approved(card) && !looks;
                     @if looks { button name="do" value="show" { "Show what this would grant" } }
                     @if can {
                         button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use control::audited::{Anchor, Audited, Broken};
+use control::audit_report::{Anchor, AuditFault, AuditReport};
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::event;
@@ -12,8 +12,8 @@ use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts, table};
+use crate::page_request::{PageRequest, take};
 
 /// How many events a page shows.
 const PAGE: usize = 100;
@@ -23,7 +23,7 @@ const VERIFIED: &str = "/audit/verified";
 
 /// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere. To verify the log
 /// takes the longer, the longer it is; so the page comes without it, unless there is such a line to be found.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let wanted = asked.query("contains").map(str::trim).filter(|text| !text.is_empty());
     let anchor: Option<Result<Anchor, String>> = wanted.map(str::parse);
     let contains = anchor.clone().and_then(Result::ok);
@@ -74,7 +74,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// `GET /audit/verified`: whether the log is whole.
-pub fn verify(asked: &Asked) -> Result<Answer, Failure> {
+pub fn verify(asked: &PageRequest) -> Result<Answer, Failure> {
     let whole = Request::Audit { last: None, contains: None, before: None, unverified: false };
     let found = *take!(asked.ask(whole)?, Audited);
     let main = html! {
@@ -85,7 +85,7 @@ pub fn verify(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/audit", "Audit: whether the log is whole", main).into())
 }
 
-fn section(found: &Audited) -> Markup {
+fn section(found: &AuditReport) -> Markup {
     html! {
         section #verified aria-labelledby="verified-title" {
             h2 #verified-title { "Whether the log is whole" }
@@ -94,13 +94,13 @@ fn section(found: &Audited) -> Markup {
     }
 }
 
-fn verified(found: &Audited) -> Markup {
+fn verified(found: &AuditReport) -> Markup {
     html! {
         @match found.broken {
-            Some(Broken::Chain { seq }) => p.failure role="alert" {
+            Some(AuditFault::Chain { seq }) => p.failure role="alert" {
                 "Event " (seq) " does not follow the one before: the log was changed. Keep a copy of the store, and go back to a backup."
             },
-            Some(Broken::Record { seq }) => p.failure role="alert" {
+            Some(AuditFault::Record { seq }) => p.failure role="alert" {
                 "What event " (seq) " tells of is not what was recorded. Keep a copy of the store, and go back to a backup."
             },
             None => p {
@@ -116,19 +116,19 @@ fn verified(found: &Audited) -> Markup {
 }
 
 /// Returns those of the named formulas that still exist.
-fn there(asked: &Asked, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failure> {
+fn there(asked: &PageRequest, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failure> {
     let named = events.iter().filter_map(|event| match &event.change {
         Change::Named { id, .. } => Some(*id),
         _ => None,
     });
-    let called = take!(asked.look(Look::Called { ids: named.collect() })?, Called);
+    let called = take!(asked.look(Look::FormulaSummaries { ids: named.collect() })?, FormulaSummaries);
     Ok(called.into_iter().map(|one| one.id).collect())
 }
 
 fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
     let row = |event: &&Event| {
         let words = html! {
-            (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change, there))
+            (parts::line(&Untrusted::new(event::describe(&event.change)))) " " (about(&event.change, there))
         };
         vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), words]
     };

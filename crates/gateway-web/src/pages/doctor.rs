@@ -2,18 +2,18 @@
 //!
 //! Slow checks are requested apart: by the script as soon as the page is there, by a link without it.
 
-use control::examined::{Examined, PARTS};
 use control::exit::{Exit, Failure};
+use control::health_check::{HealthCheck, PARTS};
 use control::protocol::Request;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::page_request::{PageRequest, take};
 
 /// `GET /doctor`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let status = take!(asked.ask(Request::Status)?, Status);
     let main = html! {
         h1 { "Doctor" }
@@ -45,7 +45,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// `GET /doctor/PART`.
-pub fn part(asked: &Asked) -> Result<Answer, Failure> {
+pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
     let name = asked.part_text("part");
     let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {
         return Err(Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(name))));
@@ -62,7 +62,7 @@ pub fn part(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/doctor", format!("Doctor: {title}"), main).into())
 }
 
-fn check(one: &Examined) -> Markup {
+fn check(one: &HealthCheck) -> Markup {
     html! {
         li {
             @if one.ok { span.mark.good { "well" } } @else { span.mark.bad { "not well" } }

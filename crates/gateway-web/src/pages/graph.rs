@@ -6,14 +6,14 @@ use maud::html;
 use passable::visible_line;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::graph::draw;
 use crate::page::parts;
+use crate::page_request::{PageRequest, take};
 use crate::pages::names::no_name;
 use crate::serve;
 
 /// `GET /graph`, with `?focus=` for where it begins: a run, a name or an identifier.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let focus = asked.query("focus").map(str::trim).filter(|focus| !focus.is_empty());
     let found = match asked.look(Look::Graph { focus: focus.map(str::to_owned) }) {
         Ok(found) => Ok(take!(found, Graph)),

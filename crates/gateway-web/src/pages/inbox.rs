@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::messages::{MessageFilter, PageBounds};
 use control::protocol::{Look, Request, Response};
-use control::show::letter;
-use control::threads::{AskedCall, Asker, Line, Standing, Thread, ThreadPage, Within};
-use control::view::LetterView;
+use control::show::message_view;
+use control::threads::{AskedCall, Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
+use control::view::MessageView;
 use kernel::message::Body;
-use kernel::query::Letter;
+use kernel::query::MailboxEntry;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::parts;
-use crate::pages::standing;
+use crate::page_request::{PageRequest, take};
+use crate::pages::message_status;
 
 /// How many messages that need an answer a page shows, and how many others.
 const PAGE: usize = 20;
@@ -27,14 +27,17 @@ const KINDS: &[&str] =
     &["approval", "definition", "form", "request", "eval-request", "package", "value", "command"];
 
 /// How messages can stand that are looked for, by their names in an address.
-const STANDINGS: &[(&str, Standing)] =
-    &[("open", Standing::Open), ("answered", Standing::Answered), ("dismissed", Standing::Dismissed)];
+const STANDINGS: &[(&str, MessageStatus)] = &[
+    ("open", MessageStatus::Open),
+    ("answered", MessageStatus::Answered),
+    ("dismissed", MessageStatus::Dismissed),
+];
 
 /// The filter of the inbox.
 #[derive(Clone, Copy)]
 struct Filter<'a> {
     kind: Option<&'a str>,
-    standing: Option<Standing>,
+    standing: Option<MessageStatus>,
 }
 
 impl Filter<'_> {
@@ -57,10 +60,10 @@ impl Filter<'_> {
 
 /// Serves `GET /`, with `?kind=` for messages of one kind, `?state=` for messages in one state, and `?below=` for
 /// older ones. With `?thread=` it shows the thread of a message, with `?of=` the other requests of its sender.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number = |name: &str| asked.query(name).and_then(|text| text.parse::<MessageNumber>().ok());
     let below = number("below");
-    let within = number("thread").map(Within::Thread).or_else(|| number("of").map(Within::Asker));
+    let within = number("thread").map(MailboxPart::Thread).or_else(|| number("of").map(MailboxPart::Asker));
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
     let standing = asked.query("state").and_then(|name| STANDINGS.iter().find(|(one, _)| *one == name));
     let standing = standing.map(|(_, standing)| *standing).filter(|_| within.is_none());
@@ -73,8 +76,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     }
     let filter = Filter { kind, standing };
     let title = match standing {
-        Some(Standing::Answered) => "Answered",
-        Some(Standing::Dismissed) => "Dismissed",
+        Some(MessageStatus::Answered) => "Answered",
+        Some(MessageStatus::Dismissed) => "Dismissed",
         _ => "For information",
     };
     let main = html! {
@@ -84,7 +87,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
             (needs(asked, &known, filter, below, &page))
         }
-        @if standing != Some(Standing::Open) {
+        @if standing != Some(MessageStatus::Open) {
             section #rest aria-labelledby="rest-title" data-live {
                 h2 #rest-title { (title) }
                 @if page.threads.is_empty() && page.lines.is_empty() { p.note { (none(filter)) } }
@@ -113,8 +116,8 @@ fn none(filter: Filter<'_>) -> Markup {
                 "Nothing here yet. What you do and what your runs and guests tell you comes here. Start a run: "
                 code { "almoner run FILE" }
             }
-            Some(Standing::Answered) => "Nothing of this kind was answered.",
-            Some(Standing::Dismissed) => "Nothing of this kind was dismissed.",
+            Some(MessageStatus::Answered) => "Nothing of this kind was answered.",
+            Some(MessageStatus::Dismissed) => "Nothing of this kind was dismissed.",
             _ => "No message of this kind.",
         }
     }
@@ -135,7 +138,7 @@ fn filters(filter: Filter<'_>, open: usize) -> Markup {
             span #states-label { "State" }
             (link("any state", Filter { standing: None, ..filter }, filter.standing.is_none()))
             @for (name, one) in STANDINGS {
-                @let words = if *one == Standing::Open { format!("{name} ({open})") } else { (*name).to_owned() };
+                @let words = if *one == MessageStatus::Open { format!("{name} ({open})") } else { (*name).to_owned() };
                 (link(&words, Filter { standing: Some(*one), ..filter }, filter.standing == Some(*one)))
             }
         }
@@ -144,16 +147,16 @@ fn filters(filter: Filter<'_>, open: usize) -> Markup {
 
 /// Returns the messages that need an answer. A note counts those that the filter hides.
 fn needs(
-    asked: &Asked,
+    asked: &PageRequest,
     known: &BTreeMap<FormulaId, String>,
     filter: Filter<'_>,
     below: Option<MessageNumber>,
     page: &ThreadPage,
 ) -> Markup {
     let others = page.all_open_count.saturating_sub(page.open_count);
-    let open = |kind| Filter { kind, standing: Some(Standing::Open) }.address(None);
+    let open = |kind| Filter { kind, standing: Some(MessageStatus::Open) }.address(None);
     let told: usize = page.open.iter().map(|one| one.lines.len() + one.more).sum();
-    let is_open = filter.standing == Some(Standing::Open);
+    let is_open = filter.standing == Some(MessageStatus::Open);
     html! {
         @if page.all_open_count == 0 { p.note { "Nothing waits for you." } }
         @if !page.open.is_empty() {
@@ -184,7 +187,7 @@ fn needs(
 }
 
 /// Returns the requests of one asker: the newest as rows, the others folded into one.
-fn asker(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
+fn asker(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
     let oldest = one.oldest;
     html! {
         @for line in &one.lines { (item(asked, known, line)) }
@@ -203,20 +206,20 @@ fn asker(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Mar
 
 /// Returns who asks: a run with all that it has started goes by its own number and its worker's name.
 fn who(
-    asked: &Asked,
+    asked: &PageRequest,
     known: &BTreeMap<FormulaId, String>,
     run: Option<kernel::RunNumber>,
-    one: &Letter,
+    one: &MailboxEntry,
 ) -> String {
     match run.map(|run| asked.ask(Request::GetRun { run })) {
-        Some(Ok(Response::Run(run))) if run.is_standing() => run.name,
+        Some(Ok(Response::Run(run))) if run.is_agent_journal() => run.name,
         Some(Ok(Response::Run(run))) => format!("run {} ({})", run.number, run.name),
         _ => sender(asked, known, one),
     }
 }
 
 /// Messages that answer one another, folded under the first.
-fn thread(asked: &Asked, known: &BTreeMap<FormulaId, String>, thread: &Thread) -> Markup {
+fn thread(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, thread: &Thread) -> Markup {
     let first = thread.first.letter.number;
     html! {
         li #{ "m-" (first) } {
@@ -243,13 +246,13 @@ fn counted(many: usize) -> String {
 /// Returns a page of a message's thread, or of its sender's requests. The inbox loads the same list where the user
 /// unfolds it.
 fn part(
-    asked: &Asked,
+    asked: &PageRequest,
     known: &BTreeMap<FormulaId, String>,
-    within: Within,
+    within: MailboxPart,
     page: &ThreadPage,
 ) -> Result<Answer, Failure> {
     let (title, region, first, list) = match (within, page.threads.first()) {
-        (Within::Thread(_), Some(thread)) => {
+        (MailboxPart::Thread(_), Some(thread)) => {
             let first = thread.first.letter.number;
             let list = html! {
                 div.fold #{ "in-" (first) } {
@@ -261,8 +264,8 @@ fn part(
             };
             (format!("Message {first} and what answers it"), "rest", Some(&thread.first), list)
         }
-        (Within::Thread(of) | Within::Asker(of), _) => {
-            let view = take!(asked.look(Look::Letter { number: of })?, Letter);
+        (MailboxPart::Thread(of) | MailboxPart::Asker(of), _) => {
+            let view = take!(asked.look(Look::Message { number: of })?, Message);
             let list = html! {
                 div.fold #{ "of-" (of) } {
                     @if page.lines.is_empty() { p.note { "Nothing more." } }
@@ -289,16 +292,16 @@ fn part(
 }
 
 /// Returns the user's own names, by the identifiers of their objects.
-fn names(asked: &Asked) -> Result<BTreeMap<FormulaId, String>, Failure> {
+fn names(asked: &PageRequest) -> Result<BTreeMap<FormulaId, String>, Failure> {
     let rows = take!(asked.look(Look::Names { path: None })?, Names);
     Ok(rows.into_iter().filter_map(|row| Some((row.id?, row.name))).collect())
 }
 
-fn item(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Line) -> Markup {
+fn item(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Line) -> Markup {
     html! { li #{ "m-" (one.letter.number) } { (row(asked, known, one)) } }
 }
 
-fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, line: &Line) -> Markup {
+fn row(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, line: &Line) -> Markup {
     let one = &line.letter;
     let number = one.number;
     let from = sender(asked, known, one);
@@ -311,13 +314,13 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, line: &Line) -> Marku
                 span.what { (summary(asked, line)) }
             }
             " "
-            span { span.state { @if !one.mail.needs_you { (standing::state(asked, one)) } } " " (parts::minute(one.mail.envelope.sent_ms)) }
+            span { span.state { @if !one.mail.needs_you { (message_status::state(asked, one)) } } " " (parts::minute(one.mail.envelope.sent_ms)) }
         }
     }
 }
 
 /// Returns the user's own name for the sender of a message. It is empty for the user's own commands.
-fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> String {
+fn sender(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &MailboxEntry) -> String {
     let named = one.message.as_ref().and_then(|message| known.get(&message.from));
     match one.body() {
         None | Some(Body::Command { .. }) => String::new(),
@@ -327,8 +330,8 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
                 Ok(Response::Run(found)) => format!("run {run} ({})", found.name),
                 _ => format!("run {run}"),
             },
-            None => match asked.look(Look::Letter { number: one.number }) {
-                Ok(Response::Letter(view)) => view.from,
+            None => match asked.look(Look::Message { number: one.number }) {
+                Ok(Response::Message(view)) => view.from,
                 _ => String::new(),
             },
         },
@@ -336,12 +339,12 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
 }
 
 /// Returns the content of a message in a line, which follows the name of its sender.
-fn summary(asked: &Asked, line: &Line) -> Markup {
+fn summary(asked: &PageRequest, line: &Line) -> Markup {
     let one = &line.letter;
     match one.body() {
         // Proposals of guests are told apart by their content.
-        Some(Body::Definition { by: None, .. }) => match asked.look(Look::Letter { number: one.number }) {
-            Ok(Response::Letter(view)) => proposed(&view),
+        Some(Body::Definition { by: None, .. }) => match asked.look(Look::Message { number: one.number }) {
+            Ok(Response::Message(view)) => proposed(&view),
             _ => html! { "code that is gone" },
         },
         None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::minute(ms)) } },
@@ -353,13 +356,13 @@ fn summary(asked: &Asked, line: &Line) -> Markup {
                 @if open > 0 && open < all { ", " (open) " open" }
             }
         }
-        Some(body @ Body::Doubt { .. }) => match &line.call {
+        Some(body @ Body::OutcomeUnknown { .. }) => match &line.call {
             Some(call) => html! { "asks whether this happened: " (self::call(call)) },
             None => parts::summary(body),
         },
         Some(Body::Command { text, .. }) => {
-            let (head, more) = letter::short(text);
-            html! { code { (head) } (letter::more_bytes(more)) }
+            let (head, more) = message_view::short(text);
+            html! { code { (head) } (message_view::more_bytes(more)) }
         }
         Some(body) => parts::says(body),
     }
@@ -374,8 +377,8 @@ fn call(call: &AskedCall) -> Markup {
 }
 
 /// Returns a proposal of code or of a worker in a line: its slots, and the beginning of its text.
-fn proposed(view: &LetterView) -> Markup {
-    let slots: Vec<&str> = view.holes.iter().map(|hole| hole.name.as_str()).collect();
+fn proposed(view: &MessageView) -> Markup {
+    let slots: Vec<&str> = view.fields.iter().map(|hole| hole.name.as_str()).collect();
     html! {
         @if view.is_worker { "a worker" } @else { "code" }
         @if !slots.is_empty() { " over " (parts::short(&Untrusted::new(slots.join(", ")))) }

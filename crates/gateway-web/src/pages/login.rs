@@ -10,26 +10,26 @@ use axum::response::Response as Answered;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::SCRIPT;
-use crate::guard::sessions::{Arrival, NotLetIn, Under};
+use crate::guard::sessions::{HostKind, LoginError, LoginRequest};
 use crate::page::shell;
 use crate::refusal::refused;
 use crate::serve::{self, KEY, Site};
 
 /// The reason why a browser is not logged in.
-pub enum Trouble {
+pub enum LoginFailure {
     /// They have only just come.
     None,
     /// A form was sent without a session, or after the session had ended.
-    Over,
+    SessionEnded,
     /// The code, in a sentence of ours.
-    Code(String),
+    CodeRejected(String),
 }
 
 /// Returns the page that asks for the code, and goes on to `to` then. The script takes the code from the address;
 /// without one it is typed.
-pub fn page(trouble: &Trouble, to: &str) -> Markup {
+pub fn page(trouble: &LoginFailure, to: &str) -> Markup {
     let wrong = match trouble {
-        Trouble::Code(wrong) => Some(wrong.as_str()),
+        LoginFailure::CodeRejected(wrong) => Some(wrong.as_str()),
         _ => None,
     };
     html! {
@@ -39,7 +39,7 @@ pub fn page(trouble: &Trouble, to: &str) -> Markup {
             body {
                 main #main {
                     h1 { "Log in to Almoner" }
-                    @if matches!(trouble, Trouble::Over) {
+                    @if matches!(trouble, LoginFailure::SessionEnded) {
                         div.failure role="alert" {
                             p { "This browser's session is over, and what you just sent was not done." }
                             p.by-script { "What you typed is kept in this tab, except secrets and files: log in here, and it is there again." }
@@ -64,13 +64,13 @@ pub fn page(trouble: &Trouble, to: &str) -> Markup {
 
 /// `GET /login`.
 pub async fn read() -> Answered {
-    serve::html(StatusCode::OK, page(&Trouble::None, "/"))
+    serve::html(StatusCode::OK, page(&LoginFailure::None, "/"))
 }
 
 /// `POST /login`.
 pub async fn send(
     State(site): State<Arc<Site>>,
-    Extension(under): Extension<Under>,
+    Extension(under): Extension<HostKind>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
@@ -82,9 +82,9 @@ pub async fn send(
     let field =
         |name: &str| pairs.iter().find(|(each, _)| each == name).map_or("", |(_, text)| text.as_str());
     let browser = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let (code, place) = typed(field("code"));
+    let (code, place) = parse_code(field("code"));
     let cookies = serve::cookies(&headers).collect::<Vec<_>>().join("; ");
-    let arrival = Arrival { code, key: field(KEY), under, cookies: &cookies, browser };
+    let arrival = LoginRequest { code, key: field(KEY), under, cookies: &cookies, browser };
     let (Ok(one), Ok(other)) = (site.backend.random(), site.backend.random()) else {
         return refused(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no random bytes");
     };
@@ -101,20 +101,20 @@ pub async fn send(
         }
         Ok(Err(not)) => {
             let wrong = match not {
-                NotLetIn::Code => {
+                LoginError::Code => {
                     "This code lets nobody in: each lets one browser in, once, within a minute."
                 }
-                NotLetIn::TooMany => "Too many wrong codes: none is taken for a minute.",
-                NotLetIn::NoKey => {
+                LoginError::TooMany => "Too many wrong codes: none is taken for a minute.",
+                LoginError::NoKey => {
                     "Under an address of numbers these pages need JavaScript; without it, `almoner open` opens them \
                      under their own name."
                 }
             };
-            let wrong = Trouble::Code(wrong.to_owned());
+            let wrong = LoginFailure::CodeRejected(wrong.to_owned());
             serve::html(StatusCode::UNAUTHORIZED, page(&wrong, local(field("to"))))
         }
         Err(failure) => {
-            let why = Trouble::Code(failure.message.visible_line().into_owned());
+            let why = LoginFailure::CodeRejected(failure.message.visible_line().into_owned());
             serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(&why, local(field("to"))))
         }
     }
@@ -122,7 +122,7 @@ pub async fn send(
 
 /// Returns the typed code, and the page to open after login. The text is the whole address, or the part after its
 /// `#`.
-fn typed(text: &str) -> (&str, Option<&str>) {
+fn parse_code(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
     let behind = text.rsplit('#').next().unwrap_or(text);
     match behind.find('/') {
@@ -151,7 +151,7 @@ mod tests {
             ("#00ff", ("00ff", None)),
             ("", ("", None)),
         ] {
-            assert_eq!(super::typed(text), expected, "{text:?}");
+            assert_eq!(super::parse_code(text), expected, "{text:?}");
         }
     }
 

@@ -2,47 +2,47 @@
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
-use control::view::LetterView;
+use control::view::MessageView;
 use kernel::MessageNumber;
 use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
 use passable::visible_line;
 
-use super::asks::{definition, evaluation, form, narrow, release, said, wish, words};
+use super::messages::{definition, evaluation, form, narrow, notice, reply, request, withheld};
 use super::{approval, package};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::field::pick::NARROW;
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 use crate::serve;
 
 /// `GET /m/NUMBER`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     page(asked, number, None, 200)
 }
 
 /// Handles `POST /m/NUMBER`: the answer to a card, by the card's kind.
-pub fn send(asked: &Asked) -> Result<Answer, Failure> {
+pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = letter(asked)?;
-    Ok(match (sent(asked, &view)?, asked.back()) {
+    Ok(match (handle_form(asked, &view)?, asked.back()) {
         // An answer in a conversation leads back to the conversation.
         (Answer::Go(_), Some(back)) => Answer::Go(back),
         (answer, _) => answer,
     })
 }
 
-fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+fn handle_form(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     if asked.field(NARROW).is_some() {
         return narrow::step(asked, view);
     }
     match asked.field("do") {
-        Some("reject") => return said::reject(asked, view),
-        Some("reply") => return again(asked, view, said::reply(asked, view), "reply", "Reply"),
+        Some("reject") => return reply::reject(asked, view),
+        Some("reply") => return retry_page(asked, view, reply::reply(asked, view), "reply", "Reply"),
         Some("adopt") => {
             let field =
                 format!("adopt-{}", asked.field("at").and_then(|at| at.parse().ok()).unwrap_or(0_usize));
-            return again(asked, view, said::adopt(asked, view), &field, "Your name");
+            return retry_page(asked, view, reply::adopt(asked, view), &field, "Your name");
         }
         _ => {}
     }
@@ -50,16 +50,16 @@ fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Some(Body::Form { .. }) => form::send(asked, view),
         Some(Body::Definition { .. }) => definition::send(asked, view),
         Some(Body::EvalRequest { .. }) => evaluation::send(asked, view),
-        Some(Body::Request { .. }) => wish::send(asked, view),
-        Some(Body::Release { .. }) => release::send(asked, view),
+        Some(Body::Request { .. }) => request::send(asked, view),
+        Some(Body::Release { .. }) => withheld::send(asked, view),
         _ => Err(Failure::new(Exit::Usage, "this message is answered in another way")),
     }
 }
 
 /// Returns the result of a form below a message. After an error, it returns the message again with the typed text.
-fn again(
-    asked: &Asked,
-    view: &LetterView,
+fn retry_page(
+    asked: &PageRequest,
+    view: &MessageView,
     done: Result<Answer, Failure>,
     field: &str,
     called: &str,
@@ -73,9 +73,9 @@ fn again(
 ///
 /// # Errors
 /// When there is none.
-pub fn letter(asked: &Asked) -> Result<LetterView, Failure> {
+pub fn letter(asked: &PageRequest) -> Result<MessageView, Failure> {
     let number: MessageNumber = asked.part("number")?;
-    Ok(*take!(asked.look(Look::Letter { number })?, Letter))
+    Ok(*take!(asked.look(Look::Message { number })?, Message))
 }
 
 /// Returns the page of a message, with the error of a form that was sent there.
@@ -83,12 +83,12 @@ pub fn letter(asked: &Asked) -> Result<LetterView, Failure> {
 /// # Errors
 /// When there is no such message.
 pub fn page(
-    asked: &Asked,
+    asked: &PageRequest,
     number: MessageNumber,
     wrong: Option<Markup>,
     status: u16,
 ) -> Result<Answer, Failure> {
-    let view = *take!(asked.look(Look::Letter { number })?, Letter);
+    let view = *take!(asked.look(Look::Message { number })?, Message);
     let card = card(asked, &view)?;
     Ok(with_card(asked, &view, &card, wrong, status))
 }
@@ -97,30 +97,30 @@ pub fn page(
 ///
 /// # Errors
 /// When the daemon does not answer.
-pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> {
     let number = view.letter.number;
     match view.letter.body() {
-        Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) => {
+        Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. }) => {
             let card = take!(asked.ask(Request::Card { message: number })?, Card);
             approval::card(asked, &card)
         }
         Some(Body::Form { .. }) => form::card(asked, view),
         Some(Body::Definition { .. }) => definition::card(asked, view),
         Some(Body::EvalRequest { .. }) => evaluation::card(asked, view),
-        Some(Body::Request { .. }) => wish::card(asked, view),
-        Some(Body::Release { .. }) => release::card(asked, view),
+        Some(Body::Request { .. }) => request::card(asked, view),
+        Some(Body::Release { .. }) => withheld::card(asked, view),
         Some(Body::Package { strings, names, run, .. }) => {
             Ok(package::card(asked, number, strings, names, run.is_some()))
         }
-        Some(body) => words::card(asked, view, body),
+        Some(body) => notice::card(asked, view, body),
         None => Ok(html! { p { "Dismissed: only its envelope is left." } }),
     }
 }
 
 /// Returns the page of a message around its card.
 pub fn with_card(
-    asked: &Asked,
-    view: &LetterView,
+    asked: &PageRequest,
+    view: &MessageView,
     card: &Markup,
     wrong: Option<Markup>,
     status: u16,
@@ -134,7 +134,7 @@ pub fn with_card(
             (envelope(view))
             (answers(view))
             (card)
-            (said::chain(asked, view))
+            (reply::chain(asked, view))
             (dismissal(asked, view))
         }
     };
@@ -143,7 +143,7 @@ pub fn with_card(
 }
 
 /// Returns the sender, the recipient, the time, and the message that it answers, by the user's own names.
-fn envelope(view: &LetterView) -> Markup {
+fn envelope(view: &MessageView) -> Markup {
     let mail = &view.letter.mail;
     html! {
         p.envelope {
@@ -157,7 +157,7 @@ fn envelope(view: &LetterView) -> Markup {
 }
 
 /// Returns who sent it; a run with its page.
-fn sender(view: &LetterView) -> Markup {
+fn sender(view: &MessageView) -> Markup {
     html! {
         @match view.letter.body().and_then(Body::said_by) {
             Some(run) => a href={ "/r/" (run) } { (parts::word(&view.from)) },
@@ -167,9 +167,11 @@ fn sender(view: &LetterView) -> Markup {
 }
 
 /// Returns how a message that asks for one thing was answered.
-fn answers(view: &LetterView) -> Markup {
-    let own_card =
-        matches!(view.letter.body(), Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }));
+fn answers(view: &MessageView) -> Markup {
+    let own_card = matches!(
+        view.letter.body(),
+        Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. })
+    );
     html! {
         @if !own_card {
             @for answer in view.letter.mail.answers.values() {
@@ -195,12 +197,14 @@ fn answers(view: &LetterView) -> Markup {
     }
 }
 
-fn dismissal(asked: &Asked, view: &LetterView) -> Markup {
+fn dismissal(asked: &PageRequest, view: &MessageView) -> Markup {
     let number = view.letter.number;
     // A message that waits for yes or no must be answered, and cannot be dismissed.
     let asks = matches!(
         view.letter.body(),
-        Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } | Body::Release { .. })
+        Some(
+            Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. } | Body::Release { .. }
+        )
     );
     html! {
         @if view.letter.message.is_some() && !(asks && view.letter.mail.needs_you) {

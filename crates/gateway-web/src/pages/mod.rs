@@ -1,9 +1,8 @@
 //! The pages, one file each.
 
-mod answered;
 mod approval;
-mod asks;
-mod attached;
+mod approval_answer;
+mod attachments;
 mod audit;
 mod chat;
 mod doctor;
@@ -12,17 +11,18 @@ mod graph;
 mod inbox;
 pub mod login;
 mod message;
+mod message_status;
+mod messages;
 mod models;
 mod names;
 mod package;
 mod policy;
 mod runs;
 mod sessions;
-mod standing;
 mod why;
 mod workers;
 
-use crate::serve::Show;
+use crate::serve::PageHandler;
 
 /// Returns whether forms that are sent here have files.
 pub fn takes_files(path: &str) -> bool {
@@ -30,12 +30,12 @@ pub fn takes_files(path: &str) -> bool {
 }
 
 /// Every address: its path, the function that shows it, and the function that handles its form.
-pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
+pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/", Some(inbox::show), None),
     ("/m/{number}", Some(message::show), Some(message::send)),
-    ("/m/{number}/answer", None, Some(answered::answer)),
-    ("/m/{number}/check", None, Some(asks::form::check)),
-    ("/m/{number}/dismiss", None, Some(answered::dismiss)),
+    ("/m/{number}/answer", None, Some(approval_answer::answer)),
+    ("/m/{number}/check", None, Some(messages::form::check)),
+    ("/m/{number}/dismiss", None, Some(approval_answer::dismiss)),
     ("/chat", Some(chat::list), Some(chat::begin)),
     ("/chat/{run}", Some(chat::show), Some(chat::say)),
     ("/chat/{run}/end", None, Some(chat::end)),

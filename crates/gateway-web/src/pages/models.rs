@@ -4,15 +4,15 @@ use control::exit::{Exit, Failure};
 use control::models::KnownModel;
 use control::protocol::{ModelChoice, Request, RunRequest, StartSpec, WorkerSource};
 use control::show::money;
-use control::show::stats::{OfModel, Stats};
+use control::show::stats::{ModelStats, Stats};
 use kernel::command::Reply;
 use kernel::run::Limits;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::page_request::{PageRequest, take};
 use crate::pages::runs::figures::took;
 
 /// The worker that tries a model. It costs next to nothing, and its run shows the number of tokens.
@@ -22,18 +22,18 @@ const TRIAL: &str = "---\ndescription: Tries a model.\n---\nAnswer with the one 
 const TRIAL_TOKENS: u64 = 4000;
 
 /// How long the longest bar is.
-const LONGEST: u64 = 300;
+const MAX_LEN: u64 = 300;
 
 /// The spans of time for which figures are shown: a word, and so many days.
 const SINCE: &[(&str, Option<i64>)] =
     &[("all time", None), ("last 30 days", Some(30)), ("last 7 days", Some(7)), ("last 24 hours", Some(1))];
 
 /// `GET /models`, with `?days=`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(page(asked, None)?.into())
 }
 
-fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
+fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
     let days = asked.query("days").and_then(|days| days.parse::<i64>().ok());
     let days = SINCE.iter().find_map(|(_, one)| one.filter(|one| Some(*one) == days));
     let since_ms = days.map(|days| asked.site.backend.now_ms() - days * 86_400_000);
@@ -56,7 +56,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
                 strong { (all.output_tokens) } " written, " (took(i64::try_from(all.ms).unwrap_or(i64::MAX))) ", "
                 strong { (money::dollars(all.usd_micros)) }
             }
-            @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (spent(&stats.models)) }
+            @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (usage_bars(&stats.models)) }
         }
         section aria-labelledby="can-title" {
             h2 #can-title { "Which can be asked" }
@@ -68,7 +68,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
 }
 
 /// Returns the models that are there, each with a button that tries it.
-fn askable(asked: &Asked, all: &[KnownModel]) -> Markup {
+fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
     html! {
         @if all.is_empty() {
             p.note {
@@ -91,7 +91,7 @@ fn askable(asked: &Asked, all: &[KnownModel]) -> Markup {
 }
 
 /// Returns a field for any model.
-fn another(asked: &Asked, stats: &Stats, wrong: Option<&Failure>) -> Markup {
+fn another(asked: &PageRequest, stats: &Stats, wrong: Option<&Failure>) -> Markup {
     html! {
         form.card method="post" action="/models" {
             (parts::token(&asked.session))
@@ -107,15 +107,15 @@ fn another(asked: &Asked, stats: &Stats, wrong: Option<&Failure>) -> Markup {
 }
 
 /// `POST /models`: asks a model for one word.
-pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
-    match tried(asked) {
+pub fn try_it(asked: &PageRequest) -> Result<Answer, Failure> {
+    match start_trial(asked) {
         Ok(to) => Ok(Answer::Go(to)),
         Err(failure) => Ok(page(asked, Some(&failure))?.status(422).into()),
     }
 }
 
 /// Returns where the run is that asks it.
-fn tried(asked: &Asked) -> Result<String, Failure> {
+fn start_trial(asked: &PageRequest) -> Result<String, Failure> {
     let model = asked.site.backend.model(asked.filled("model"))?;
     let request = RunRequest {
         text: Untrusted::new(format!("ask -m {model} \"Answer with the one word: ready\"")),
@@ -133,9 +133,9 @@ fn tried(asked: &Asked) -> Result<String, Failure> {
 }
 
 /// Returns a bar for each model below its name: by its cost, or by its tokens where no model had a cost.
-fn spent(models: &[OfModel]) -> Markup {
+fn usage_bars(models: &[ModelStats]) -> Markup {
     let is_paid = models.iter().any(|one| one.asked.usd_micros > 0);
-    let size = |one: &OfModel| if is_paid { one.asked.usd_micros } else { one.asked.tokens() };
+    let size = |one: &ModelStats| if is_paid { one.asked.usd_micros } else { one.asked.tokens() };
     let most = models.iter().map(size).max().unwrap_or(0);
     html! {
         p.note { "Each by its share, in " @if is_paid { "cost" } @else { "tokens" } "." }
@@ -143,8 +143,8 @@ fn spent(models: &[OfModel]) -> Markup {
             @for one in models {
                 li.share {
                     strong { (parts::word(&one.model)) }
-                    svg viewBox={ "0 0 " (LONGEST) " 14" } width="100%" height="14" preserveAspectRatio="none" aria-hidden="true" {
-                        rect.track x="0" y="6" width=(LONGEST) height="2" {}
+                    svg viewBox={ "0 0 " (MAX_LEN) " 14" } width="100%" height="14" preserveAspectRatio="none" aria-hidden="true" {
+                        rect.track x="0" y="6" width=(MAX_LEN) height="2" {}
                         rect.bar.model x="0" y="1" width=(length(size(one), most)) height="12" rx="2" {}
                     }
                     span.note {
@@ -160,8 +160,8 @@ fn spent(models: &[OfModel]) -> Markup {
 
 /// Returns the length of a bar. Any amount above zero is visible.
 fn length(part: u64, most: u64) -> u64 {
-    let long = u128::from(part) * u128::from(LONGEST) / u128::from(most.max(1));
-    let long = u64::try_from(long).unwrap_or(LONGEST).min(LONGEST);
+    let long = u128::from(part) * u128::from(MAX_LEN) / u128::from(most.max(1));
+    let long = u64::try_from(long).unwrap_or(MAX_LEN).min(MAX_LEN);
     if part > 0 { long.max(2) } else { 0 }
 }
 
@@ -174,10 +174,10 @@ mod tests {
         for (part, most, long) in [
             (0, 0, 0),
             (0, 9, 0),
-            (9, 9, LONGEST),
+            (9, 9, MAX_LEN),
             (1, 1_000_000, 2),
-            (1, 2, LONGEST / 2),
-            (u64::MAX, u64::MAX, LONGEST),
+            (1, 2, MAX_LEN / 2),
+            (u64::MAX, u64::MAX, MAX_LEN),
         ] {
             assert_eq!(length(part, most), long, "{part} of {most}");
         }

@@ -4,13 +4,13 @@ use kernel::MessageNumber;
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::asks::said;
-use crate::asked::Asked;
-use crate::page::{hosts, parts};
+use super::messages::reply;
+use crate::page::{parts, safe_links};
+use crate::page_request::PageRequest;
 
 /// Returns the card. Words that are many are folded.
 pub fn card(
-    asked: &Asked,
+    asked: &PageRequest,
     number: MessageNumber,
     strings: &[Untrusted],
     names: &[String],
@@ -21,7 +21,7 @@ pub fn card(
         p.package {
             @for (at, piece) in strings.iter().enumerate() {
                 span.foreign { (piece.visible()) }
-                (hosts::told(piece.raw()))
+                (safe_links::host_note(piece.raw()))
                 @if let Some(name) = names.get(at) {
                     span.chip { "@" (parts::line(&Untrusted::new(name.as_str()))) }
                 }
@@ -34,9 +34,9 @@ pub fn card(
         @if !names.is_empty() {
             section.entry aria-labelledby="along" {
                 h2 #along { "What came along" }
-                @for (at, name) in names.iter().enumerate() { (said::adoption(asked, number, name, at)) }
+                @for (at, name) in names.iter().enumerate() { (reply::adoption(asked, number, name, at)) }
             }
         }
-        (said::answer_in_words(asked, number))
+        (reply::answer_in_words(asked, number))
     }
 }

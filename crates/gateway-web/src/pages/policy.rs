@@ -6,11 +6,11 @@ use control::show::stats::Rule;
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{parts, table};
+use crate::page_request::{PageRequest, take};
 
 /// `GET /policy`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let report = take!(asked.ask(Request::Policy)?, Policy);
     let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
     let main = html! {
@@ -43,7 +43,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             @if stats.rules.is_empty() { p.note { "No rule had anything to say yet." } }
             @else {
                 @let row = |one: &Rule| vec![parts::word(&one.rule), html! { (one.asked) }, html! { (one.denied) }];
-                (table::table("Rules by how often they spoke", &["Rule", "Asked", "Refused"], stats.rules.iter().map(row)))
+                (table::table("Rules by how often they spoke", &["Rule", "PageRequest", "Refused"], stats.rules.iter().map(row)))
             }
         }
     };

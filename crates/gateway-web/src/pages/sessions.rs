@@ -5,12 +5,12 @@ use maud::html;
 use passable::visible_line;
 
 use crate::answer::{Answer, Page};
-use crate::asked::Asked;
-use crate::guard::sessions::Under;
+use crate::guard::sessions::HostKind;
 use crate::page::parts;
+use crate::page_request::PageRequest;
 
 /// `GET /sessions`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
     let open: Vec<_> = asked.site.sessions().open(now).cloned().collect();
     let main = html! {
@@ -21,7 +21,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 li.card {
                     p { (parts::line(&one.browser)) }
                     p { "since " (parts::when(one.begun_ms)) ", until " (parts::when(one.ends_ms)) }
-                    @if one.under == Under::Address {
+                    @if one.under == HostKind::Address {
                         p.warning {
                             "It came under the bare address: whatever listens on another port of this machine may be sent \
                              its cookie, and read with it what these pages show."
@@ -48,7 +48,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// `POST /sessions`.
-pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
+pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.field("session").unwrap_or("");
     let number: Option<u64> = text.parse().ok();
     match number.map(|number| asked.site.change(|sessions| sessions.revoke(number))).transpose()? {
@@ -62,7 +62,7 @@ pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// `POST /logout`.
-pub fn leave(asked: &Asked) -> Result<Answer, Failure> {
+pub fn leave(asked: &PageRequest) -> Result<Answer, Failure> {
     asked.site.change(|sessions| sessions.revoke(asked.session.number))?;
     Ok(Answer::Go("/login".to_owned()))
 }

@@ -2,17 +2,17 @@
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request, Response};
-use control::show::reason::{Reason, Thing};
+use control::show::reason::{Reason, WhyTarget};
 use kernel::FormulaId;
 use maud::{Markup, html};
 use passable::visible_line;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, unexpected};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, unexpected};
 
 /// `GET /why`, with `?thing=`: a run, a step, a message, a grant, a name, an identifier, or the path of a file.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let thing = asked.query("thing").filter(|thing| !thing.trim().is_empty());
     let found = thing.map(|thing| chain(asked, thing));
     // A name may begin or end with a blank, and more often one was pasted along.
@@ -42,9 +42,9 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Returns the chain of reasons for a thing.
-fn chain(asked: &Asked, thing: &str) -> Result<Vec<Reason>, Failure> {
+fn chain(asked: &PageRequest, thing: &str) -> Result<Vec<Reason>, Failure> {
     let origin = |thing: &str| reasons(asked.look(Look::Origin { thing: thing.to_owned() })?);
-    let is_name = matches!(thing.parse(), Ok(Thing::Name(_)) | Err(_)) && !thing.starts_with('/');
+    let is_name = matches!(thing.parse(), Ok(WhyTarget::Name(_)) | Err(_)) && !thing.starts_with('/');
     if thing.parse::<FormulaId>().is_ok() {
         return origin(thing);
     }
@@ -68,7 +68,7 @@ fn line(one: &Reason) -> Markup {
     html! {
         li {
             span.what { (link::reason(&one.what)) } " "
-            span.says { (parts::told(&one.told())) }
+            span.says { (parts::linked_sentence(&one.quoting())) }
         }
     }
 }

@@ -3,15 +3,15 @@
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::money;
-use control::show::stats::{OfWorker, Runs};
+use control::show::stats::{Runs, WorkerStats};
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts, table};
+use crate::page_request::{PageRequest, take};
 
 /// `GET /workers`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
     let names = take!(asked.look(Look::Names { path: None })?, Names);
     let endowed: Vec<_> = names.iter().filter(|row| row.kind == "worker").collect();
@@ -35,9 +35,9 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// The columns of the table of workers.
-const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "Asked models", "Tokens", "Cost"];
+const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "PageRequest models", "Tokens", "Cost"];
 
-fn row(one: &OfWorker) -> Vec<Markup> {
+fn row(one: &WorkerStats) -> Vec<Markup> {
     vec![
         html! { a href={ "/runs?worker=" (link::query(&one.worker)) "&all=yes" } { (parts::word(&one.worker)) } },
         html! { (one.runs.all()) },

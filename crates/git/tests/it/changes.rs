@@ -3,10 +3,10 @@
 use git::Call;
 use serde_json::json;
 
-use crate::yard::{TRAILER, Yard, add, branch, commit, switch, unstage};
+use crate::test_repository::{TRAILER, TestRepository, add, branch, commit, switch, unstage};
 
 /// Returns everything below `.git`, to see whether anything was written.
-fn inside(yard: &Yard) -> Vec<(String, Vec<u8>)> {
+fn inside(yard: &TestRepository) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut left = vec![yard.root().join(".git")];
     while let Some(dir) = left.pop() {
@@ -24,7 +24,7 @@ fn inside(yard: &Yard) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn added_files_are_committed_as_shown() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     yard.write("a.txt", "one\nzwei\n");
     yard.write("docs/new.md", "new\n");
     std::fs::remove_file(yard.root().join("src/b.rs")).unwrap();
@@ -35,7 +35,7 @@ fn added_files_are_committed_as_shown() {
     assert_eq!(inside(&yard), before, "whoever only looks changes nothing");
     yard.ask(add(&["."])(Some(looked.pins.clone()))).unwrap();
     // After a crash it is seen that it was done.
-    assert_eq!(yard.told(Call::Settled { pinned: looked.pins })["found"], json!({ "added": looked.paths }));
+    assert_eq!(yard.value(Call::Settled { pinned: looked.pins })["found"], json!({ "added": looked.paths }));
     yard.change(unstage(&["docs"]));
     assert_eq!(yard.git(&["diff", "--cached", "--name-status"]), "M\ta.txt\nA\tlink\nD\tsrc/b.rs");
     let before = inside(&yard);
@@ -44,7 +44,7 @@ fn added_files_are_committed_as_shown() {
     assert_eq!(looked.shown.unwrap().trim_end(), yard.git(&["diff", "--cached", "--abbrev=12"]));
     let head = looked.pins.iter().find(|pin| pin.kind == "head").unwrap().digest.clone();
     let find = || Call::Find { trailer: TRAILER.to_owned(), head: head.clone() };
-    assert_eq!(yard.told(find()), json!({ "found": null, "certain": true }));
+    assert_eq!(yard.value(find()), json!({ "found": null, "certain": true }));
     let made = yard.ask(commit("Why not")(Some(looked.pins))).unwrap().value;
     assert_eq!(made["commit"], yard.git(&["rev-parse", "HEAD"]));
     assert_eq!(made["tree"], yard.git(&["rev-parse", "HEAD^{tree}"]));
@@ -52,31 +52,31 @@ fn added_files_are_committed_as_shown() {
         yard.git(&["log", "-1", "--format=%B|%an <%ae>"]),
         format!("Why not\n\n{TRAILER}\n|Almoner run r1 <almoner@localhost>")
     );
-    assert_eq!(yard.told(find())["found"], made);
+    assert_eq!(yard.value(find())["found"], made);
     assert_eq!(yard.git(&["status", "--porcelain"]), "?? docs/");
     yard.git(&["fsck", "--strict"]);
     // Another branch was checked out meanwhile, so the answer is not certain.
     yard.git(&["checkout", "-q", "--orphan", "other"]);
     yard.git(&["commit", "-qm", "Elsewhere"]);
-    assert_eq!(yard.told(find()), json!({ "found": null, "certain": false }));
+    assert_eq!(yard.value(find()), json!({ "found": null, "certain": false }));
 }
 
 #[test]
 fn first_commit_is_made_and_found() {
-    let yard = Yard::empty();
+    let yard = TestRepository::empty();
     yard.write("a", "a\n");
     yard.change(add(&["a"]));
     let looked = yard.ask(commit("First")(None)).unwrap();
     let head = looked.pins.iter().find(|pin| pin.kind == "head").unwrap().digest.clone();
     let find = || Call::Find { trailer: TRAILER.to_owned(), head: head.clone() };
-    assert_eq!(yard.told(find()), json!({ "found": null, "certain": true }));
+    assert_eq!(yard.value(find()), json!({ "found": null, "certain": true }));
     let made = yard.ask(commit("First")(Some(looked.pins))).unwrap().value;
-    assert_eq!(yard.told(find())["found"], made);
+    assert_eq!(yard.value(find())["found"], made);
 }
 
 #[test]
 fn call_with_outdated_pins_changes_nothing() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     yard.write("a.txt", "eins\n");
     let looked = yard.ask(add(&["a.txt"])(None)).unwrap().pins;
     yard.write("a.txt", "evil\n");
@@ -100,7 +100,7 @@ fn call_with_outdated_pins_changes_nothing() {
 
 #[test]
 fn branches_switch_without_losing_changes() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     yard.change(branch("topic"));
     assert_eq!(yard.refused(branch("topic")(None)), "git/exists");
     assert_eq!(yard.refused(branch("-x..y")(None)), "git/name");
@@ -148,7 +148,7 @@ fn branches_switch_without_losing_changes() {
 
 #[test]
 fn impossible_calls_are_refused_with_a_rule() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     yard.write(".gitignore", "*.log\n");
     yard.write("x.log", "ignored\n");
     yard.write("nested/a", "a\n");

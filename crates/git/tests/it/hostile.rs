@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use git::{Between, Call};
+use git::{Call, DiffSides};
 
-use crate::yard::{Yard, add, branch, commit, switch};
+use crate::test_repository::{TestRepository, add, branch, commit, switch};
 
 /// Returns every call that looks.
 fn looks() -> Vec<Call> {
@@ -12,9 +12,9 @@ fn looks() -> Vec<Call> {
     vec![
         Call::Status,
         Call::Log { range: None, path: Some(path()), skip: 0, most: 5 },
-        Call::Diff { between: Between::Worktree, path: None, offset: 0 },
-        Call::Diff { between: Between::Staged, path: None, offset: 0 },
-        Call::Diff { between: Between::Revisions { from: revision(), to: None }, path: None, offset: 0 },
+        Call::Diff { between: DiffSides::Worktree, path: None, offset: 0 },
+        Call::Diff { between: DiffSides::Staged, path: None, offset: 0 },
+        Call::Diff { between: DiffSides::Revisions { from: revision(), to: None }, path: None, offset: 0 },
         Call::Show { revision: revision(), path: None, offset: 0 },
         Call::Show { revision: revision(), path: Some(path()), offset: 0 },
         Call::Blame { path: path(), from: 1, lines: 5 },
@@ -24,16 +24,16 @@ fn looks() -> Vec<Call> {
 
 #[test]
 fn repository_with_parts_elsewhere_is_not_opened() {
-    let check = |name: &str, spoil: &dyn Fn(&Yard), rule: &str| {
-        let yard = Yard::new();
+    let check = |name: &str, spoil: &dyn Fn(&TestRepository), rule: &str| {
+        let yard = TestRepository::new();
         spoil(&yard);
         for call in looks() {
             assert_eq!(yard.refused(call), rule, "{name}");
         }
         assert_eq!(yard.refused(add(&["."])(None)), rule, "{name}");
     };
-    let git = |yard: &Yard, name: &str| yard.root().join(".git").join(name);
-    let away = |yard: &Yard, name: &str| {
+    let git = |yard: &TestRepository, name: &str| yard.root().join(".git").join(name);
+    let away = |yard: &TestRepository, name: &str| {
         let (here, there) = (yard.root().join(name), yard.path("there"));
         std::fs::rename(&here, &there).unwrap();
         symlink(there, here).unwrap();
@@ -43,26 +43,27 @@ fn repository_with_parts_elsewhere_is_not_opened() {
     for part in ["objects", "refs", "config", "HEAD", "index", "logs"] {
         check(part, &|yard| away(yard, &format!(".git/{part}")), "git/elsewhere");
     }
-    let worktree = |yard: &Yard| {
+    let worktree = |yard: &TestRepository| {
         std::fs::rename(git(yard, ""), yard.path("there")).unwrap();
         std::fs::write(yard.root().join(".git"), format!("gitdir: {}\n", yard.path("there").display()))
             .unwrap();
     };
     check("a file that names another", &worktree, "git/elsewhere");
     check("commondir", &|yard| std::fs::write(git(yard, "commondir"), "/tmp\n").unwrap(), "git/elsewhere");
-    let alternates = |yard: &Yard| std::fs::write(git(yard, "objects/info/alternates"), "/tmp\n").unwrap();
+    let alternates =
+        |yard: &TestRepository| std::fs::write(git(yard, "objects/info/alternates"), "/tmp\n").unwrap();
     check("alternates", &alternates, "git/elsewhere");
-    let elsewhere = |yard: &Yard| {
+    let elsewhere = |yard: &TestRepository| {
         yard.git(&["config", "core.worktree", yard.path("home").to_str().unwrap()]);
     };
     check("core.worktree", &elsewhere, "git/elsewhere");
-    let included = |yard: &Yard| {
+    let included = |yard: &TestRepository| {
         let home = yard.path("home");
         std::fs::write(yard.path("other"), format!("[core]\n\tworktree = {}\n", home.display())).unwrap();
         yard.git(&["config", "include.path", yard.path("other").to_str().unwrap()]);
     };
     check("core.worktree, included", &included, "git/elsewhere");
-    let on_branch = |yard: &Yard| {
+    let on_branch = |yard: &TestRepository| {
         let home = yard.path("home");
         std::fs::write(yard.path("other"), format!("[core]\n\tworktree = {}\n", home.display())).unwrap();
         yard.git(&["config", "includeIf.onbranch:main.path", yard.path("other").to_str().unwrap()]);
@@ -72,7 +73,7 @@ fn repository_with_parts_elsewhere_is_not_opened() {
 
 #[test]
 fn repository_of_another_user_is_not_opened() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     // Only root can give files away.
     if std::os::unix::fs::chown(yard.root().join(".git"), Some(1), Some(1)).is_err() {
         return;
@@ -86,7 +87,7 @@ fn repository_of_another_user_is_not_opened() {
 
 #[test]
 fn programs_named_by_a_repository_never_run() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     let mark = yard.path("mark");
     let program = yard.path("program");
     std::fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", mark.display())).unwrap();
@@ -161,7 +162,7 @@ fn programs_named_by_a_repository_never_run() {
 
 #[test]
 fn worktree_links_are_not_followed() {
-    let yard = Yard::new();
+    let yard = TestRepository::new();
     std::fs::write(yard.path("home/key"), "hunter2\n").unwrap();
     symlink(yard.path("home"), yard.root().join("out")).unwrap();
     symlink(yard.path("home/key"), yard.root().join("key")).unwrap();

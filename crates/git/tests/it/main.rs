@@ -7,4 +7,4 @@ mod changes;
 mod hostile;
 #[cfg(test)]
 mod looks;
-mod yard;
+mod test_repository;

@@ -6,12 +6,12 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::Act;
-use crate::code::{CodePromise, Entry, Reference};
+use crate::code::{CodeEntry, CodePromise, Reference};
 use crate::facet::Then;
+use crate::grant_usage::GrantUsage;
 use crate::id::FormulaId;
 use crate::proposal::Value;
 use crate::run::RunOutcome;
-use crate::used::Used;
 
 /// Something that happens to endowed code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum CodeAct {
         /// How many entries there are.
         from: u64,
         /// The new entries.
-        entries: Vec<Entry>,
+        entries: Vec<CodeEntry>,
     },
     /// One of its sends has come to a command: that is applied, and its answer kept, in one transaction.
     Do {
@@ -47,7 +47,7 @@ pub enum CodeAct {
         /// The code.
         eval: FormulaId,
         /// Which.
-        objects: Vec<Exported>,
+        objects: Vec<ExportedObject>,
     },
     /// Promises that it has made get an identity: they are promises of the store's until it settles them.
     Promise {
@@ -66,7 +66,7 @@ pub enum CodeAct {
     },
     /// Something that somebody holds goes to code, or from code to somebody: the recipient gets a grant of its own. The
     /// same handed over again is the same grant, and stays revoked if it was.
-    Hand {
+    Give {
         /// An agent, or code.
         giver: FormulaId,
         /// The formula that the giver passes on.
@@ -104,13 +104,13 @@ pub enum CodeAct {
     /// Code and clients have called something through grants, outside of runs.
     Use {
         /// Each grant, and its usage since the last report.
-        used: BTreeMap<FormulaId, Used>,
+        used: BTreeMap<FormulaId, GrantUsage>,
     },
 }
 
 /// An object that code has made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exported {
+pub struct ExportedObject {
     /// The number by which the code's heap knows it.
     pub number: u32,
     /// The name of its interface, as the object states it.

@@ -68,7 +68,7 @@ pub enum MailAct {
         /// The request.
         number: MessageNumber,
         /// The answer.
-        handed: Handed,
+        handed: RequestAnswer,
     },
     /// Rejects the request of a message.
     Reject {
@@ -109,7 +109,7 @@ pub enum MailAct {
         /// The form.
         number: MessageNumber,
         /// The values by field.
-        values: BTreeMap<String, Filled>,
+        values: BTreeMap<String, FieldValue>,
     },
     /// Asks to run code over things that the sender holds.
     RequestEvaluation {
@@ -155,7 +155,7 @@ pub enum MailAct {
         result_name: Option<NamePath>,
     },
     /// Does something, if all is still as the actor has seen it.
-    AsSeen {
+    IfUnchanged {
         /// Each name with the formula that it stood for; `None` if the name was free.
         seen: Vec<(NamePath, Option<FormulaId>)>,
         /// If a definition is endowed or edited: how often something had been done with it.
@@ -199,7 +199,7 @@ pub enum MailAct {
 /// The answer of a user to a run's request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "handed", rename_all = "snake_case")]
-pub enum Handed {
+pub enum RequestAnswer {
     /// Data, in the person's own words.
     Value {
         /// The value, without references.
@@ -267,7 +267,7 @@ pub struct Form {
 /// The content of one field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "filled", rename_all = "snake_case")]
-pub enum Filled {
+pub enum FieldValue {
     /// A value.
     Value {
         /// The value. References in it must be held by the actor.

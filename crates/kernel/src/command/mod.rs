@@ -1,7 +1,7 @@
 //! Commands: every durable change is one of these, applied in one transaction.
 
-mod about;
 mod code;
+mod command_subject;
 mod fault;
 mod mail;
 mod names;
@@ -13,7 +13,6 @@ use passable::Untrusted;
 use resource::Resource;
 use serde::{Deserialize, Serialize};
 
-use crate::begun::Begun;
 use crate::budget::{LimitKind, Raise};
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
@@ -21,18 +20,19 @@ use crate::name::NamePath;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
 use crate::run::{
-    Attachment, CallSite, Completion, Input, PutBack, RunOutcome, Shape, ThrownAway, Trouble, Usage,
+    Attachment, CallSite, Completion, DiscardedCopy, Input, RestoredFile, RunOutcome, Shape, Trouble, Usage,
 };
 use crate::slot::Slot;
+use crate::started_effect::StartedEffect;
 
 /// The maximum size of a text that is said to a run at once: 256 KiB. A longer text must be a document.
-pub const MOST_SAID: usize = 256 << 10;
+pub const MAX_USER_TEXT_BYTES: usize = 256 << 10;
 
-pub use about::About;
-pub use code::{CodeAct, Exported};
+pub use code::{CodeAct, ExportedObject};
+pub use command_subject::CommandSubject;
 pub use fault::Fault;
-pub use mail::{Define, Filled, Form, Handed, MailAct, Send, Text};
-pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, Provided};
+pub use mail::{Define, FieldValue, Form, MailAct, RequestAnswer, Send, Text};
+pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, ProvidedObject};
 pub use timer::TimerAct;
 
 /// One durable change, asked for on behalf of an agent.
@@ -44,12 +44,12 @@ pub struct Command {
     pub act: Act,
     /// The person's own words, if a person gave the command: they go into the transcript.
     #[serde(default)]
-    pub said: Option<Said>,
+    pub said: Option<UserCommand>,
 }
 
 /// A command as a person gave it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct UserCommand {
     /// Its verb.
     pub verb: String,
     /// Returns all of it.
@@ -65,7 +65,7 @@ pub enum Act {
     /// A run goes on by some steps.
     Advance(Advance),
     /// The daemon asks for the journal of an agent's acts outside of runs. The journal is made if it does not exist.
-    Stand {
+    OpenAgentJournal {
         /// The agent.
         agent: FormulaId,
     },
@@ -83,7 +83,7 @@ pub enum Act {
     Refused {
         /// The subject of the command.
         #[serde(default)]
-        about: About,
+        about: CommandSubject,
         /// Why.
         why: Untrusted,
     },
@@ -103,14 +103,14 @@ pub enum Act {
         /// The run; it is over.
         run: RunNumber,
         /// The files to restore.
-        files: Vec<PutBack>,
+        files: Vec<RestoredFile>,
     },
     /// A person has the changes that a run made in a staged copy applied to the real directory.
     Apply {
         /// The run; it is over.
         run: RunNumber,
         /// The files to put in place.
-        files: Vec<PutBack>,
+        files: Vec<RestoredFile>,
     },
     /// A person discards the changes of a run in its staged copy.
     Discard {
@@ -118,7 +118,7 @@ pub enum Act {
         run: RunNumber,
         /// Of these files alone; of the whole copy if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<ThrownAway>,
+        files: Vec<DiscardedCopy>,
     },
     /// A person has the documents of a run forgotten.
     Forget {
@@ -259,7 +259,7 @@ pub enum Target {
 
 /// The authority that a run gives to one slot of a worker that it makes: at most as much as it has itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct SlotGrant {
     /// The run's own slot.
     pub from: String,
     /// The methods that the worker may call.
@@ -327,7 +327,7 @@ pub enum Move {
         judgement: Box<Judgement>,
     },
     /// A begun call may or may not have happened before a crash: the host is asked.
-    Doubt {
+    OutcomeUnknown {
         /// The step that proposed it.
         proposal: u64,
     },
@@ -346,7 +346,7 @@ pub enum Move {
         /// The worker.
         program: Program,
         /// The authority that each of its slots is given.
-        slots: BTreeMap<String, Given>,
+        slots: BTreeMap<String, SlotGrant>,
     },
     /// The result of a begun call is large. The whole is kept beside the store, and its head completes the call.
     Spill {
@@ -524,7 +524,7 @@ pub struct Outcome {
     /// The reply to the sender of the command.
     pub reply: Reply,
     /// Effects that began and that the caller must now perform.
-    pub begun: Vec<Begun>,
+    pub begun: Vec<StartedEffect>,
     /// Runs that can go on. May be lost: the outbox says the same.
     pub ready: Vec<HostRun>,
     /// Code that has come to its end before and was cancelled: its heap goes. May be lost, as heaps may.
@@ -557,7 +557,7 @@ pub enum Reply {
         run: RunNumber,
     },
     /// The journal of an agent's acts outside of runs was found, or made.
-    Standing {
+    AgentJournal {
         /// Where it is.
         at: HostRun,
     },
@@ -602,7 +602,7 @@ pub enum Reply {
         handle: FormulaId,
     },
     /// Something was asked for.
-    Asked {
+    RequestSent {
         /// Settles with the answer.
         promise: FormulaId,
         /// The message in the actor's mailbox; `None` if the call attached to an earlier one.
@@ -614,7 +614,7 @@ pub enum Reply {
         number: MessageNumber,
     },
     /// Endowed code is parked until a vat has brought it to its end.
-    Parked {
+    CodeQueued {
         /// The code.
         eval: FormulaId,
         /// The promise for its result.

@@ -62,12 +62,12 @@ pub enum NameAct {
     /// Finds the thing that was made under the name, or makes it.
     Provide {
         /// The thing to find or make.
-        thing: Provided,
+        thing: ProvidedObject,
         /// The name.
         path: NamePath,
     },
     /// The same, if a name still stands for the formula that the actor has seen. Must be the outermost act.
-    AsSeen {
+    IfUnchanged {
         /// The name.
         path: NamePath,
         /// The formula that the name stood for.
@@ -92,7 +92,7 @@ pub enum NameAct {
 /// A thing that is found under a name, or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "thing", rename_all = "snake_case")]
-pub enum Provided {
+pub enum ProvidedObject {
     /// A directory of this machine. Only a host makes one.
     Mount {
         /// Its absolute path.

@@ -3,15 +3,15 @@
 use crate::command::{Advance, Fault, Move, Reply};
 use crate::event::Change;
 use crate::id::{RunNumber, StepRef};
-use crate::message::{Asked, Body};
+use crate::message::{ApprovalEntry, Body};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
-    Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, State as RunState, Usage,
+    Completion, Entry, Input, Parent, Phase, Run, RunOutcome, Shape, State as RunState, Usage, WaitReason,
 };
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, exhaust, make, propose, question, stand, wait, write};
+use super::{agent_journal, begin, exhaust, make, propose, question, wait, write};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -31,7 +31,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         {
             return Err(Fault::Cancelled(run.number));
         }
-        if run.is_standing() && !stand::takes(&step) {
+        if run.is_agent_journal() && !agent_journal::takes(&step) {
             return Err(Fault::OutOfOrder {
                 at,
                 what: "the journal of an agent takes calls and nothing else",
@@ -48,13 +48,13 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Reject { site, findings } => {
                 state.journal(&mut run, Entry::Rejected { site, findings }, Provenance::default())?;
             }
-            Move::Propose { proposals } if run.is_standing() => {
-                reply = stand::propose(state, &mut run, proposals)?;
+            Move::Propose { proposals } if run.is_agent_journal() => {
+                reply = agent_journal::propose(state, &mut run, proposals)?;
             }
             Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
             Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, *judgement)?,
-            Move::Doubt { proposal } => doubt(state, &mut run, proposal)?,
+            Move::OutcomeUnknown { proposal } => doubt(state, &mut run, proposal)?,
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
@@ -65,7 +65,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Write { proposal, writing } => write::write(state, &mut run, proposal, writing)?,
             Move::Spill { proposal, whole, bytes } => {
-                let Some(Phase::Begun { .. }) = run.open.get(&proposal) else {
+                let Some(Phase::Executing { .. }) = run.open.get(&proposal) else {
                     let at = StepRef { run: run.number, step: proposal };
                     return Err(Fault::OutOfOrder { at, what: "only what has begun comes to something" });
                 };
@@ -85,7 +85,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Suspend { seen, why } => {
                 // Other commands write in the journal of an agent while its driver looks at it. The driver knows the
                 // results of its own earlier moves in this command.
-                let has_seen = seen == run.next_step || seen == first || run.is_standing();
+                let has_seen = seen == run.next_step || seen == first || run.is_agent_journal();
                 if !has_seen || !run.is_idle() {
                     reply = Reply::NotSuspended;
                     continue;
@@ -141,7 +141,7 @@ fn complete(
     completion: Completion,
 ) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: proposal };
-    let Some(Phase::Begun { outbox }) = run.open.get(&proposal).copied() else {
+    let Some(Phase::Executing { outbox }) = run.open.get(&proposal).copied() else {
         return Err(Fault::OutOfOrder { at, what: "only an effect that has begun can be completed" });
     };
     run.open.remove(&proposal);
@@ -152,7 +152,7 @@ fn complete(
     };
     // The kernel does not know all that an agent has seen. Its acts therefore depend on the agent, not on the values
     // that it was shown.
-    if !run.is_standing() {
+    if !run.is_agent_journal() {
         run.provenance = run.provenance.join(&provenance);
     }
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
@@ -162,18 +162,18 @@ fn complete(
 /// Asks the host whether an effect happened. It is not at work any more, and begins again only on the host's word.
 fn doubt(state: &mut State<'_>, run: &mut Run, proposal: u64) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: proposal };
-    let Some(Phase::Begun { outbox }) = run.open.get(&proposal).copied() else {
+    let Some(Phase::Executing { outbox }) = run.open.get(&proposal).copied() else {
         return Err(Fault::OutOfOrder { at, what: "only an effect that has begun can be in doubt" });
     };
     let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry else {
         return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
     };
     state.unpost(outbox)?;
-    let body = Body::Doubt { run: run.number, entry: Asked { proposal: at, fingerprint } };
+    let body = Body::OutcomeUnknown { run: run.number, entry: ApprovalEntry { proposal: at, fingerprint } };
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
-    run.open.insert(proposal, Phase::Asked { message });
-    state.journal(run, Entry::Doubted { proposal, message }, Provenance::default())?;
+    run.open.insert(proposal, Phase::AwaitingApproval { message });
+    state.journal(run, Entry::OutcomeUnknown { proposal, message }, Provenance::default())?;
     Ok(())
 }
 
@@ -204,7 +204,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
             limits,
         },
         shape: Shape::Item,
-        parent: Some(Parent { run: run.number, place: Place::Item { index } }),
+        parent: Some(Parent { run: run.number, place: WaitReason::Item { index } }),
         depth: run.depth,
         model: run.model.clone(),
         input: Input {
@@ -226,7 +226,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
         Shape::Each { jobs } => jobs as usize,
-        Shape::Single | Shape::Item | Shape::Chat | Shape::Standing => 1,
+        Shape::Single | Shape::Item | Shape::Chat | Shape::AgentJournal => 1,
     };
     let free = jobs.saturating_sub(run.children.len());
     // Items are begun in order.

@@ -2,14 +2,14 @@
 
 use passable::Quoting;
 
-use crate::command::{AnswerApproval, Choice, Fault, Reply, Said};
+use crate::command::{AnswerApproval, Choice, Fault, Reply, UserCommand};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::message::{Answer, Asked, Body};
+use crate::message::{Answer, ApprovalEntry, Body};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
-use crate::state::{Letter, State, Subject};
+use crate::state::{LoadedMessage, MessageSubject, State};
 use crate::table::{self, PermissionRow};
 use crate::txn::Table;
 
@@ -26,7 +26,7 @@ const ONE_ADDITION: &str = "something is added only to one entry that is approve
 /// Why an answer to nothing is none.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
-fn wrong_kind(letter: &Letter, what: &'static str) -> Fault {
+fn wrong_kind(letter: &LoadedMessage, what: &'static str) -> Fault {
     Fault::WrongKind { number: letter.number, kind: letter.mail.envelope.kind.clone(), what }
 }
 
@@ -39,13 +39,13 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         Choice::Happened | Choice::Repeat => "happened",
     };
     let answers = Some(crate::id::Number(letter.id.number));
-    let said = Said { verb: verb.to_owned(), text: command.text.clone() };
-    let about = |run| Subject { answers, run, grant: None };
+    let said = UserCommand { verb: verb.to_owned(), text: command.text.clone() };
+    let about = |run| MessageSubject { answers, run, grant: None };
     let says_whether = matches!(command.choice, Choice::Happened | Choice::Repeat);
     let (run, entries) = match &letter.message.body {
-        Body::Doubt { run, entry } if says_whether => (*run, vec![*entry]),
+        Body::OutcomeUnknown { run, entry } if says_whether => (*run, vec![*entry]),
         // A yes to a question is no answer to another one.
-        Body::Doubt { .. } => return Err(wrong_kind(&letter, DOUBT_WANTS)),
+        Body::OutcomeUnknown { .. } => return Err(wrong_kind(&letter, DOUBT_WANTS)),
         _ if says_whether => return Err(wrong_kind(&letter, NO_DOUBT)),
         Body::Budget { run, offer, .. } => {
             let (run, offer) = (*run, *offer);
@@ -55,13 +55,13 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             if !letter.mail.needs_you {
                 return Ok(Reply::AlreadyAnswered { run });
             }
-            state.tell(said, about(Some(run)), None)?;
+            state.record_command(said, about(Some(run)), None)?;
             return super::exhaust::answer(state, letter, run, offer, &command.choice);
         }
         _ if matches!(command.choice, Choice::Raise { .. }) => return Err(wrong_kind(&letter, NO_BUDGET)),
         Body::Approval { run, entries } => (*run, entries.clone()),
         Body::Release { .. } if letter.mail.answers.is_empty() => {
-            state.tell(said, about(None), None)?;
+            state.record_command(said, about(None), None)?;
             return super::mail::release(state, letter, command.choice);
         }
         Body::Release { .. } => {
@@ -75,7 +75,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         return Err(wrong_kind(&letter, NO_ENTRY));
     }
     if let Choice::Approve { for_run: true } = command.choice
-        && state.run(run)?.is_standing()
+        && state.run(run)?.is_agent_journal()
     {
         return Err(wrong_kind(&letter, NO_END));
     }
@@ -99,7 +99,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             return Err(Fault::NotAsSeen { path: path.to_string() });
         }
     }
-    let told = state.tell(said, about(Some(run)), None)?;
+    let told = state.record_command(said, about(Some(run)), None)?;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();
     for &i in &open {
@@ -140,7 +140,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
 fn permit(
     state: &mut State<'_>,
     run: &mut Run,
-    asked: Asked,
+    asked: ApprovalEntry,
     message: crate::id::MessageNumber,
     for_run: bool,
 ) -> Result<(), Fault> {
@@ -171,7 +171,7 @@ fn denial(reason: &str) -> Quoting {
 fn refuse(
     state: &mut State<'_>,
     run: &mut Run,
-    asked: Asked,
+    asked: ApprovalEntry,
     message: crate::id::MessageNumber,
     reason: &str,
 ) -> Result<(), Fault> {
@@ -189,21 +189,21 @@ fn refuse(
 fn happened(
     state: &mut State<'_>,
     run: &mut Run,
-    asked: Asked,
+    asked: ApprovalEntry,
     message: crate::id::MessageNumber,
 ) -> Result<(), Fault> {
     expect_asked(run, asked)?;
     let proposal = asked.proposal.step;
     run.open.remove(&proposal);
     let provenance = Provenance::host();
-    state.journal(run, Entry::Vouched { proposal, message }, provenance.clone())?;
+    state.journal(run, Entry::OutcomeConfirmed { proposal, message }, provenance.clone())?;
     let completion = Completion::Done { value: Value::Null, provenance: provenance.clone() };
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
     Ok(())
 }
 
 /// Refuses an addition to a call that makes no worker.
-fn expect_workshop(state: &mut State<'_>, asked: Asked) -> Result<(), Fault> {
+fn expect_workshop(state: &mut State<'_>, asked: ApprovalEntry) -> Result<(), Fault> {
     let wrong =
         Fault::OutOfOrder { at: asked.proposal, what: "this makes no worker: nothing is added to it" };
     let Entry::Proposed { proposal, .. } = state.step(asked.proposal)?.entry else { return Err(wrong) };
@@ -213,9 +213,9 @@ fn expect_workshop(state: &mut State<'_>, asked: Asked) -> Result<(), Fault> {
     }
 }
 
-fn expect_asked(run: &Run, asked: Asked) -> Result<(), Fault> {
+fn expect_asked(run: &Run, asked: ApprovalEntry) -> Result<(), Fault> {
     match run.open.get(&asked.proposal.step) {
-        Some(Phase::Asked { .. }) => Ok(()),
+        Some(Phase::AwaitingApproval { .. }) => Ok(()),
         _ => Err(Fault::OutOfOrder { at: asked.proposal, what: "this proposal does not wait for an answer" }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::begun::Begun;
+use crate::started_effect::StartedEffect;
 use passable::Quoting;
 
 use crate::command::{Fault, Program};
@@ -11,7 +11,7 @@ use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
-    Attachment, Completion, Entry, Input, Limits, Parent, Phase, Place, Run, RunOutcome, Shape, Share,
+    Attachment, Completion, Entry, Input, Limits, Parent, Phase, Run, RunOutcome, Shape, Share, WaitReason,
 };
 use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
@@ -64,7 +64,7 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
 
 /// Returns how many calls of workers, beside the one at `step`, have been proposed and may yet begin.
 fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fault> {
-    let waits = |phase: &Phase| matches!(phase, Phase::Asked { .. } | Phase::Approved);
+    let waits = |phase: &Phase| matches!(phase, Phase::AwaitingApproval { .. } | Phase::Approved);
     let others = run.open.iter().filter(|(number, phase)| **number != step && waits(phase));
     let mut count = 0;
     for (number, _) in others {
@@ -110,9 +110,13 @@ pub(super) fn begin(
         }
         _ => {
             let outbox = state.post(Task::Effect { step: at })?;
-            run.open.insert(at.step, Phase::Begun { outbox });
-            state.journal(run, Entry::Begun { proposal: at.step, child: None }, Provenance::default())?;
-            state.outcome.begun.push(Begun { step: at, proposal, grant, reopened: false });
+            run.open.insert(at.step, Phase::Executing { outbox });
+            state.journal(
+                run,
+                Entry::EffectStarted { proposal: at.step, child: None },
+                Provenance::default(),
+            )?;
+            state.outcome.begun.push(StartedEffect { step: at, proposal, grant, reopened: false });
             Ok(())
         }
     }
@@ -179,7 +183,7 @@ fn call(
         .filter(|v| v.as_record().is_some())
         .cloned()
         .unwrap_or_else(|| Value::record_from_map(Default::default()));
-    let attachments = match handed_on(run, proposal.args.get(1)) {
+    let attachments = match forwarded_attachments(run, proposal.args.get(1)) {
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
     };
@@ -197,7 +201,11 @@ fn call(
     }
     let child = RunNumber(state.count("next_run")?);
     run.open.insert(at.step, Phase::Called { child });
-    state.journal(run, Entry::Begun { proposal: at.step, child: Some(child) }, Provenance::default())?;
+    state.journal(
+        run,
+        Entry::EffectStarted { proposal: at.step, child: Some(child) },
+        Provenance::default(),
+    )?;
     create(
         state,
         Seed {
@@ -206,7 +214,7 @@ fn call(
             worker,
             program,
             shape: Shape::Single,
-            parent: Some(Parent { run: run.number, place: Place::Call { proposal: at.step } }),
+            parent: Some(Parent { run: run.number, place: WaitReason::Call { proposal: at.step } }),
             depth: run.depth + 1,
             model: model.unwrap_or_else(|| run.model.clone()),
             input: Input { values, attachments, items: vec![], origins: vec![], earlier: None },
@@ -221,7 +229,7 @@ fn call(
 }
 
 /// Returns the caller's attachments that a call hands on, by name.
-fn handed_on(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Finding> {
+fn forwarded_attachments(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Finding> {
     let Some(names) = names.and_then(Value::as_array) else { return Ok(vec![]) };
     names
         .iter()
@@ -264,9 +272,13 @@ pub(crate) fn complete_call(
 
 /// Takes up an effect again that may have happened before a crash. `None` if its outcome has been recorded. A row of the
 /// outbox that no verdict and no permission led to is refused.
-pub fn reopen(txn: &mut dyn ReadTxn, actor: &FormulaId, step: StepRef) -> Result<Option<Begun>, Fault> {
+pub fn reopen(
+    txn: &mut dyn ReadTxn,
+    actor: &FormulaId,
+    step: StepRef,
+) -> Result<Option<StartedEffect>, Fault> {
     let run = table::run(txn, &actor.number, step.run)?.ok_or(Fault::NoRun(step.run))?;
-    let Some(Phase::Begun { outbox }) = run.open.get(&step.step).copied() else {
+    let Some(Phase::Executing { outbox }) = run.open.get(&step.step).copied() else {
         return Ok(None);
     };
     let missing = Fault::OutOfOrder { at: step, what: "this step proposes nothing" };
@@ -279,5 +291,5 @@ pub fn reopen(txn: &mut dyn ReadTxn, actor: &FormulaId, step: StepRef) -> Result
     let grant = table::reach(txn, &proposal.grant)?
         .and_then(|reached| reached.grant())
         .ok_or(Fault::Dangling(proposal.grant))?;
-    Ok(Some(Begun { step, proposal: *proposal, grant, reopened: true }))
+    Ok(Some(StartedEffect { step, proposal: *proposal, grant, reopened: true }))
 }

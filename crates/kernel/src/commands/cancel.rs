@@ -13,14 +13,14 @@ use crate::message::{Answer, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run, RunOutcome, Shape, State as RunState, Trouble};
-use crate::state::{Ended, State};
+use crate::state::{EndedObject, State};
 use crate::table::{self, EdgeRow, PromiseRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::advance;
 
 /// How many formulas that depend on something are looked at.
-const MOST: usize = 100_000;
+const MAX_ITEMS: usize = 100_000;
 
 pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
     if let Cancel::Vat { vat } = what {
@@ -54,7 +54,9 @@ fn empty(state: &mut State<'_>, vat: &FormulaId, reason: &Untrusted) -> Result<R
     state.expect_held(vat)?;
     let (id, formula) = state.through(vat, "terminate")?;
     if !matches!(formula, Formula::Vat { .. }) {
-        return Err(Fault::Misfit { what: format!("{} is no place to run", crate::query::words(&formula)) });
+        return Err(Fault::Misfit {
+            what: format!("{} is no place to run", crate::query::describe(&formula)),
+        });
     }
     for dependent in dependents(state, id)? {
         if matches!(state.formula(&dependent)?, Formula::Eval { .. }) {
@@ -95,10 +97,10 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
         let edges: Vec<(Vec<u8>, EdgeRow)> = table::scan(
             state.txn,
             Table::Edge,
-            &NOBODY,
+            &NO_OWNER,
             &next.number,
-            &table::behind(&next.number),
-            MOST,
+            &table::prefix_end(&next.number),
+            MAX_ITEMS,
             false,
         )?;
         for (_, edge) in edges {
@@ -109,7 +111,7 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
             );
             // A grant does not depend on its holder, only on its target.
             let depends = depends && edge.label != "holder";
-            if depends && seen.len() < MOST && seen.insert(edge.from) {
+            if depends && seen.len() < MAX_ITEMS && seen.insert(edge.from) {
                 queue.push_back(edge.from);
             }
         }
@@ -198,7 +200,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
     if run.is_finished() || run.cancelled.is_some() {
         return Ok(());
     }
-    if run.is_standing() {
+    if run.is_agent_journal() {
         // Waiting calls are refused, and the agent goes on.
         refuse_open(state, &mut run)?;
         if !matches!(run.state, RunState::Ready) {
@@ -207,7 +209,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         return state.put_run(&run);
     }
     run.cancelled = Some(reason.clone());
-    state.ended.push(Ended::Run(HostRun { host: state.actor, run: number }));
+    state.ended.push(EndedObject::Run(HostRun { host: state.actor, run: number }));
     refuse_open(state, &mut run)?;
     state.put_run(&run)?;
     // A child tells its parent that it has ended, which may change the parent: it is read again.
@@ -245,7 +247,7 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
         if phase == Phase::Approved {
             forget_permission(state, run, step)?;
         }
-        if let Phase::Asked { .. } | Phase::Approved = phase {
+        if let Phase::AwaitingApproval { .. } | Phase::Approved = phase {
             run.open.remove(&step);
             let completion = if in_doubt(state, phase) {
                 let message =
@@ -265,7 +267,7 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
             let completion = Completion::Refused(vec![finding.clone()]);
             state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
         }
-        if let Phase::Asked { message } = phase {
+        if let Phase::AwaitingApproval { message } = phase {
             close_card(state, message)?;
         }
     }
@@ -301,8 +303,8 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
 
 /// Returns whether somebody is asked if it happened, rather than if it may.
 fn in_doubt(state: &mut State<'_>, phase: Phase) -> bool {
-    let Phase::Asked { message } = phase else { return false };
-    state.letter(message).is_ok_and(|letter| matches!(letter.message.body, Body::Doubt { .. }))
+    let Phase::AwaitingApproval { message } = phase else { return false };
+    state.letter(message).is_ok_and(|letter| matches!(letter.message.body, Body::OutcomeUnknown { .. }))
 }
 
 /// Closes an approval whose run will not need an answer.

@@ -2,53 +2,53 @@
 
 use passable::{Untrusted, with_article};
 
-use crate::code::{self, Entry, Mark, Of, Origin, Record, Reference};
-use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
+use crate::agent_journal;
+use crate::code::{self, CodeEntry, Mark, Origin, OutcomeSubject, Record, Reference};
+use crate::command::{Act, CodeAct, ExportedObject, Fault, NameAct, Reply};
 use crate::facet::Then;
 use crate::formula::Formula;
+use crate::grant_usage;
 use crate::id::{FormulaId, Number};
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
 use crate::run::{RunOutcome, Trouble};
-use crate::standing;
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
-use crate::used;
 
-mod hand;
+mod give;
 mod promise;
 
 pub(crate) use promise::give_up;
 
 /// How many names code may keep something under.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT_NAMES: usize = 256;
 
 /// How many bytes a value may have that code keeps.
-const LARGEST: usize = 64 << 10;
+const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// How many bytes such a name may have.
-const LONGEST: usize = 255;
+const MAX_LEN: usize = 255;
 
 pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> {
     state.daemon_only("say what code does")?;
     match act {
         CodeAct::Record { eval, from, entries } => record(state, &eval, from, entries),
         CodeAct::Do { eval, send, actor, then, reach, act } => {
-            perform(state, Caller { eval, send, actor }, then, *reach, *act)
+            perform(state, CodeCaller { eval, send, actor }, then, *reach, *act)
         }
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
         CodeAct::Promise { eval, promises } => promise::promise(state, &eval, &promises),
         CodeAct::Settle { eval, settled } => promise::settle(state, &eval, settled),
         CodeAct::Remake { eval, engine } => remake(state, &eval, &engine),
-        CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
+        CodeAct::Give { giver, id, through, to, name } => give::give(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
         CodeAct::Use { used } => {
             for (grant, later) in used {
                 // A grant that is gone by now has no page.
                 if table::grant(state.txn, &grant)?.is_some() {
-                    used::write::add(state.txn, &grant, later)?;
+                    grant_usage::write::add(state.txn, &grant, later)?;
                 }
             }
             Ok(Reply::Done)
@@ -63,7 +63,12 @@ fn expect_code(state: &mut State<'_>, eval: &FormulaId) -> Result<(), Fault> {
     }
 }
 
-fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry>) -> Result<Reply, Fault> {
+fn record(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    from: u64,
+    entries: Vec<CodeEntry>,
+) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
     // Code that was cancelled, or has come to its end, hears nothing more.
     if table::eval(state.txn, eval)?.is_none() {
@@ -73,11 +78,11 @@ fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry
         return Err(Fault::Misfit { what: "the journal of the code has grown meanwhile".to_owned() });
     }
     let at_ms = state.env.now_ms();
-    let has_sends = standing::write::has_sends(state.txn, eval)?;
+    let has_sends = agent_journal::write::has_sends(state.txn, eval)?;
     for (number, entry) in (from..).zip(entries) {
-        if let (Entry::Heard { of: Of::Send(send), .. }, true) = (&entry, has_sends) {
+        if let (CodeEntry::Heard { of: OutcomeSubject::Send(send), .. }, true) = (&entry, has_sends) {
             // Code that is started anew hears this recorded answer, so it does not make the call again.
-            standing::write::forget_sends(state.txn, eval, Some(*send), false)?;
+            agent_journal::write::forget_sends(state.txn, eval, Some(*send), false)?;
         }
         for (label, id) in labels(number, &entry) {
             state.tie(eval, &label, &id)?;
@@ -88,13 +93,13 @@ fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry
 }
 
 /// Returns the references that an entry is.
-fn labels(number: u64, entry: &Entry) -> impl Iterator<Item = (String, FormulaId)> {
+fn labels(number: u64, entry: &CodeEntry) -> impl Iterator<Item = (String, FormulaId)> {
     entry.needs().into_iter().enumerate().map(move |(i, id)| (format!("heard {number}.{i}"), id))
 }
 
 /// Removes some of the journal of code that is collected; `true` once nothing is left.
 pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -> Result<bool, Fault> {
-    let rows = code::write::some_records(state.txn, eval, most)?;
+    let rows = code::write::first_records(state.txn, eval, most)?;
     let done = rows.len() < most;
     for record in rows {
         for (label, id) in labels(record.number, &record.entry) {
@@ -102,13 +107,13 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
         }
         code::write::erase(state.txn, eval, record.number)?;
     }
-    let done = done && code::write::forget_handed(state.txn, eval, most)?;
+    let done = done && code::write::forget_gifts(state.txn, eval, most)?;
     if done {
         promise::give_up(state, eval, "the code that made it is gone")?;
-        super::stand::fall(state, eval)?;
+        super::agent_journal::end_journal(state, eval)?;
         code::write::forget_rest(state.txn, eval)?;
         if !planted!(state.env, SendsOutliveCode) {
-            standing::write::forget_sends(state.txn, eval, None, true)?;
+            agent_journal::write::forget_sends(state.txn, eval, None, true)?;
         }
         let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
         for (key, _) in held {
@@ -119,7 +124,7 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
 }
 
 /// The code, which of its sends it is, and who acts.
-struct Caller {
+struct CodeCaller {
     eval: FormulaId,
     send: Option<u32>,
     actor: FormulaId,
@@ -127,7 +132,7 @@ struct Caller {
 
 fn perform(
     state: &mut State<'_>,
-    Caller { eval, send, actor }: Caller,
+    CodeCaller { eval, send, actor }: CodeCaller,
     then: Then,
     reach: Reference,
     act: Act,
@@ -172,10 +177,10 @@ fn perform(
     Ok(reply)
 }
 
-fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Result<Reply, Fault> {
+fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<ExportedObject>) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
     let owner = own_code_of(state, eval)?;
-    for Exported { number, interface, guard } in objects {
+    for ExportedObject { number, interface, guard } in objects {
         let id = code::export_id(eval, number);
         if table::formula(state.txn, &id)?.is_none() {
             let said = Provenance::of(Source::Agent(Number(eval.number)));
@@ -195,7 +200,7 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
 fn is_guard(value: &Value) -> bool {
     passable::InterfaceGuard::from_value(value).is_ok()
         && value.references().is_empty()
-        && passable::smallcaps::encode(value).body.len() <= LARGEST
+        && passable::smallcaps::encode(value).body.len() <= MAX_VALUE_BYTES
 }
 
 /// Returns the agent who endowed the code.
@@ -232,8 +237,8 @@ fn cancel(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result
 
 fn remake(state: &mut State<'_>, eval: &FormulaId, engine: &str) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
-    if engine.len() > LONGEST {
-        return Err(Fault::Misfit { what: format!("an engine has a name of at most {LONGEST} bytes") });
+    if engine.len() > MAX_LEN {
+        return Err(Fault::Misfit { what: format!("an engine has a name of at most {MAX_LEN} bytes") });
     }
     code::write::remake(state.txn, eval, engine)?;
     Ok(Reply::Done)
@@ -241,19 +246,21 @@ fn remake(state: &mut State<'_>, eval: &FormulaId, engine: &str) -> Result<Reply
 
 fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
-    if name.len() > LONGEST {
-        return Err(Fault::Misfit { what: format!("a name in `state` has at most {LONGEST} bytes") });
+    if name.len() > MAX_LEN {
+        return Err(Fault::Misfit { what: format!("a name in `state` has at most {MAX_LEN} bytes") });
     }
     if let Some(value) = &value {
         if !value.references().is_empty() {
             return Err(Fault::Misfit { what: "`state` keeps data, and no objects".to_owned() });
         }
-        if passable::smallcaps::encode(value).body.len() > LARGEST {
-            return Err(Fault::Misfit { what: format!("`state` keeps values of at most {LARGEST} bytes") });
+        if passable::smallcaps::encode(value).body.len() > MAX_VALUE_BYTES {
+            return Err(Fault::Misfit {
+                what: format!("`state` keeps values of at most {MAX_VALUE_BYTES} bytes"),
+            });
         }
-        let is_new = code::kept(state.txn, eval, name)?.is_none();
-        if is_new && code::kept_names(state.txn, eval)?.len() >= MOST_KEPT {
-            return Err(Fault::Misfit { what: format!("`state` keeps at most {MOST_KEPT} values") });
+        let is_new = code::kept_value(state.txn, eval, name)?.is_none();
+        if is_new && code::kept_names(state.txn, eval)?.len() >= MAX_KEPT_NAMES {
+            return Err(Fault::Misfit { what: format!("`state` keeps at most {MAX_KEPT_NAMES} values") });
         }
     }
     code::write::keep(state.txn, eval, name, value.as_ref())?;

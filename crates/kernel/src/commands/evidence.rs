@@ -16,7 +16,7 @@ const PAGE: usize = 16;
 
 /// The journal's entries about one proposal after the step that proposed it.
 #[derive(Debug, Default)]
-struct Record {
+struct ProposalRecord {
     verdict: Option<Decision>,
     approved: bool,
     begun: bool,
@@ -24,9 +24,9 @@ struct Record {
     doubted: bool,
 }
 
-impl Record {
-    fn of(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Record, Fault> {
-        let mut record = Record::default();
+impl ProposalRecord {
+    fn load(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<ProposalRecord, Fault> {
+        let mut record = ProposalRecord::default();
         for step in query::journal(txn, owner, at.run, at.step.saturating_add(1))? {
             match step.entry {
                 Entry::Judged { proposal, verdict, .. } if proposal == at.step => {
@@ -36,9 +36,9 @@ impl Record {
                 Entry::Answered { proposal, approved, .. } if proposal == at.step => {
                     record.approved = approved;
                 }
-                Entry::Begun { proposal, child: None } if proposal == at.step => record.begun = true,
-                Entry::Doubted { proposal, .. } if proposal == at.step => {
-                    record = Record { approved: false, begun: false, doubted: true, ..record };
+                Entry::EffectStarted { proposal, child: None } if proposal == at.step => record.begun = true,
+                Entry::OutcomeUnknown { proposal, .. } if proposal == at.step => {
+                    record = ProposalRecord { approved: false, begun: false, doubted: true, ..record };
                 }
                 _ => {}
             }
@@ -95,7 +95,7 @@ pub(super) fn expect_begun(
         return refuse("this proposal is not the one that was judged");
     }
     expect_judged(txn, owner, at)?;
-    let record = Record::of(txn, owner, at)?;
+    let record = ProposalRecord::load(txn, owner, at)?;
     let permitted = match record.verdict {
         _ if record.doubted => record.approved,
         Some(Decision::Ask) => record.approved || lasting(txn, owner, fingerprint, at.run)?,

@@ -8,7 +8,7 @@ use crate::id::{RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::provenance::Provenance;
 use crate::run::{Entry, Limits, Run, RunOutcome, State as RunState, Trouble};
-use crate::state::{Letter, State};
+use crate::state::{LoadedMessage, State};
 
 use super::advance;
 
@@ -33,7 +33,7 @@ pub(super) fn exhaust(
     }
     // How deep it goes counts from the run that a person began, whose limit all below it have.
     let own = Limits { depth: run.limits.depth, ..own_limits(state, run)? };
-    let offer = Raise::again(limit, own);
+    let offer = Raise::double(limit, own);
     if offer.is_nothing() {
         return Err(Fault::OutOfOrder { at, what: "there is nothing more of this for anybody" });
     }
@@ -64,7 +64,7 @@ fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
 /// Returns a person gives a run more, or ends it.
 pub(super) fn answer(
     state: &mut State<'_>,
-    letter: Letter,
+    letter: LoadedMessage,
     number: RunNumber,
     offer: Raise,
     choice: &Choice,
@@ -80,7 +80,7 @@ pub(super) fn answer(
     };
     let mut mail = letter.mail;
     let mut run = state.run(number)?;
-    if raise.is_some_and(|by| by.depth > u64::from(Limits::DEEPEST.saturating_sub(run.limits.depth))) {
+    if raise.is_some_and(|by| by.depth > u64::from(Limits::MAX_DEPTH.saturating_sub(run.limits.depth))) {
         return Err(Fault::WrongKind { number: message, kind: mail.envelope.kind, what: TOO_DEEP });
     }
     let at_ms = state.env.now_ms();
@@ -101,7 +101,7 @@ pub(super) fn answer(
         Some(by) => {
             raise_limits(state, &mut run, by, message)?;
             for mut above in state.ancestors(&run)? {
-                raise_limits(state, &mut above, by.of_all(), message)?;
+                raise_limits(state, &mut above, by.shared_part(), message)?;
                 state.put_run(&above)?;
             }
             state.wake(&mut run, format!("message {message} was answered"))?;

@@ -9,8 +9,8 @@ use crate::id::RunNumber;
 use crate::provenance::Provenance;
 use crate::run::{Entry, Run};
 use crate::state::State;
-use crate::table::{self, Forgotten, FormulaRow};
-use crate::txn::{NOBODY, Table};
+use crate::table::{self, ForgottenRun, FormulaRow};
+use crate::txn::{NO_OWNER, Table};
 
 pub(super) fn forget(state: &mut State<'_>, number: RunNumber) -> Result<Reply, Fault> {
     let mut run = state.run(number)?;
@@ -23,9 +23,9 @@ pub(super) fn forget(state: &mut State<'_>, number: RunNumber) -> Result<Reply, 
     }
     let_documents_go(state, &run)?;
     let documents = run.input.attachments.iter().chain(&run.input.items);
-    let row = Forgotten { documents: documents.map(|document| document.hash).collect() };
+    let row = ForgottenRun { documents: documents.map(|document| document.hash).collect() };
     let key = table::forgotten_key(&state.owner(), number);
-    table::save(state.txn, Table::Meta, &NOBODY, &key, &row, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, &key, &row, None)?;
     run.forgotten = true;
     state.journal(&mut run, Entry::Forgotten, Provenance::host())?;
     state.put_run(&run)?;
@@ -34,7 +34,7 @@ pub(super) fn forget(state: &mut State<'_>, number: RunNumber) -> Result<Reply, 
 
 /// Removes the documents from the run's formula, which would keep them for every holder of the run.
 fn let_documents_go(state: &mut State<'_>, run: &Run) -> Result<(), Fault> {
-    let row: Option<FormulaRow> = table::load(state.txn, Table::Formula, &NOBODY, &run.id.number)?;
+    let row: Option<FormulaRow> = table::load(state.txn, Table::Formula, &NO_OWNER, &run.id.number)?;
     // A formula without holders may have been collected, with all its references.
     let Some(FormulaRow { formula, provenance }) = row else { return Ok(()) };
     let edges = formula.edges();
@@ -42,7 +42,7 @@ fn let_documents_go(state: &mut State<'_>, run: &Run) -> Result<(), Fault> {
     let formula = Formula::Run { run: number, worker, result, documents: vec![] };
     let kept = formula.edges();
     let row = FormulaRow { formula, provenance };
-    table::save(state.txn, Table::Formula, &NOBODY, &run.id.number, &row, Some(&row.provenance))?;
+    table::save(state.txn, Table::Formula, &NO_OWNER, &run.id.number, &row, Some(&row.provenance))?;
     for (label, to) in edges.into_iter().filter(|edge| !kept.contains(edge)) {
         state.untie(&run.id, &label, &to)?;
     }

@@ -8,7 +8,7 @@ use crate::id::{BlobHash, FormulaId, Number};
 use crate::provenance::Provenance;
 use crate::state::State;
 use crate::table;
-use crate::txn::{NOBODY, Table, Txn};
+use crate::txn::{NO_OWNER, Table, Txn};
 
 use super::names::make_directory;
 use super::provide::make_parts;
@@ -25,11 +25,11 @@ pub fn genesis(txn: &mut dyn Txn, env: &Env) -> Result<FormulaId, Fault> {
         };
     }
     let node = env.number();
-    table::save(txn, Table::Meta, &NOBODY, b"node", &BlobHash(node), None)?;
+    table::save(txn, Table::Meta, &NO_OWNER, b"node", &BlobHash(node), None)?;
     let mut state = State::unborn(txn, env, node);
     let (host, endo) = (state.actor, state.endo());
-    table::save(state.txn, Table::Meta, &NOBODY, b"host", &host, None)?;
-    table::save(state.txn, Table::Meta, &NOBODY, b"endo", &endo, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, b"host", &host, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, b"endo", &endo, None)?;
     // Formulas that no agent made are the host's to answer for; the host itself must be there to say so.
     let agent = make_parts(&mut state, host)?;
     let none = state.make(Formula::LeastAuthority, Provenance::host())?;

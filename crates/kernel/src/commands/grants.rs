@@ -4,12 +4,12 @@ use crate::command::{Fault, GrantAct, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::grant::{Attenuation, Grant};
-use crate::hub;
 use crate::id::{FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
-use crate::state::{Ended, Gift, State};
+use crate::name_lookup;
+use crate::state::{EndedObject, Gift, State};
 use crate::table::{self, TokenRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 pub(super) fn grant(state: &mut State<'_>, act: GrantAct) -> Result<Reply, Fault> {
     match act {
@@ -26,7 +26,7 @@ pub(super) fn grant(state: &mut State<'_>, act: GrantAct) -> Result<Reply, Fault
 fn share(state: &mut State<'_>, path: &NamePath, token: Number, expires_ms: i64) -> Result<Reply, Fault> {
     let formula = state.resolve(path)?;
     state.behind(&formula)?;
-    if state.txn.get(Table::Token, &NOBODY, &token.0)?.is_some() {
+    if state.txn.get(Table::Token, &NO_OWNER, &token.0)?.is_some() {
         return Err(Fault::NoToken);
     }
     state.put_token(&token, &TokenRow { formula, giver: state.actor, expires_ms })?;
@@ -34,7 +34,7 @@ fn share(state: &mut State<'_>, path: &NamePath, token: Number, expires_ms: i64)
 }
 
 fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply, Fault> {
-    let row: TokenRow = table::load(state.txn, Table::Token, &NOBODY, &token.0)?.ok_or(Fault::NoToken)?;
+    let row: TokenRow = table::load(state.txn, Table::Token, &NO_OWNER, &token.0)?.ok_or(Fault::NoToken)?;
     let spot = state.spot(path, "storeIdentifier")?;
     if row.expires_ms <= state.env.now_ms() {
         return Err(Fault::NoToken);
@@ -71,7 +71,7 @@ fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
     }
     grant.revoked_ms = Some(state.env.now_ms());
     state.put_grant(&grant)?;
-    state.ended.push(Ended::Grant(grant.id));
+    state.ended.push(EndedObject::Grant(grant.id));
     state.hasten(&grant.id)?;
     state.event(Change::Revoked { number })?;
     Ok(Reply::Done)
@@ -119,7 +119,7 @@ fn attenuate(
         id: state.fresh_id(),
         number: GrantNumber(0),
         target,
-        words: crate::query::words_with(&formula, &less.methods.iter().cloned().collect()),
+        words: crate::query::describe_with(&formula, &less.methods.iter().cloned().collect()),
         holder: state.actor,
         owner: state.me(),
         slot: name.to_owned(),
@@ -148,7 +148,7 @@ fn is_data(path: &NamePath) -> Fault {
 fn kept(state: &mut State<'_>, path: &NamePath) -> Result<(FormulaId, Vec<FormulaId>), Fault> {
     let named = state.resolve(path)?;
     let mut passed = vec![named];
-    passed.extend(hub::came_to(state.txn, &named)?);
+    passed.extend(name_lookup::settled_references(state.txn, &named)?);
     let target = passed.pop().unwrap_or(named);
     let mut through = Vec::new();
     for id in passed {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use passable::{Quoting, quoting};
 
-use crate::command::{Addition, Fault, Given, Program};
+use crate::command::{Addition, Fault, Program, SlotGrant};
 use crate::formula::Formula;
 use crate::grant::{Attenuation, Grant};
 use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, StepRef};
@@ -18,18 +18,18 @@ use crate::run::{Completion, Entry, Run};
 use crate::state::State;
 use crate::table;
 
-use super::handed::{Handed, handed};
+use super::kernel_call::{KernelCall, find_kernel_call};
 
 /// The most workers that one run makes.
-const MOST: usize = 32;
+const MAX_ITEMS: usize = 32;
 
 /// The method of a worker.
 const CALL: &str = "call";
 
 /// The content of one slot of a new worker: the maker's grant, and the methods that remain of it.
-struct Gift {
+struct SlotGift {
     own: Grant,
-    given: Given,
+    given: SlotGrant,
 }
 
 /// Makes the worker, or refuses the call. A person was shown the worker as it is, so no part of it may differ.
@@ -38,9 +38,9 @@ pub(super) fn make(
     run: &mut Run,
     step: u64,
     program: Program,
-    slots: BTreeMap<String, Given>,
+    slots: BTreeMap<String, SlotGrant>,
 ) -> Result<(), Fault> {
-    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Workshop)?;
+    let KernelCall { at, outbox, proposal } = find_kernel_call(state, run, step, &Formula::Workshop)?;
     let addition = run.additions.remove(&step);
     expect_shown(at, &proposal, &program, addition.as_ref().and_then(|(_, addition)| addition.edited))?;
     let was_edited = addition.as_ref().is_some_and(|(_, addition)| addition.edited.is_some());
@@ -135,10 +135,10 @@ fn gifts(
     state: &mut State<'_>,
     run: &Run,
     name: &str,
-    slots: BTreeMap<String, Given>,
-) -> Result<Result<BTreeMap<String, Gift>, Finding>, Fault> {
-    if run.made.len() >= MOST {
-        let message = Quoting::ours(format!("this run has made {MOST} workers, and makes no more"));
+    slots: BTreeMap<String, SlotGrant>,
+) -> Result<Result<BTreeMap<String, SlotGift>, Finding>, Fault> {
+    if run.made.len() >= MAX_ITEMS {
+        let message = Quoting::ours(format!("this run has made {MAX_ITEMS} workers, and makes no more"));
         return Ok(Err(Finding::new("worker/many", message).allowed("those that are there")));
     }
     if run.grants.contains_key(name) || super::write::is_wished(state, run, name)? {
@@ -161,7 +161,7 @@ fn gifts(
             let held: Vec<_> = own.methods.iter().map(String::as_str).collect();
             return Ok(Err(Finding::new("worker/method", message).at("slots").allowed(held.join(", "))));
         }
-        gifts.insert(slot, Gift { own, given });
+        gifts.insert(slot, SlotGift { own, given });
     }
     Ok(Ok(gifts))
 }
@@ -172,7 +172,7 @@ fn put(
     run: &Run,
     proposal: &Proposal,
     program: Program,
-    gifts: BTreeMap<String, Gift>,
+    gifts: BTreeMap<String, SlotGift>,
     addition: Option<(MessageNumber, Addition)>,
 ) -> Result<FormulaId, Fault> {
     let worker = state.fresh_id();
@@ -184,7 +184,7 @@ fn put(
             grants.push(super::start::endow(state, worker, run.number, source, binding)?);
         }
     }
-    for (slot, Gift { own, given }) in gifts {
+    for (slot, SlotGift { own, given }) in gifts {
         // A person's addition to this slot replaces the maker's own grant.
         if filled.contains(&slot) {
             continue;

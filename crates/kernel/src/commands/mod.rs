@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod advance;
+mod agent_journal;
 mod answer;
 mod begin;
 mod cancel;
@@ -10,7 +11,7 @@ mod exhaust;
 mod forget;
 mod genesis;
 mod grants;
-mod handed;
+mod kernel_call;
 mod mail;
 mod make;
 mod names;
@@ -23,7 +24,6 @@ mod rate;
 mod recover;
 mod resume;
 mod say;
-mod stand;
 mod start;
 mod timer;
 mod transcript;
@@ -34,6 +34,7 @@ mod write;
 pub use begin::reopen;
 pub use genesis::genesis;
 
+pub(crate) use agent_journal::end_journal;
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
 pub(crate) use code::{give_up, own_code_of, strip_code};
@@ -41,12 +42,11 @@ pub(crate) use pool::forget as forget_pool;
 pub(crate) use question::answered;
 pub(crate) use rate::forget as forget_rate;
 pub(crate) use say::hear as told;
-pub(crate) use stand::fall;
 pub(crate) use transcript::{forget as forget_commands, settled as came};
 
-use crate::came::Came;
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
+use crate::outcome::CommandOutcome;
 use crate::run::Entry;
 use crate::state::State;
 use crate::txn::Txn;
@@ -59,12 +59,12 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
         None => None,
     };
     let refused = match &command.act {
-        Act::Refused { why, .. } => Some(Came::refused(why.raw())),
+        Act::Refused { why, .. } => Some(CommandOutcome::refused(why.raw())),
         _ => None,
     };
     state.outcome.reply = run(&mut state, command.act)?;
     if let Some((said, about)) = said {
-        state.tell(said, about, None)?;
+        state.record_command(said, about, None)?;
     }
     transcript::note(&mut state, refused)?;
     state.conclude()?;
@@ -80,9 +80,9 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
             state.hosts_only("have runs")?;
             advance::advance(state, advance)?
         }
-        Act::Stand { agent } => {
+        Act::OpenAgentJournal { agent } => {
             state.daemon_only("keep the journals of agents")?;
-            stand::stand(state, agent)?
+            agent_journal::open_journal(state, agent)?
         }
         Act::Answer(answer) => {
             state.hosts_only("approve")?;
@@ -96,7 +96,7 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Refused { .. } => Reply::Done,
         Act::Undo { run, files } => {
             state.hosts_only("undo what runs changed")?;
-            undo::settle(state, run, Entry::Undone { files })?
+            undo::settle(state, run, Entry::Reverted { files })?
         }
         Act::Apply { run, files } => {
             state.hosts_only("apply what runs changed")?;

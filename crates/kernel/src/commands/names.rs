@@ -9,7 +9,7 @@ use crate::state::State;
 
 pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> {
     let act = match act {
-        NameAct::AsSeen { path, is, act } => {
+        NameAct::IfUnchanged { path, is, act } => {
             if state.find(&path)? != is {
                 return Err(Fault::NotAsSeen { path: path.to_string() });
             }
@@ -41,7 +41,7 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
         NameAct::Forced { .. } => {
             return Err(Fault::Misfit { what: "a command is forced as a whole, once".to_owned() });
         }
-        NameAct::AsSeen { .. } => {
+        NameAct::IfUnchanged { .. } => {
             return Err(Fault::Misfit { what: "what was seen is said once".to_owned() });
         }
         NameAct::Provide { thing, path } => return super::provided::provided(state, base, thing, &path),

@@ -9,7 +9,7 @@ use crate::id::FormulaId;
 use crate::run::{Limits, Run, Share};
 use crate::state::State;
 use crate::table;
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 /// Returns the key of the one row of a worker, which all its callers share.
 fn key(worker: &FormulaId) -> Vec<u8> {
@@ -18,15 +18,15 @@ fn key(worker: &FormulaId) -> Vec<u8> {
 
 /// Removes the row of a worker that is gone.
 pub(crate) fn forget(state: &mut State<'_>, worker: &FormulaId) -> Result<(), Fault> {
-    Ok(state.txn.delete(Table::Meta, &NOBODY, &key(worker))?)
+    Ok(state.txn.delete(Table::Meta, &NO_OWNER, &key(worker))?)
 }
 
 fn left(state: &mut State<'_>, worker: &FormulaId, whole: Limits) -> Result<Limits, Fault> {
-    Ok(table::load(state.txn, Table::Meta, &NOBODY, &key(worker))?.unwrap_or(whole))
+    Ok(table::load(state.txn, Table::Meta, &NO_OWNER, &key(worker))?.unwrap_or(whole))
 }
 
 fn keep(state: &mut State<'_>, worker: &FormulaId, left: &Limits) -> Result<(), Fault> {
-    Ok(table::save(state.txn, Table::Meta, &NOBODY, &key(worker), left, None)?)
+    Ok(table::save(state.txn, Table::Meta, &NO_OWNER, &key(worker), left, None)?)
 }
 
 /// Lends one of so many calls its share of the rest of `whole`, within the limits that it has anyway. Returns the

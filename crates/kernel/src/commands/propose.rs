@@ -6,7 +6,7 @@ use passable::quoting;
 
 use crate::command::{Fault, Judgement};
 use crate::id::StepRef;
-use crate::message::{Asked, Body};
+use crate::message::{ApprovalEntry, Body};
 use crate::proposal::{Decision, Finding, Pin};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
@@ -68,7 +68,7 @@ fn stale(before: &BTreeSet<Pin>, now: &BTreeSet<Pin>) -> Finding {
         .into_iter()
         .map(of)
         .map(|pin| {
-            let what = pin.of(&format!("`{}`", pin.name));
+            let what = pin.describe(&format!("`{}`", pin.name));
             format!("{what}: {} then, {} now", state(before, &pin), state(now, &pin))
         })
         .collect();
@@ -125,7 +125,7 @@ fn propose_after(
                 begin::begin(state, run, at, proposal, calls)?;
             }
             Decision::Allow | Decision::Ask => {
-                asked.push((Asked { proposal: at, fingerprint }, verdict));
+                asked.push((ApprovalEntry { proposal: at, fingerprint }, verdict));
                 asked_provenance = asked_provenance.join(&provenance);
             }
             Decision::Deny => {
@@ -144,7 +144,7 @@ fn propose_after(
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, asked_provenance)?;
     for (asked, verdict) in asked {
-        run.open.insert(asked.proposal.step, Phase::Asked { message });
+        run.open.insert(asked.proposal.step, Phase::AwaitingApproval { message });
         judge(state, run, asked.proposal.step, verdict, Some(message))?;
     }
     Ok(())
@@ -168,8 +168,8 @@ pub(super) fn refusal(
     run: &Run,
     proposal: &crate::proposal::Proposal,
 ) -> Result<Option<Finding>, Fault> {
-    if run.is_standing() {
-        return super::stand::refusal(state, proposal);
+    if run.is_agent_journal() {
+        return super::agent_journal::refusal(state, proposal);
     }
     let held = match table::reach(state.txn, &proposal.grant)? {
         Some(reached) => match reached.grants.first() {

@@ -2,7 +2,7 @@
 
 use resource::Resource;
 
-use crate::command::{Fault, Provided, Reply};
+use crate::command::{Fault, ProvidedObject, Reply};
 use crate::formula::Formula;
 use crate::id::FormulaId;
 use crate::name::NamePath;
@@ -14,12 +14,12 @@ use crate::state::State;
 pub(super) fn provided(
     state: &mut State<'_>,
     base: Option<&FormulaId>,
-    thing: Provided,
+    thing: ProvidedObject,
     path: &NamePath,
 ) -> Result<Reply, Fault> {
     match &thing {
         // A tree is data, and any agent may keep data.
-        Provided::Tree(_) => {}
+        ProvidedObject::Tree(_) => {}
         _ => state.hosts_only("make directories of this machine and places to run")?,
     }
     let spot = state.spot_in(base, path, "storeIdentifier")?;
@@ -28,17 +28,19 @@ pub(super) fn provided(
         None => None,
     };
     let provenance = match &thing {
-        Provided::Tree(_) => state.said()?,
+        ProvidedObject::Tree(_) => state.said()?,
         _ => Provenance::host(),
     };
     let formula = match thing {
-        Provided::Mount { path, read_only } => Formula::Resource(Resource::Directory { path, read_only }),
-        Provided::Scratch { read_only } => Formula::Scratch { read_only },
-        Provided::Tree(tree) => {
+        ProvidedObject::Mount { path, read_only } => {
+            Formula::Resource(Resource::Directory { path, read_only })
+        }
+        ProvidedObject::Scratch { read_only } => Formula::Scratch { read_only },
+        ProvidedObject::Tree(tree) => {
             state.note_blob(tree.hash, 0, &provenance)?;
             Formula::Tree(tree)
         }
-        Provided::Vat => {
+        ProvidedObject::Vat => {
             let (_, label) = path.split();
             match known {
                 Some((id, Formula::Vat { .. })) => return Ok(Reply::Made { id }),

@@ -12,12 +12,12 @@ use crate::message::{Body, Field};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
-use crate::slot::Want;
+use crate::slot::Requirement;
 use crate::state::State;
 use crate::table::{self, PromiseRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
-use super::handed::{Handed, handed};
+use super::kernel_call::{KernelCall, find_kernel_call};
 
 /// Returns where it stands which call waits for a promise.
 fn key(promise: &FormulaId) -> Vec<u8> {
@@ -32,14 +32,15 @@ pub(super) fn ask(
     description: Untrusted,
     mut fields: Vec<Field>,
 ) -> Result<(), Fault> {
-    let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Questions))?;
+    let KernelCall { outbox, .. } =
+        find_kernel_call(state, run, step, &Formula::Resource(Resource::Questions))?;
     super::mail::settle_fields(&mut fields)?;
     // A form that a model wrote must not lead a person to enter a secret.
     if fields.iter().any(|field| field.secret) {
         return Err(Fault::Misfit { what: "a run asks for no secrets".to_owned() });
     }
     for field in &fields {
-        if Want::is_any_capability(&super::mail::pattern(&field.pattern, &field.name)?) {
+        if Requirement::has_capability(&super::mail::pattern(&field.pattern, &field.name)?) {
             return Err(Fault::Misfit { what: "a run asks for data alone".to_owned() });
         }
     }
@@ -62,7 +63,7 @@ pub(super) fn wait_for(
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
     let host = HostRun { host: state.actor, run: run.number };
-    table::save(state.txn, Table::Meta, &NOBODY, &key(&promise), &(host, step), None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, &key(&promise), &(host, step), None)?;
     state.unpost(outbox)?;
     run.open.insert(step, Phase::Questioned { message, promise });
     state.journal(run, Entry::Questioned { proposal: step, message }, Provenance::default())?;
@@ -76,7 +77,7 @@ pub(super) fn is_awaited(state: &mut State<'_>, promise: &FormulaId) -> Result<b
 
 /// Returns the call that waits for this promise.
 fn waiting(state: &mut State<'_>, promise: &FormulaId) -> Result<Option<(HostRun, u64)>, Fault> {
-    Ok(table::load(state.txn, Table::Meta, &NOBODY, &key(promise))?)
+    Ok(table::load(state.txn, Table::Meta, &NO_OWNER, &key(promise))?)
 }
 
 /// Completes the call that waits for this promise, if there is one. The caller must settle the promise.
@@ -166,7 +167,7 @@ fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) 
 
 /// Removes the row of the call that waits for this promise.
 fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), Fault> {
-    state.txn.delete(Table::Meta, &NOBODY, &key(promise))?;
+    state.txn.delete(Table::Meta, &NO_OWNER, &key(promise))?;
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use crate::grant::Rate;
 use crate::id::FormulaId;
 use crate::proposal::Finding;
 use crate::state::State;
-use crate::table::{self, Reached};
-use crate::txn::{NOBODY, Table};
+use crate::table::{self, ResolvedReference};
+use crate::txn::{NO_OWNER, Table};
 
 fn key(grant: &FormulaId) -> Vec<u8> {
     [b"rate ", &grant.number[..]].concat()
@@ -18,18 +18,18 @@ fn key(grant: &FormulaId) -> Vec<u8> {
 
 /// Removes the call times of a grant that is gone.
 pub(crate) fn forget(state: &mut State<'_>, grant: &FormulaId) -> Result<(), Fault> {
-    Ok(state.txn.delete(Table::Meta, &NOBODY, &key(grant))?)
+    Ok(state.txn.delete(Table::Meta, &NO_OWNER, &key(grant))?)
 }
 
 /// Returns when the calls that still count began, oldest first.
 fn counted(state: &mut State<'_>, grant: &FormulaId, rate: Rate) -> Result<Vec<i64>, Fault> {
-    let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NOBODY, &key(grant))?;
+    let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NO_OWNER, &key(grant))?;
     let since = state.env.now_ms().saturating_sub_unsigned(rate.per_ms);
     Ok(began.unwrap_or_default().into_iter().filter(|at| *at > since).collect())
 }
 
 /// Returns why nothing can be called through these grants now, if they are used up for the time being.
-pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option<Finding>, Fault> {
+pub(super) fn refusal(state: &mut State<'_>, reached: &ResolvedReference) -> Result<Option<Finding>, Fault> {
     for grant in &reached.grants {
         let Some(rate) = grant.attenuation.rate else { continue };
         let counted = counted(state, &grant.id, rate)?;
@@ -49,15 +49,15 @@ pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option
 }
 
 /// Counts the start of a call through these grants.
-pub(super) fn count(state: &mut State<'_>, reached: &Reached) -> Result<(), Fault> {
+pub(super) fn count(state: &mut State<'_>, reached: &ResolvedReference) -> Result<(), Fault> {
     for grant in &reached.grants {
         let Some(rate) = grant.attenuation.rate else { continue };
         let mut counted = counted(state, &grant.id, rate)?;
         counted.push(state.env.now_ms());
         // Only as many as can decide.
-        let spare = counted.len().saturating_sub(rate.calls.min(Rate::MOST) as usize);
+        let spare = counted.len().saturating_sub(rate.calls.min(Rate::MAX_ITEMS) as usize);
         counted.drain(..spare);
-        table::save(state.txn, Table::Meta, &NOBODY, &key(&grant.id), &counted, None)?;
+        table::save(state.txn, Table::Meta, &NO_OWNER, &key(&grant.id), &counted, None)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use passable::Untrusted;
 
 use super::start::provenance_of;
-use crate::command::{Fault, MOST_SAID, Reply};
+use crate::command::{Fault, MAX_USER_TEXT_BYTES, Reply};
 use crate::id::{MessageNumber, RunNumber, StepRef};
 use crate::message::Body;
 use crate::provenance::Provenance;
@@ -22,8 +22,8 @@ fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {
     if run.exhausted.is_some() {
         return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
     }
-    if text.raw().len() > MOST_SAID {
-        let what = format!("{} bytes are said at once, and {MOST_SAID} can be", text.raw().len());
+    if text.raw().len() > MAX_USER_TEXT_BYTES {
+        let what = format!("{} bytes are said at once, and {MAX_USER_TEXT_BYTES} can be", text.raw().len());
         return Err(Fault::Misfit { what });
     }
     Ok(())

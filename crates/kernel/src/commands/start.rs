@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Binding, Fault, Program, Reply, Said, Start, Target};
+use crate::command::{Binding, Fault, Program, Reply, Start, Target, UserCommand};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber};
 use crate::provenance::{Provenance, Source};
 use crate::run::{Attachment, Delivery, Input, Parent, Run, Shape, State as RunState, Usage};
-use crate::state::{State, Subject};
+use crate::state::{MessageSubject, State};
 
 pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault> {
     Ok(start_for(state, start, None, &Provenance::host())?.0)
@@ -24,7 +24,7 @@ pub(super) fn start_for(
     known: &Provenance,
 ) -> Result<(Reply, FormulaId), Fault> {
     state.hosts_only("start runs")?;
-    if start.shape == Shape::Standing {
+    if start.shape == Shape::AgentJournal {
         return Err(Fault::NotAllowed("the journal of an agent is no run that is started".to_owned()));
     }
     let number = RunNumber(state.count("next_run")?);
@@ -35,8 +35,9 @@ pub(super) fn start_for(
         Some(delivery) => state.message_of(delivery.message)?,
         None => None,
     };
-    let said = Said { verb: verb.to_owned(), text: start.text };
-    let source = state.tell(said, Subject { answers, run: Some(number), grant: None }, Some(run))?;
+    let said = UserCommand { verb: verb.to_owned(), text: start.text };
+    let source =
+        state.record_command(said, MessageSubject { answers, run: Some(number), grant: None }, Some(run))?;
     let mut grants = BTreeMap::new();
     for binding in start.bindings {
         let slot = binding.slot.clone();
@@ -163,7 +164,7 @@ fn grant(
         target,
         words: match &binding.attenuation.staged_from {
             Some(real) => resource::staged_copy(real),
-            None => crate::query::words_with(&formula, &binding.methods),
+            None => crate::query::describe_with(&formula, &binding.methods),
         },
         holder,
         owner: state.me(),

@@ -14,10 +14,10 @@ use crate::provenance::Provenance;
 use crate::state::State;
 use crate::table;
 use crate::timer::{
-    self, LONGEST_LABEL, LONGEST_MS, MOST, SHORTEST_MS, SHORTEST_TOLD_MS, Silence, Subscription, Timer,
-    TimerRow,
+    self, MAX_INTERVAL_MS, MAX_ITEMS, MAX_LABEL_LEN, MIN_INTERVAL_MS, MIN_SUBSCRIPTION_INTERVAL_MS,
+    Subscription, Timer, TimerFault, TimerRow,
 };
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 pub(super) fn timer(state: &mut State<'_>, act: TimerAct) -> Result<Reply, Fault> {
     match act {
@@ -45,21 +45,23 @@ fn misfit(what: String) -> Fault {
 }
 
 fn make(state: &mut State<'_>, path: &NamePath, interval_ms: u64, label: Untrusted) -> Result<Reply, Fault> {
-    if !(SHORTEST_MS..=LONGEST_MS).contains(&interval_ms) {
+    if !(MIN_INTERVAL_MS..=MAX_INTERVAL_MS).contains(&interval_ms) {
         return Err(misfit(format!(
-            "a timer's interval is {SHORTEST_MS} to {LONGEST_MS} milliseconds, not {interval_ms}"
+            "a timer's interval is {MIN_INTERVAL_MS} to {MAX_INTERVAL_MS} milliseconds, not {interval_ms}"
         )));
     }
-    if label.raw().len() > LONGEST_LABEL {
-        return Err(misfit(format!("a timer's label has at most {LONGEST_LABEL} bytes")));
+    if label.raw().len() > MAX_LABEL_LEN {
+        return Err(misfit(format!("a timer's label has at most {MAX_LABEL_LEN} bytes")));
     }
     let spot = state.spot(path, "storeIdentifier")?;
     let owner = state.me();
-    let end = table::behind(timer::TIMER);
+    let end = table::prefix_end(timer::TIMER);
     let rows: Vec<(Vec<u8>, TimerRow)> =
         table::scan(state.txn, Table::Meta, &owner.0, timer::TIMER, &end, usize::MAX, false)?;
-    if rows.iter().filter(|(_, row)| row.ended_ms.is_none()).count() >= MOST {
-        return Err(misfit(format!("you have {MOST} timers already: cancel one that you no longer need")));
+    if rows.iter().filter(|(_, row)| row.ended_ms.is_none()).count() >= MAX_ITEMS {
+        return Err(misfit(format!(
+            "you have {MAX_ITEMS} timers already: cancel one that you no longer need"
+        )));
     }
     let begun_ms = state.env.now_ms();
     let formula = Formula::Timer { owner, interval_ms, label, begun_ms };
@@ -73,18 +75,18 @@ fn make(state: &mut State<'_>, path: &NamePath, interval_ms: u64, label: Untrust
 fn usable(state: &mut State<'_>, reference: &FormulaId) -> Result<Timer, Fault> {
     let now_ms = state.env.now_ms();
     timer::timer(state.txn, reference, now_ms)?.map_err(|silence| match silence {
-        Silence::Gone => misfit("this is no timer".to_owned()),
-        Silence::Cancelled => misfit("the timer was cancelled: no more ticks come of it".to_owned()),
-        Silence::Refused(finding) => Fault::Revoked(finding.message),
+        TimerFault::NotFound => misfit("this is no timer".to_owned()),
+        TimerFault::Cancelled => misfit("the timer was cancelled: no more ticks come of it".to_owned()),
+        TimerFault::Refused(finding) => Fault::Revoked(finding.message),
     })
 }
 
 fn subscribe(state: &mut State<'_>, reference: FormulaId) -> Result<Reply, Fault> {
     state.expect_held(&reference)?;
     let timer = usable(state, &reference)?;
-    if timer.interval_ms < SHORTEST_TOLD_MS {
+    if timer.interval_ms < MIN_SUBSCRIPTION_INTERVAL_MS {
         return Err(misfit(format!(
-            "each tick would be a message: a mailbox takes those of timers with {SHORTEST_TOLD_MS} milliseconds or more"
+            "each tick would be a message: a mailbox takes those of timers with {MIN_SUBSCRIPTION_INTERVAL_MS} milliseconds or more"
         )));
     }
     let owner = state.owner();
@@ -93,8 +95,10 @@ fn subscribe(state: &mut State<'_>, reference: FormulaId) -> Result<Reply, Fault
         return Ok(Reply::AlreadySettled);
     }
     let actor = state.actor;
-    if timer::subscriptions(state.txn, &actor)?.len() >= MOST {
-        return Err(misfit(format!("you are subscribed to {MOST} timers already: unsubscribe from one")));
+    if timer::subscriptions(state.txn, &actor)?.len() >= MAX_ITEMS {
+        return Err(misfit(format!(
+            "you are subscribed to {MAX_ITEMS} timers already: unsubscribe from one"
+        )));
     }
     let seen = timer.tick_at(state.env.now_ms());
     let row = Subscription { timer: reference, seen, due_ms: timer.comes_at(seen.saturating_add(1)) };
@@ -122,7 +126,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
         let Some(row) = row.filter(|row| row.due_ms == due.at_ms) else {
             // A row that nothing stands behind would be the first for ever.
             let stale = timer::due_key(due.at_ms, &due.agent, &reference);
-            state.txn.delete(Table::Meta, &NOBODY, &stale)?;
+            state.txn.delete(Table::Meta, &NO_OWNER, &stale)?;
             continue;
         };
         let there =
@@ -132,7 +136,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
             continue;
         }
         let daemon = std::mem::replace(&mut state.actor, agent);
-        let told = tell(state, &agent, row);
+        let told = deliver_tick(state, &agent, row);
         state.actor = daemon;
         told?;
         count += 1;
@@ -141,11 +145,11 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
 }
 
 /// Sends the agent, which is the actor, a message about the latest tick of one timer, or about its end.
-fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(), Fault> {
+fn deliver_tick(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(), Fault> {
     let now_ms = state.env.now_ms();
     let found = timer::timer(state.txn, &row.timer, now_ms)?;
     let found = match found {
-        Err(Silence::Refused(_)) if planted!(state.env, TickAfterRevocation) => {
+        Err(TimerFault::Refused(_)) if planted!(state.env, TickAfterRevocation) => {
             let reached = table::reach(state.txn, &row.timer)?;
             let id = reached.map_or(row.timer, |reached| reached.id);
             timer::timer(state.txn, &id, now_ms)?
@@ -190,7 +194,7 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
     let strings = vec![Untrusted::new(text), Untrusted::new("")];
     let body = Body::Package { strings, names: vec!["tick".to_owned()], ids: vec![id], run: None };
     state.deliver(body, None, false, provenance)?;
-    let seen = if planted!(state.env, TickToldTwice) { row.seen } else { tick };
+    let seen = if planted!(state.env, TickDeliveredTwice) { row.seen } else { tick };
     state.drop_due(agent, &row)?;
     let row = Subscription { seen, due_ms: timer.comes_at(tick.saturating_add(1)), ..row };
     state.put_subscription(agent, &row)

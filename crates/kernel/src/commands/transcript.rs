@@ -1,15 +1,15 @@
 //! The transcript: each command of a user is a message to the agent itself. It answers the message that it is about,
 //! and its outcome is noted beside it.
 
-use crate::came::Came;
-use crate::command::{About, Act, Cancel, Fault, MailAct};
+use crate::command::{Act, Cancel, CommandSubject, Fault, MailAct};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::name::NamePath;
-use crate::state::{Ended, State, Subject};
+use crate::outcome::CommandOutcome;
+use crate::state::{EndedObject, MessageSubject, State};
 use crate::table::{self, EdgeRow, PromiseRow};
-use crate::txn::{NOBODY, StoreFault, Table};
+use crate::txn::{NO_OWNER, StoreFault, Table};
 
 /// How many references to something are looked at.
 const REFERENCES: usize = 1_000;
@@ -24,16 +24,19 @@ fn key(promise: &FormulaId, agent: &FormulaId, number: MessageNumber) -> Vec<u8>
 }
 
 /// Returns the subject of an act of the actor's. It must be read before the act, after which it may be gone.
-pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<Subject, Fault> {
+pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<MessageSubject, Fault> {
     let about = match act {
         Act::Cancel { what: Cancel::Name { path }, .. } => named(state, path)?,
         Act::Mail(act) => match resolver(act) {
-            Some(resolver) => About { message: super::mail::asked_by(state, resolver)?, ..About::default() },
-            None => About::of_mail(act),
+            Some(resolver) => CommandSubject {
+                message: super::mail::asked_by(state, resolver)?,
+                ..CommandSubject::default()
+            },
+            None => CommandSubject::from_mail_act(act),
         },
-        act => About::of(act),
+        act => CommandSubject::from_act(act),
     };
-    let mut subject = Subject::default();
+    let mut subject = MessageSubject::default();
     if let Some(number) = about.message {
         subject.answers = state.message_of(number)?;
     }
@@ -61,30 +64,30 @@ pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<Subject, Fault
 fn resolver(act: &MailAct) -> Option<&FormulaId> {
     match act {
         MailAct::ResolveWith { resolver, .. } => Some(resolver),
-        MailAct::AsSeen { act, .. } => resolver(act),
+        MailAct::IfUnchanged { act, .. } => resolver(act),
         _ => None,
     }
 }
 
 /// Returns the run or the message behind a name. For a promise, it is the run that settles it or the message that
 /// asked for it.
-fn named(state: &mut State<'_>, path: &NamePath) -> Result<About, Fault> {
+fn named(state: &mut State<'_>, path: &NamePath) -> Result<CommandSubject, Fault> {
     let id = match state.view().identify(state.txn, path) {
         Ok(id) => id,
         Err(Fault::Store(fault)) => return Err(fault.into()),
         // The cancellation itself reports this error.
-        Err(_) => return Ok(About::default()),
+        Err(_) => return Ok(CommandSubject::default()),
     };
-    let Some(row) = table::formula(state.txn, &id)? else { return Ok(About::default()) };
+    let Some(row) = table::formula(state.txn, &id)? else { return Ok(CommandSubject::default()) };
     if let Formula::Run { run, .. } = row.formula {
-        return Ok(About::run(run));
+        return Ok(CommandSubject::run(run));
     }
     let edges: Vec<(Vec<u8>, EdgeRow)> = table::scan(
         state.txn,
         Table::Edge,
-        &NOBODY,
+        &NO_OWNER,
         &id.number,
-        &table::behind(&id.number),
+        &table::prefix_end(&id.number),
         REFERENCES,
         false,
     )?;
@@ -92,26 +95,26 @@ fn named(state: &mut State<'_>, path: &NamePath) -> Result<About, Fault> {
     for (_, edge) in edges {
         let from = table::formula(state.txn, &edge.from)?.map(|row| row.formula);
         match (edge.label.as_str(), from) {
-            ("result", Some(Formula::Run { run, .. })) => return Ok(About::run(run)),
+            ("result", Some(Formula::Run { run, .. })) => return Ok(CommandSubject::run(run)),
             ("promise", Some(Formula::Message { .. })) => {
                 let number = Number(edge.from.number);
                 if let Some(number) = table::mail_number(state.txn, &owner, &own.mailbox, &number)? {
-                    return Ok(About::message(number));
+                    return Ok(CommandSubject::message(number));
                 }
             }
             _ => {}
         }
     }
-    Ok(About::default())
+    Ok(CommandSubject::default())
 }
 
 /// Notes the outcome beside the recorded command, and the command's number in the grants and runs that it ended.
 /// `refused` is the outcome if nothing was done.
-pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), Fault> {
-    let Some(number) = state.told else { return Ok(()) };
+pub(super) fn note(state: &mut State<'_>, refused: Option<CommandOutcome>) -> Result<(), Fault> {
+    let Some(number) = state.command_message else { return Ok(()) };
     let came = match refused {
         Some(refused) => Some((refused, None)),
-        None => Came::of(&state.outcome.reply),
+        None => CommandOutcome::from_reply(&state.outcome.reply),
     };
     if let Some((mut came, promise)) = came {
         if let Some(promise) = promise {
@@ -119,25 +122,25 @@ pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), F
                 Some(settled) => came = settled,
                 None => {
                     let key = key(&promise, &state.actor, number);
-                    table::save(state.txn, Table::Meta, &NOBODY, &key, &true, None)?;
+                    table::save(state.txn, Table::Meta, &NO_OWNER, &key, &true, None)?;
                 }
             }
         }
         let mut mail = state.letter(number)?.mail;
-        mail.came = Some(came);
+        mail.outcome = Some(came);
         state.put_mail(number, &mail)?;
     }
     for ended in std::mem::take(&mut state.ended) {
         match ended {
-            Ended::Grant(id) => {
+            EndedObject::Grant(id) => {
                 if let Some(mut grant) = table::grant(state.txn, &id)? {
                     grant.revoked_by = Some(number);
                     state.put_grant(&grant)?;
                 }
             }
             // Its number says nothing where another host keeps the run.
-            Ended::Run(at) if at.host != state.actor => {}
-            Ended::Run(at) => {
+            EndedObject::Run(at) if at.host != state.actor => {}
+            EndedObject::Run(at) => {
                 let mut run = state.run(at.run)?;
                 run.cancelled_by = Some(number);
                 state.put_run(&run)?;
@@ -150,21 +153,23 @@ pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), F
 /// Updates the outcomes of the commands that wait for a promise which has settled.
 pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let start = prefix(promise);
-    let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;
+    let rows =
+        state.txn.range(Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), usize::MAX, false)?;
     for (key, _) in rows {
-        state.txn.delete(Table::Meta, &NOBODY, &key)?;
+        state.txn.delete(Table::Meta, &NO_OWNER, &key)?;
         let (agent, number) = waits(&key, start.len(), promise)?;
         // The mailbox of an agent that was forgotten went with it.
-        let Some(mailbox) = crate::head::head(state.txn, &agent)?.and_then(|head| head.agent()) else {
+        let Some(mailbox) = crate::partial_rows::head(state.txn, &agent)?.and_then(|head| head.agent())
+        else {
             continue;
         };
         let (owner, mailbox) = (agent.number, mailbox.mailbox);
         let Some(mut mail) = table::mail(state.txn, &owner, &mailbox, number)? else { continue };
         // A dismissed command has no outcome to update.
-        let Some(came) = mail.came.as_ref().and_then(|came| came.settled(row)) else { continue };
-        mail.came = Some(came);
+        let Some(came) = mail.outcome.as_ref().and_then(|came| came.settled(row)) else { continue };
+        mail.outcome = Some(came);
         state.put_mail_of(&owner, &mailbox, number, &mail)?;
-        state.event_for(&owner, Change::Came { number })?;
+        state.event_for(&owner, Change::CommandCompleted { number })?;
     }
     Ok(())
 }
@@ -181,6 +186,7 @@ fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, Me
 /// Removes the rows of the commands that wait for a promise.
 pub(crate) fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), StoreFault> {
     let start = prefix(promise);
-    let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;
-    rows.into_iter().try_for_each(|(key, _)| state.txn.delete(Table::Meta, &NOBODY, &key))
+    let rows =
+        state.txn.range(Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), usize::MAX, false)?;
+    rows.into_iter().try_for_each(|(key, _)| state.txn.delete(Table::Meta, &NO_OWNER, &key))
 }

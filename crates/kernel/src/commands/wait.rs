@@ -10,20 +10,20 @@ use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
 use crate::table;
-use crate::timer::{LONGEST_MS, Wake, wake_key};
-use crate::txn::{NOBODY, Table};
+use crate::timer::{MAX_INTERVAL_MS, Wake, wake_key};
+use crate::txn::{NO_OWNER, Table};
 
-use super::handed::{Handed, handed};
+use super::kernel_call::{KernelCall, find_kernel_call};
 
 /// Lets a begun call wait until this time; it completes at once if the time is past.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
-    let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Alarm))?;
-    let longest = state.env.now_ms().saturating_add(i64::try_from(LONGEST_MS).unwrap_or(i64::MAX));
+    let KernelCall { outbox, .. } = find_kernel_call(state, run, step, &Formula::Resource(Resource::Alarm))?;
+    let longest = state.env.now_ms().saturating_add(i64::try_from(MAX_INTERVAL_MS).unwrap_or(i64::MAX));
     if until_ms > longest {
         return Err(Fault::Misfit { what: "nobody waits longer than ten years".to_owned() });
     }
     let wake = Wake { at_ms: until_ms, host: state.actor, run: run.number, step };
-    table::save(state.txn, Table::Meta, &NOBODY, &wake_key(&wake), &true, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, &wake_key(&wake), &true, None)?;
     state.unpost(outbox)?;
     run.open.insert(step, Phase::Sleeping { until_ms });
     state.journal(run, Entry::Slept { proposal: step, until_ms }, Provenance::default())?;
@@ -32,7 +32,7 @@ pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i6
 
 /// Completes a call whose time has come, and lets its run go on.
 pub(super) fn wake(state: &mut State<'_>, wake: &Wake) -> Result<(), Fault> {
-    state.txn.delete(Table::Meta, &NOBODY, &wake_key(wake))?;
+    state.txn.delete(Table::Meta, &NO_OWNER, &wake_key(wake))?;
     let actor = std::mem::replace(&mut state.actor, wake.host);
     let done = complete(state, wake.run, wake.step);
     state.actor = actor;
@@ -62,7 +62,7 @@ pub(super) fn rest(
 ) -> Result<(), Fault> {
     let host: FormulaId = state.actor;
     let wake = Wake { at_ms: until_ms, host, run: run.number, step };
-    state.txn.delete(Table::Meta, &NOBODY, &wake_key(&wake))?;
+    state.txn.delete(Table::Meta, &NO_OWNER, &wake_key(&wake))?;
     run.open.remove(&step);
     let completion = Completion::Refused(vec![finding.clone()]);
     state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;

@@ -6,25 +6,26 @@ use resource::Resource;
 use crate::command::{Fault, Writing};
 use crate::formula::Formula;
 use crate::id::StepRef;
-use crate::message::{Body, Draft, Wish};
+use crate::message::{Body, Draft, HostRequest};
 use crate::proposal::{Finding, Proposal, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
 
-use super::handed::{Handed, handed};
+use super::kernel_call::{KernelCall, find_kernel_call};
 
 /// The maximum number of messages that a run writes, including the runs below it. A run that cannot be stopped must
 /// not fill a mailbox.
-const MOST: u32 = 100;
+const MAX_ITEMS: u32 = 100;
 
 /// The most bytes of one text.
-const LONGEST: usize = 256 << 10;
+const MAX_LEN: usize = 256 << 10;
 
 /// Turns a begun call into a message in the host's mailbox. A plain text completes the call at once; a request or a
 /// proposal waits for its answer.
 pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Writing) -> Result<(), Fault> {
-    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Resource(Resource::Mail))?;
+    let KernelCall { at, outbox, proposal } =
+        find_kernel_call(state, run, step, &Formula::Resource(Resource::Mail))?;
     expect_proposed(at, &proposal, &writing)?;
     check(&writing)?;
     let completion = match refusal(state, run, &writing)? {
@@ -52,7 +53,7 @@ fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Wr
     let number = run.number;
     let body = match writing {
         Writing::Request { description, slot } => {
-            Body::Request { description, promise, resolver, by: Some(Wish { run: number, slot }) }
+            Body::Request { description, promise, resolver, by: Some(HostRequest { run: number, slot }) }
         }
         Writing::Define { source, slots, description } => {
             let formula = Formula::Definition { source, worker: None, slots, original: None };
@@ -89,8 +90,8 @@ fn check(writing: &Writing) -> Result<(), Fault> {
         Writing::Request { description, .. } => vec![description],
         Writing::Define { source, description, .. } => vec![source, description],
     };
-    if texts.iter().any(|text| text.raw().len() > LONGEST) {
-        return Err(Fault::Misfit { what: format!("a run writes at most {LONGEST} bytes at once") });
+    if texts.iter().any(|text| text.raw().len() > MAX_LEN) {
+        return Err(Fault::Misfit { what: format!("a run writes at most {MAX_LEN} bytes at once") });
     }
     match writing {
         Writing::Request { slot, .. } if !is_slot(slot) => {
@@ -111,9 +112,10 @@ fn is_slot(name: &str) -> bool {
 /// Returns why this run does not write this, if it does not.
 fn refusal(state: &mut State<'_>, run: &Run, writing: &Writing) -> Result<Option<Finding>, Fault> {
     let above = state.ancestors(run)?;
-    if above.iter().chain([run]).any(|run| run.written >= MOST) {
-        let message =
-            Quoting::ours(format!("this run, with those above and below it, has written {MOST} messages"));
+    if above.iter().chain([run]).any(|run| run.written >= MAX_ITEMS) {
+        let message = Quoting::ours(format!(
+            "this run, with those above and below it, has written {MAX_ITEMS} messages"
+        ));
         return Ok(Some(Finding::new("mail/many", message).allowed("what can be done without a message")));
     }
     let Writing::Request { slot, .. } = writing else { return Ok(None) };
@@ -139,7 +141,7 @@ pub(super) fn is_wished(state: &mut State<'_>, run: &Run, name: &str) -> Result<
         let Phase::Questioned { message, .. } = phase else { continue };
         // A message that was answered with code may have been dismissed since.
         let Ok(letter) = state.letter(*message) else { continue };
-        if let Body::Request { by: Some(Wish { slot, .. }), .. } = letter.message.body
+        if let Body::Request { by: Some(HostRequest { slot, .. }), .. } = letter.message.body
             && slot == name
         {
             return Ok(true);

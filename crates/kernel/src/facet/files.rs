@@ -1,7 +1,7 @@
 //! Files: calls on directories of this machine, and on trees of files that never change.
 //!
 //! The state knows the place of a directory, but nothing of its content. So a call becomes a [`FileCall`], and the
-//! daemon, which has the files, carries it out. The daemon asks for the [`Ground`] again at that moment, because the
+//! daemon, which has the files, carries it out. The daemon asks for the [`AccessPath`] again at that moment, because the
 //! grants on the way to the directory may have ended. A file or directory that was looked up in a directory is no
 //! formula. Its keeper remembers the directory and the path, and asks [`part`] about each call on it.
 
@@ -9,24 +9,24 @@ use resource::Resource;
 
 use super::args::{self, Args};
 use super::interface::{Support, facet};
-use super::names::Place;
+use super::names::NameView;
 use super::plan::{Need, Plan};
 use super::refusal::Refusal;
 use crate::command::Fault;
 use crate::formula::Formula;
 use crate::grant::Attenuation;
-use crate::hub::{Found, came_to};
 use crate::id::FormulaId;
 use crate::name::{NameError, NamePath};
+use crate::name_lookup::{PathTarget, settled_references};
 use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
 /// The maximum length of a file's name, in bytes: the limit of file systems.
-const LONGEST: usize = 255;
+const MAX_LEN: usize = 255;
 
 /// The most names in a path.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A call of something that has files.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ pub enum FileOp {
 impl FileOp {
     /// Returns the methods that each permit this operation, when granted: the method itself, and its names in worker
     /// files.
-    fn words(&self) -> &'static [&'static str] {
+    fn permitting_methods(&self) -> &'static [&'static str] {
         match self {
             FileOp::Has(_) => &["has", "list"],
             FileOp::List(_) => &["list"],
@@ -119,7 +119,7 @@ impl FileOp {
 
     /// Returns the first of those methods.
     pub fn method(&self) -> &'static str {
-        self.words().first().copied().unwrap_or_default()
+        self.permitting_methods().first().copied().unwrap_or_default()
     }
 
     /// Returns whether it changes anything.
@@ -162,7 +162,7 @@ impl FileOp {
 
 /// The directory or tree behind a reference, as long as the reference may be used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ground {
+pub struct AccessPath {
     /// The formula behind all grants.
     pub id: FormulaId,
     /// The formula itself.
@@ -175,7 +175,7 @@ pub struct Ground {
 ///
 /// # Errors
 /// When a grant on the way has ended, or leaves out the method of the call, or there are no files.
-pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Ground, Refusal> {
+pub fn check_access(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<AccessPath, Refusal> {
     for grant in &call.through {
         let reached = table::reach(txn, grant)?.ok_or(Fault::Dangling(*grant))?;
         if let Some(finding) = reached.ended(now_ms) {
@@ -183,18 +183,18 @@ pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Gro
         }
     }
     let reached = table::reach(txn, &call.target)?.ok_or(Fault::Dangling(call.target))?;
-    let mut refusals = call.op.words().iter().map(|word| reached.refusal(word, now_ms));
+    let mut refusals = call.op.permitting_methods().iter().map(|word| reached.refusal(word, now_ms));
     if let Some(Some(finding)) = refusals.next()
         && !refusals.any(|refusal| refusal.is_none())
     {
         return Err(Fault::Revoked(finding.message).into());
     }
     if !has_files(&reached.formula) {
-        let what = format!("{} has no files", crate::query::words(&reached.formula));
+        let what = format!("{} has no files", crate::query::describe(&reached.formula));
         return Err(Refusal::Argument(what));
     }
     let attenuation = reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
-    Ok(Ground { id: reached.id, formula: reached.formula, attenuation })
+    Ok(AccessPath { id: reached.id, formula: reached.formula, attenuation })
 }
 
 /// Returns whether this is something that has files.
@@ -327,19 +327,19 @@ fn checked(names: Vec<String>) -> Result<Way, Refusal> {
         name.is_empty()
             || matches!(name.as_str(), "." | "..")
             || name.contains(['/', '\0'])
-            || name.len() > LONGEST
+            || name.len() > MAX_LEN
     };
     match names.iter().find(bad) {
         Some(name) => {
             let shown: String = name.chars().take(100).collect();
             Err(NameError::Name(format!("{shown:?}")).into())
         }
-        None if names.len() > DEEPEST => Err(NameError::Path.into()),
+        None if names.len() > MAX_DEPTH => Err(NameError::Path.into()),
         None => Ok(names),
     }
 }
 
-impl Place<'_> {
+impl NameView<'_> {
     /// Returns the plan of a call whose path leads into a directory or a tree of files. Returns `None` if the path
     /// does not lead there, or if files do not answer the call.
     pub(super) fn cross(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
@@ -379,9 +379,9 @@ impl Place<'_> {
         let last = if whole { names.len() } else { names.len().saturating_sub(1) };
         for at in 0..last {
             let Ok(mut here) = self.here.at_end(self.txn, &names[..at]) else { return Ok(None) };
-            let Some(Found::Formula(id)) = here.entry(self.txn, &names[at])? else { return Ok(None) };
+            let Some(PathTarget::Formula(id)) = here.entry(self.txn, &names[at])? else { return Ok(None) };
             // The value of a promise stands for the promise.
-            let came = came_to(self.txn, &id)?;
+            let came = settled_references(self.txn, &id)?;
             let target = came.last().copied().unwrap_or(id);
             let Some(reached) = table::reach(self.txn, &target)? else { return Ok(None) };
             if has_files(&reached.formula) {

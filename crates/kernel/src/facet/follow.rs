@@ -6,8 +6,8 @@ use super::locator::Locator;
 use super::present::Here;
 use super::refusal::Refusal;
 use crate::command::Fault;
-use crate::hub::{self, Found, Hub, View};
 use crate::id::{FormulaId, MessageNumber, Number};
+use crate::name_lookup::{self, NameContainer, PathTarget, View};
 use crate::proposal::Value;
 use crate::query;
 use crate::table;
@@ -57,21 +57,21 @@ pub struct Names {
 /// When it is no such place, or no longer reached.
 pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<Names, Refusal> {
     let hub = match view.agent == *target {
-        true => Some(Hub::Agent(*target)),
-        false => view.enter(txn, &Found::Formula(*target), "followNameChanges", 0)?,
+        true => Some(NameContainer::Agent(*target)),
+        false => view.enter(txn, &PathTarget::Formula(*target), "followNameChanges", 0)?,
     };
     let hub = hub.ok_or(Fault::NotHeld(*target))?;
     let store = match &hub {
-        Hub::Agent(agent) => hub::directory_of(txn, agent)?,
+        NameContainer::Agent(agent) => name_lookup::directory_of(txn, agent)?,
         other => Some(other.clone()),
     };
     let events = match store {
-        Some(Hub::Directory { store, owner }) => Some((owner, store)),
+        Some(NameContainer::Directory { store, owner }) => Some((owner, store)),
         _ => None,
     };
     let here = Here::at(*view, hub);
     let owner = events.map_or(here.view.agent.number, |(owner, _)| owner);
-    let seen = crate::head::log_end(txn, &owner)?.map_or(0, |end| end.seq);
+    let seen = crate::partial_rows::log_end(txn, &owner)?.map_or(0, |end| end.seq);
     Ok(Names { entries: super::names::entries(txn, &here)?, events, seen })
 }
 

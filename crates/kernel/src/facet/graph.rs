@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::refusal::Refusal;
 use crate::formula::Formula;
-use crate::hub::{Found, Hub, View, directory};
+use crate::name_lookup::{NameContainer, PathTarget, View, directory};
 use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
@@ -41,10 +41,10 @@ pub(super) fn graph(txn: &mut dyn ReadTxn, view: View) -> Result<Value, Refusal>
         }
         let mut to = row.formula.edges();
         if let Formula::PetStore { .. } = row.formula
-            && let Some(hub @ Hub::Directory { .. }) = directory(txn, id)?
+            && let Some(hub @ NameContainer::Directory { .. }) = directory(txn, id)?
         {
             for name in view.list(txn, &hub)?.into_iter().take(EDGES) {
-                if let Some(Found::Formula(target)) = view.entry(txn, &hub, &name)? {
+                if let Some(PathTarget::Formula(target)) = view.entry(txn, &hub, &name)? {
                     to.push((name, target));
                 }
             }

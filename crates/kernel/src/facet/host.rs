@@ -8,11 +8,11 @@ use super::locator::Locator;
 use super::plan::{self, BindDirectory, DrawToken, KeepTree, Need, Plan, StageTree, Then, token_hash};
 use super::present;
 use super::refusal::Refusal;
-use crate::command::{Act, AgentKind, Cancel, Fault, GrantAct, NameAct, ProvideAgent, Provided};
+use crate::command::{Act, AgentKind, Cancel, Fault, GrantAct, NameAct, ProvideAgent, ProvidedObject};
 use crate::formula::Formula;
-use crate::hub::{Found, View};
 use crate::id::{FormulaId, Number};
 use crate::name::{NameError, NamePath};
+use crate::name_lookup::{PathTarget, View};
 use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
@@ -36,7 +36,7 @@ pub(super) fn plan(
         }
         "lookupById" => {
             let id = args::held(txn, &agent, &args.text(0)?)?;
-            Plan::Value(present::found(txn, view, Found::Formula(id))?)
+            Plan::Value(present::found(txn, view, PathTarget::Formula(id))?)
         }
         "provideMount" => Plan::need(Need::Directory(BindDirectory {
             path: args.text(0)?,
@@ -45,11 +45,11 @@ pub(super) fn plan(
             read_only: read_only(args, 2)?,
         })),
         "provideScratchMount" => {
-            let thing = Provided::Scratch { read_only: read_only(args, 1)? };
+            let thing = ProvidedObject::Scratch { read_only: read_only(args, 1)? };
             Plan::Act(Box::new(plan::provide(agent, thing, args.path(0)?, "EndoMount")))
         }
         "provideWorker" => {
-            Plan::Act(Box::new(plan::provide(agent, Provided::Vat, args.path(0)?, "EndoWorker")))
+            Plan::Act(Box::new(plan::provide(agent, ProvidedObject::Vat, args.path(0)?, "EndoWorker")))
         }
         "storeTree" => match args.get(0).and_then(Value::as_reference) {
             Some(tree) => Plan::need(Need::Tree(KeepTree { tree: *tree, actor: agent, at: args.path(1)? })),
@@ -57,7 +57,7 @@ pub(super) fn plan(
         },
         "stageTree" => {
             let path = args.path(0)?;
-            let thing = Provided::Scratch { read_only: false };
+            let thing = ProvidedObject::Scratch { read_only: false };
             let make = plan::provide(agent, thing, args.path(1)?, "EndoMount");
             let target = view.identify(txn, &path)?;
             let through = view.grants_on(txn, None, &path)?;
@@ -82,7 +82,7 @@ pub(super) fn plan(
             Plan::need(Need::Token(DrawToken {
                 actor: agent,
                 path,
-                locator: Locator::of(txn, &id)?,
+                locator: Locator::from_formula(txn, &id)?,
                 expires_ms: view.now_ms.saturating_add(TOKEN_MS),
             }))
         }

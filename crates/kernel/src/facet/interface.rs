@@ -12,7 +12,7 @@ use crate::proposal::Value;
 
 /// The shape of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ArgShape {
     /// Returns the pattern that every value matches.
     Any,
     /// Returns text as a value.
@@ -41,24 +41,24 @@ pub enum Shape {
     Error,
 }
 
-impl Shape {
+impl ArgShape {
     /// Returns the pattern that says so.
     pub fn pattern(self) -> Pattern {
         let name_or_path = || Pattern::or([Pattern::string(), Pattern::array_of(Pattern::string())]);
         match self {
-            Shape::Any => Pattern::any(),
-            Shape::Text => Pattern::string(),
-            Shape::MaybeText => Pattern::or([Pattern::string(), Pattern::undefined()]),
-            Shape::NameOrPath => name_or_path(),
-            Shape::Texts => Pattern::array_of(Pattern::string()),
-            Shape::Paths => Pattern::array_of(name_or_path()),
-            Shape::Number => Pattern::bigint(),
-            Shape::Float => Pattern::number(),
-            Shape::Record => Pattern::any_record(),
-            Shape::Records => Pattern::array_of(Pattern::any_record()),
-            Shape::TextOrRecord => Pattern::or([Pattern::string(), Pattern::any_record()]),
-            Shape::Remotable => Pattern::any_remotable(),
-            Shape::Error => Pattern::error(),
+            ArgShape::Any => Pattern::any(),
+            ArgShape::Text => Pattern::string(),
+            ArgShape::MaybeText => Pattern::or([Pattern::string(), Pattern::undefined()]),
+            ArgShape::NameOrPath => name_or_path(),
+            ArgShape::Texts => Pattern::array_of(Pattern::string()),
+            ArgShape::Paths => Pattern::array_of(name_or_path()),
+            ArgShape::Number => Pattern::bigint(),
+            ArgShape::Float => Pattern::number(),
+            ArgShape::Record => Pattern::any_record(),
+            ArgShape::Records => Pattern::array_of(Pattern::any_record()),
+            ArgShape::TextOrRecord => Pattern::or([Pattern::string(), Pattern::any_record()]),
+            ArgShape::Remotable => Pattern::any_remotable(),
+            ArgShape::Error => Pattern::error(),
         }
     }
 }
@@ -80,7 +80,7 @@ pub struct Param {
     /// The name that upstream uses.
     pub name: &'static str,
     /// The shape of the argument; for a rest parameter, the shape of the array of them.
-    pub shape: Shape,
+    pub shape: ArgShape,
     /// Whether it must be given.
     pub presence: Presence,
 }

@@ -10,7 +10,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::message::{Body, Field, Message};
 use crate::proposal::Value;
-use crate::query::{self, Letter};
+use crate::query::{self, MailboxEntry};
 use crate::table;
 use crate::txn::ReadTxn;
 
@@ -18,7 +18,7 @@ use crate::txn::ReadTxn;
 pub(super) fn messages(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<passable::Value<Live>, Refusal> {
     let row = table::formula(txn, agent)?.ok_or(Fault::Dangling(*agent))?;
     let own = row.formula.agent().ok_or(Fault::Dangling(*agent))?.handle;
-    let letters = query::letters(txn, agent, None, usize::MAX)?;
+    let letters = query::mailbox_entries(txn, agent, None, usize::MAX)?;
     let all =
         letters.iter().map(|letter| message(txn, agent, &own, letter)).collect::<Result<Vec<_>, _>>()?;
     Ok(passable::Value::array(all))
@@ -49,7 +49,7 @@ impl Listed<'_> {
     }
 
     fn locator(&mut self, id: &FormulaId) -> Result<Value, Refusal> {
-        Ok(Value::string(Locator::of(self.txn, id)?.to_string()))
+        Ok(Value::string(Locator::from_formula(self.txn, id)?.to_string()))
     }
 
     fn locate(&mut self, name: &str, id: &FormulaId) -> Result<(), Refusal> {
@@ -63,7 +63,7 @@ pub(super) fn message(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     own: &FormulaId,
-    letter: &Letter,
+    letter: &MailboxEntry,
 ) -> Result<passable::Value<Live>, Refusal> {
     let (Some(message), Some(id)) = (&letter.message, letter.mail.message) else {
         return Ok(passable::Value::undefined());
@@ -138,7 +138,7 @@ fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<()
             }
         }
         Body::Value { value } => listed.text("valueId", value.to_string()),
-        Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => {
+        Body::Approval { run, .. } | Body::OutcomeUnknown { run, .. } | Body::Budget { run, .. } => {
             listed.text("run", run.to_string())
         }
         Body::Release { gives, .. } => listed.texts("gives", gives.iter().map(String::as_str)),

@@ -2,7 +2,7 @@
 //!
 //! A listed message has two promises. One settles when its request is answered, the other when it is dismissed.
 //! Neither is a formula: no agent names it or hands it on, and nothing keeps it. The connection that acts for an
-//! agent watches the promise instead, and asks [`Live::becomes`] again after every event.
+//! agent watches the promise instead, and asks [`LiveTree::becomes`] again after every event.
 
 use super::refusal::Refusal;
 use crate::id::{FormulaId, MessageNumber};

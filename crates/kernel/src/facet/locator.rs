@@ -36,7 +36,7 @@ impl Locator {
     ///
     /// # Errors
     /// [`Fault::Dangling`] if there is no such formula, or nothing behind it.
-    pub fn of(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Locator, Fault> {
+    pub fn from_formula(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Locator, Fault> {
         let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
         Ok(Locator { id: *id, kind: reached.formula.kind().to_owned(), token: None, at: vec![] })
     }

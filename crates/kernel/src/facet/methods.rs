@@ -2,12 +2,12 @@
 
 use passable::Effect;
 
-use super::interface::Planning::{self, Command, Open};
-use super::interface::Presence::{self, Optional, Required, Rest};
-use super::interface::Shape::{
+use super::interface::ArgShape::{
     self, Any, Error, Float, MaybeText, NameOrPath, Number, Paths, Record, Records, Remotable, Text,
     TextOrRecord, Texts,
 };
+use super::interface::Planning::{self, Command, Open};
+use super::interface::Presence::{self, Optional, Required, Rest};
 use super::interface::{Facet, Foreign, Method, Param, Support};
 
 /// A function that builds an interface.
@@ -51,15 +51,15 @@ pub(super) fn opaque() -> Facet {
     Facet::new("Opaque", "Something that can be named and handed on, and answers nothing else.", &[HELP])
 }
 
-const fn param(name: &'static str, shape: Shape, presence: Presence) -> Param {
+const fn param(name: &'static str, shape: ArgShape, presence: Presence) -> Param {
     Param { name, shape, presence }
 }
 
-const fn req(name: &'static str, shape: Shape) -> Param {
+const fn req(name: &'static str, shape: ArgShape) -> Param {
     param(name, shape, Required)
 }
 
-const fn opt(name: &'static str, shape: Shape) -> Param {
+const fn opt(name: &'static str, shape: ArgShape) -> Param {
     param(name, shape, Optional)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! [`plan`] returns the plan for a call; [`result`] converts the reply to its command. The caller vouches that
 //! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes
-//! nothing. A plan reflects the current state, so the command checks again. [`Live`] is a reference in an answer; it
+//! nothing. A plan reflects the current state, so the command checks again. [`LiveTree`] is a reference in an answer; it
 //! may also name a pending event that is no formula.
 
 mod args;
@@ -31,24 +31,24 @@ use resource::Resource;
 
 use crate::command::{Act, Cancel, Fault, MailAct};
 use crate::formula::Formula;
-use crate::hub::{Found, Hub, View};
 use crate::id::FormulaId;
+use crate::name_lookup::{NameContainer, PathTarget, View};
 use crate::proposal::Value;
 use crate::table::{self, PromiseRow};
 use crate::txn::ReadTxn;
 
-pub use files::{FileCall, FileOp, Ground, Part, Way, ground, part};
+pub use files::{AccessPath, FileCall, FileOp, Part, Way, check_access, part};
 pub use follow::{Follow, Names, added, messages, names, removed};
 pub use interface::{
-    Facet, Foreign, Method, Param, Planning, Presence, Shape, Support, facet, is_command, kinds,
+    ArgShape, Facet, Foreign, Method, Param, Planning, Presence, Support, facet, is_command, kinds,
     takes_foreign,
 };
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
 pub use modules::{MakeModules, ModulesIn, modules_in};
 pub use plan::{
-    Action, BindDirectory, Delivery, DrawToken, KeepTree, Need, ParseWorker, Plan, ReadAs, Seal, StageTree,
-    StartWorker, TakeBytes, Then, result,
+    Action, BindDirectory, DrawToken, KeepTree, Need, ObjectCall, ParseWorker, Plan, ReadFormat, Seal,
+    StageTree, StartWorker, TakeBytes, Then, result,
 };
 pub use refusal::Refusal;
 pub use timers::Watch;
@@ -74,7 +74,7 @@ pub fn plan(
             return Err(Fault::Revoked(finding.message).into());
         }
         let through = reached.grants.iter().map(|grant| grant.id).collect();
-        return Ok(Plan::need(Need::Deliver(Delivery { eval, number, through })));
+        return Ok(Plan::need(Need::Deliver(ObjectCall { eval, number, through })));
     }
     let facet = facet(reached.formula.kind());
     match method {
@@ -123,8 +123,8 @@ pub fn plan(
         Formula::Blob { hash, bytes } => match method {
             "sha256" => Some(Plan::need(Need::Digest { hash: *hash })),
             "streamBase64" => Some(Plan::need(Need::Stream { hash: *hash, bytes: *bytes })),
-            "json" => names::blob(txn, *view, target, ReadAs::Json)?,
-            _ => names::blob(txn, *view, target, ReadAs::Text)?,
+            "json" => names::blob(txn, *view, target, ReadFormat::Json)?,
+            _ => names::blob(txn, *view, target, ReadFormat::Text)?,
         },
         Formula::Resource(Resource::Directory { .. }) | Formula::Scratch { .. } | Formula::Tree(_) => {
             let op = files::in_directory(method, args)?;
@@ -167,8 +167,8 @@ fn settled(txn: &mut dyn ReadTxn, args: &[Value]) -> Result<Vec<Value>, Refusal>
 }
 
 fn agent(txn: &mut dyn ReadTxn, view: View, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
-    let here = Here::at(view, Hub::Agent(view.agent));
-    let mut place = names::Place { txn, view, target: view.agent, here };
+    let here = Here::at(view, NameContainer::Agent(view.agent));
+    let mut place = names::NameView { txn, view, target: view.agent, here };
     if let Some(plan) = place.look(method, args)? {
         return Ok(Some(plan));
     }
@@ -194,13 +194,13 @@ fn hub(
     method: &str,
     args: Args<'_>,
 ) -> Result<Option<Plan>, Refusal> {
-    let hub = view.enter(txn, &Found::Formula(*target), method, 0)?;
+    let hub = view.enter(txn, &PathTarget::Formula(*target), method, 0)?;
     // Only who sent or received a message finds anything in it.
     let Some(hub) = hub else { return Err(Fault::NotHeld(*target).into()) };
-    if let (Hub::Message { number, .. }, "dismiss") = (&hub, method) {
+    if let (NameContainer::Message { number, .. }, "dismiss") = (&hub, method) {
         return Ok(Some(Plan::mail(view.agent, MailAct::Dismiss { number: *number }, Then::Nothing)));
     }
-    let mut place = names::Place { txn, view, target: *target, here: Here::at(view, hub) };
+    let mut place = names::NameView { txn, view, target: *target, here: Here::at(view, hub) };
     match place.look(method, args)? {
         Some(plan) => Ok(Some(plan)),
         None => place.change(method, args),

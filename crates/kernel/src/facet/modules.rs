@@ -9,10 +9,10 @@ use super::programs::place;
 use super::refusal::Refusal;
 use crate::command::{Act, Fault, MailAct};
 use crate::formula::Formula;
-use crate::hub::{Found, View};
 use crate::id::{BlobHash, FormulaId};
-use crate::modules::{Modules, Packed};
+use crate::modules::{ModuleFormat, Modules};
 use crate::name::NamePath;
+use crate::name_lookup::{PathTarget, View};
 use crate::proposal::Value;
 use crate::query;
 use crate::table;
@@ -35,7 +35,7 @@ pub struct MakeModules {
     /// Where its modules are.
     pub origin: ModulesIn,
     /// The form in which they are packed.
-    pub packed: Packed,
+    pub packed: ModuleFormat,
     /// Variables that it is given.
     pub env: BTreeMap<String, String>,
     actor: FormulaId,
@@ -61,9 +61,9 @@ pub(super) fn plan(
     args: Args<'_>,
 ) -> Result<Option<Plan>, Refusal> {
     let packed = match method {
-        "makeArchive" => Packed::Archive,
-        "makeBundle" => Packed::Bundle,
-        "makeFromTree" => Packed::Tree,
+        "makeArchive" => ModuleFormat::Archive,
+        "makeBundle" => ModuleFormat::Bundle,
+        "makeFromTree" => ModuleFormat::Tree,
         _ => return Ok(None),
     };
     let vat = place(txn, view, args, 0)?;
@@ -101,16 +101,21 @@ fn env(given: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
     args::record(given, "env")?.iter().map(variable).collect()
 }
 
-fn origin(txn: &mut dyn ReadTxn, view: View, path: &NamePath, packed: Packed) -> Result<ModulesIn, Refusal> {
+fn origin(
+    txn: &mut dyn ReadTxn,
+    view: View,
+    path: &NamePath,
+    packed: ModuleFormat,
+) -> Result<ModulesIn, Refusal> {
     let (found, what) = look(txn, view, path)?;
     match (found, packed) {
-        (Some(found @ ModulesIn::Bytes(_)), Packed::Archive | Packed::Bundle)
-        | (Some(found @ ModulesIn::Value(_)), Packed::Bundle)
-        | (Some(found @ ModulesIn::Files(_)), Packed::Tree) => Ok(found),
+        (Some(found @ ModulesIn::Bytes(_)), ModuleFormat::Archive | ModuleFormat::Bundle)
+        | (Some(found @ ModulesIn::Value(_)), ModuleFormat::Bundle)
+        | (Some(found @ ModulesIn::Files(_)), ModuleFormat::Tree) => Ok(found),
         _ => {
             let hint = "makeArchive takes a blob with an archive, makeBundle a bundle, makeFromTree a tree or a \
                         directory";
-            Err(other(path, &format!("{what}, not {}; {hint}", packed.words())))
+            Err(other(path, &format!("{what}, not {}; {hint}", packed.describe())))
         }
     }
 }
@@ -132,14 +137,14 @@ fn other(path: &NamePath, what: &str) -> Refusal {
 /// Returns the location of modules at a path, if the value there can hold any, and a description of that value.
 fn look(txn: &mut dyn ReadTxn, view: View, path: &NamePath) -> Result<(Option<ModulesIn>, String), Refusal> {
     let id = match view.resolve(txn, path)? {
-        Found::Formula(id) => id,
-        Found::Data(value) => {
+        PathTarget::Formula(id) => id,
+        PathTarget::Data(value) => {
             let what = passable::with_article(value.kind());
             return Ok((Some(ModulesIn::Value(value)), what));
         }
     };
     let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
-    let (what, refusal) = (query::words(&reached.formula), reached.refusal("text", view.now_ms));
+    let (what, refusal) = (query::describe(&reached.formula), reached.refusal("text", view.now_ms));
     let found = match reached.formula {
         Formula::Blob { hash, .. } => {
             if let Some(finding) = refusal {

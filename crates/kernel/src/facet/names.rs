@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::args::{self, Args};
 use super::follow::Follow;
 use super::locator::Locator;
-use super::plan::{Action, Need, Plan, ReadAs, TakeBytes, Then};
+use super::plan::{Action, Need, Plan, ReadFormat, TakeBytes, Then};
 use super::present::{self, Here, behind, way};
 use super::refusal::Refusal;
 use crate::command::{Act, Fault, NameAct};
 use crate::formula::Formula;
-use crate::hub::{Found, Hub, View};
 use crate::id::{BlobHash, FormulaId};
 use crate::name::{NameError, NamePath};
+use crate::name_lookup::{NameContainer, PathTarget, View};
 use crate::proposal::Value;
 use crate::query;
 use crate::table;
 use crate::txn::ReadTxn;
 
 /// A place that has names, and who looks at it.
-pub(super) struct Place<'t> {
+pub(super) struct NameView<'t> {
     pub(super) txn: &'t mut dyn ReadTxn,
     /// Who called.
     pub(super) view: View,
@@ -29,7 +29,7 @@ pub(super) struct Place<'t> {
     pub(super) here: Here,
 }
 
-impl Place<'_> {
+impl NameView<'_> {
     /// Returns the plan for a call that only reads; `None` for any other method.
     pub(super) fn look(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
         if let Some(plan) = self.cross(method, args)? {
@@ -38,11 +38,13 @@ impl Place<'_> {
         let value = match method {
             "has" => Value::bool(self.tail(&whole(args.rest()?)?)?.is_some()),
             "identify" => match self.tail(&whole(args.rest()?)?)? {
-                Some(Found::Formula(id)) => Value::string(id.to_string()),
+                Some(PathTarget::Formula(id)) => Value::string(id.to_string()),
                 _ => Value::undefined(),
             },
             "locate" => match self.tail(&whole(args.rest()?)?)? {
-                Some(Found::Formula(id)) => Value::string(Locator::of(self.txn, &id)?.to_string()),
+                Some(PathTarget::Formula(id)) => {
+                    Value::string(Locator::from_formula(self.txn, &id)?.to_string())
+                }
                 _ => Value::undefined(),
             },
             "list" => {
@@ -59,7 +61,7 @@ impl Place<'_> {
                 let here = self.inner(args.rest()?)?;
                 let mut all = BTreeMap::new();
                 for (name, id) in entries(self.txn, &here)? {
-                    all.insert(name, Value::string(Locator::of(self.txn, &id)?.to_string()));
+                    all.insert(name, Value::string(Locator::from_formula(self.txn, &id)?.to_string()));
                 }
                 Value::record_from_map(all)
             }
@@ -128,14 +130,14 @@ impl Place<'_> {
         }
         let agent = self.view.agent;
         let (base, before) = match self.here.hub {
-            Hub::Agent(_) => (None, vec![]),
-            Hub::Directory { .. } if query::holds(self.txn, &agent, &self.target)? => {
+            NameContainer::Agent(_) => (None, vec![]),
+            NameContainer::Directory { .. } if query::holds(self.txn, &agent, &self.target)? => {
                 (Some(self.target), vec![])
             }
             // The agent does not hold a directory that it reached through another agent's grant. It writes there
             // along that path, as long as the grant is open.
-            Hub::Directory { .. } => (None, way(self.txn, self.view, &self.target)?),
-            Hub::Mailbox { .. } | Hub::Message { .. } => {
+            NameContainer::Directory { .. } => (None, way(self.txn, self.view, &self.target)?),
+            NameContainer::Mailbox { .. } | NameContainer::Message { .. } => {
                 let what = "the names in a mailbox are not for choosing".to_owned();
                 return Err(Fault::NotAllowed(what).into());
             }
@@ -209,7 +211,7 @@ impl Place<'_> {
     }
 
     /// Returns the entry at the last name of the path, if any; the names before it must exist.
-    fn tail(&mut self, path: &NamePath) -> Result<Option<Found>, Refusal> {
+    fn tail(&mut self, path: &NamePath) -> Result<Option<PathTarget>, Refusal> {
         let (before, last) = path.split();
         self.here.at_end(self.txn, before)?.entry(self.txn, last)
     }
@@ -225,10 +227,10 @@ impl Place<'_> {
 
     fn read(&mut self, path: &NamePath) -> Result<Plan, Refusal> {
         let (found, _) = self.here.walk(self.txn, path)?;
-        let Found::Formula(id) = found else {
+        let PathTarget::Formula(id) = found else {
             return Err(Refusal::Argument(format!("{:?} is no blob", path.to_string())));
         };
-        blob(self.txn, self.view, &id, ReadAs::Text)?
+        blob(self.txn, self.view, &id, ReadFormat::Text)?
             .ok_or_else(|| Refusal::Argument(format!("{:?} is no blob", path.to_string())))
     }
 }
@@ -237,7 +239,7 @@ impl Place<'_> {
 pub(super) fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String, FormulaId)>, Refusal> {
     let mut all = Vec::new();
     for name in here.view.list(txn, &here.hub)? {
-        if let Some(Found::Formula(id)) = here.entry(txn, &name)? {
+        if let Some(PathTarget::Formula(id)) = here.entry(txn, &name)? {
             all.push((name, id));
         }
     }
@@ -249,7 +251,7 @@ pub(super) fn blob(
     txn: &mut dyn ReadTxn,
     view: View,
     id: &FormulaId,
-    read_as: ReadAs,
+    read_as: ReadFormat,
 ) -> Result<Option<Plan>, Refusal> {
     let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
     if let Some(finding) = reached.refusal("text", view.now_ms) {

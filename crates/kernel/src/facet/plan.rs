@@ -13,7 +13,7 @@ use super::locator::Locator;
 use super::modules::MakeModules;
 use super::refusal::Refusal;
 use super::timers::Watch;
-use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Provided, Reply, Start};
+use crate::command::{Act, Define, FieldValue, GrantAct, MailAct, NameAct, ProvidedObject, Reply, Start};
 use crate::formula::{Sealed, Tree};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 use crate::name::NamePath;
@@ -97,7 +97,7 @@ pub fn result(then: &Then, reply: &Reply) -> Value {
         | (Then::Object { interface }, Reply::Made { id }) => {
             Value::remotable_alleged(*id, format!("Alleged: {interface}"))
         }
-        (Then::Promise, Reply::Asked { promise, .. } | Reply::Parked { promise, .. }) => {
+        (Then::Promise, Reply::RequestSent { promise, .. } | Reply::CodeQueued { promise, .. }) => {
             Value::promise(*promise)
         }
         // A run is known by its number; the promise of its result has the name that was chosen for it.
@@ -116,14 +116,14 @@ pub enum Need {
         /// The action that follows.
         next: Box<Action>,
     },
-    /// Bytes must be read from beside the store: [`ReadAs::value`] is the answer.
+    /// Bytes must be read from beside the store: [`ReadFormat::value`] is the answer.
     Read {
         /// Their hash.
         hash: BlobHash,
         /// How many there are.
         bytes: u64,
         /// The format in which they are read.
-        read_as: ReadAs,
+        read_as: ReadFormat,
     },
     /// The SHA-256 of bytes beside the store must be taken: in hexadecimal digits, it is the answer.
     Digest {
@@ -142,7 +142,7 @@ pub enum Need {
     /// Something must be done with files.
     Files(FileCall),
     /// A message must be delivered to an object that code has made.
-    Deliver(Delivery),
+    Deliver(ObjectCall),
     /// A directory of this machine must be looked for before it is bound.
     Directory(BindDirectory),
     /// A tree of files must be kept beside the store.
@@ -169,7 +169,7 @@ pub enum Need {
 
 /// A message to an object that code has made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct ObjectCall {
     /// The code.
     pub eval: FormulaId,
     /// The number by which its heap knows the object.
@@ -180,14 +180,14 @@ pub struct Delivery {
 
 /// The format in which bytes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadAs {
+pub enum ReadFormat {
     /// UTF-8 text.
     Text,
     /// JSON.
     Json,
 }
 
-impl ReadAs {
+impl ReadFormat {
     /// Returns the value that the bytes encode.
     ///
     /// # Errors
@@ -196,8 +196,8 @@ impl ReadAs {
         let wrong = |what: &str| Refusal::Argument(format!("these bytes are not {what}"));
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("text in UTF-8"))?;
         match self {
-            ReadAs::Text => Ok(Value::string(text)),
-            ReadAs::Json => {
+            ReadFormat::Text => Ok(Value::string(text)),
+            ReadFormat::Json => {
                 let value = passable::Value::from_json_text(text).map_err(|_| wrong("JSON"))?;
                 Ok(value.widen())
             }
@@ -241,7 +241,7 @@ pub struct BindDirectory {
 impl BindDirectory {
     /// Goes on with the absolute path of the directory, which was there a moment ago.
     pub fn with(self, path: String) -> Action {
-        let thing = Provided::Mount { path, read_only: self.read_only };
+        let thing = ProvidedObject::Mount { path, read_only: self.read_only };
         provide(self.actor, thing, self.at, "EndoMount")
     }
 }
@@ -258,7 +258,7 @@ pub struct KeepTree {
 impl KeepTree {
     /// Goes on with the tree, whose bytes must lie beside the store by then.
     pub fn with(self, tree: Tree) -> Action {
-        provide(self.actor, Provided::Tree(tree), self.at, "EndoReadableTree")
+        provide(self.actor, ProvidedObject::Tree(tree), self.at, "EndoReadableTree")
     }
 }
 
@@ -271,7 +271,12 @@ pub struct StageTree {
     pub make: Action,
 }
 
-pub(super) fn provide(actor: FormulaId, thing: Provided, path: NamePath, interface: &'static str) -> Action {
+pub(super) fn provide(
+    actor: FormulaId,
+    thing: ProvidedObject,
+    path: NamePath,
+    interface: &'static str,
+) -> Action {
     Action {
         actor,
         act: Act::Name(NameAct::Provide { thing, path }),
@@ -286,7 +291,7 @@ pub struct Seal {
     pub secrets: BTreeMap<String, Untrusted>,
     pub(super) actor: FormulaId,
     pub(super) number: MessageNumber,
-    pub(super) values: BTreeMap<String, Filled>,
+    pub(super) values: BTreeMap<String, FieldValue>,
 }
 
 impl Seal {
@@ -298,7 +303,7 @@ impl Seal {
         if !self.secrets.keys().eq(sealed.keys()) {
             return Err(Refusal::Argument("not every secret was sealed".to_owned()));
         }
-        self.values.extend(sealed.into_iter().map(|(name, sealed)| (name, Filled::Sealed { sealed })));
+        self.values.extend(sealed.into_iter().map(|(name, sealed)| (name, FieldValue::Sealed { sealed })));
         let act = MailAct::Submit { number: self.number, values: self.values };
         Ok(Action { actor: self.actor, act: Act::Mail(Box::new(act)), then: Then::Nothing })
     }

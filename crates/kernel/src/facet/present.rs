@@ -4,21 +4,21 @@ use super::interface::facet;
 use super::refusal::Refusal;
 use crate::command::Fault;
 use crate::formula::Formula;
-use crate::hub::{self, Found, Hub, View};
 use crate::id::FormulaId;
 use crate::name::NamePath;
+use crate::name_lookup::{self, NameContainer, PathTarget, View};
 use crate::proposal::Value;
 use crate::table::{self, PromiseRow};
 use crate::txn::ReadTxn;
 
 /// How many lookups may lead through lookups.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Returns the found entry as a value.
-pub(super) fn found(txn: &mut dyn ReadTxn, view: View, found: Found) -> Result<Value, Refusal> {
+pub(super) fn found(txn: &mut dyn ReadTxn, view: View, found: PathTarget) -> Result<Value, Refusal> {
     match found {
-        Found::Data(value) => Ok(value),
-        Found::Formula(id) => present(txn, view, &id, 0),
+        PathTarget::Data(value) => Ok(value),
+        PathTarget::Formula(id) => present(txn, view, &id, 0),
     }
 }
 
@@ -31,12 +31,12 @@ fn present(txn: &mut dyn ReadTxn, view: View, id: &FormulaId, depth: usize) -> R
         Formula::Marshal { value } => Ok(value),
         Formula::Promise { .. } => settled(txn, &reached.id),
         Formula::Eval { result, .. } => settled(txn, &result),
-        Formula::Lookup { hub, path } if depth < DEEPEST => {
-            let start = view.enter(txn, &Found::Formula(hub), "lookup", depth)?;
+        Formula::Lookup { hub, path } if depth < MAX_DEPTH => {
+            let start = view.enter(txn, &PathTarget::Formula(hub), "lookup", depth)?;
             let start = start.ok_or_else(|| Fault::NotADirectory(format!("{:?}", path.to_string())))?;
             match Here::at(view, start).walk(txn, &path)?.0 {
-                Found::Data(value) => Ok(value),
-                Found::Formula(id) => present(txn, view, &id, depth + 1),
+                PathTarget::Data(value) => Ok(value),
+                PathTarget::Formula(id) => present(txn, view, &id, depth + 1),
             }
         }
         Formula::Lookup { .. } => {
@@ -65,14 +65,14 @@ fn settled(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Value, Refusal>
 
 /// A hub, who looks into it, and the grants that were passed on the way.
 pub(super) struct Here {
-    pub(super) hub: Hub,
+    pub(super) hub: NameContainer,
     pub(super) view: View,
     pub(super) through: Vec<FormulaId>,
 }
 
 impl Here {
     /// Returns a hub that somebody has, before anything is looked up in it.
-    pub(super) fn at(view: View, hub: Hub) -> Here {
+    pub(super) fn at(view: View, hub: NameContainer) -> Here {
         let mut here = Here { hub, view, through: vec![] };
         here.look_from_inside();
         here
@@ -81,16 +81,16 @@ impl Here {
     /// Switches the view to the agent whose names or mailbox these are: it sees messages as that agent does.
     fn look_from_inside(&mut self) {
         match &self.hub {
-            Hub::Agent(agent) => self.view.agent = *agent,
-            Hub::Mailbox { mailbox, owner } => {
+            NameContainer::Agent(agent) => self.view.agent = *agent,
+            NameContainer::Mailbox { mailbox, owner } => {
                 self.view.agent = FormulaId { number: *owner, node: mailbox.node };
             }
-            Hub::Directory { .. } | Hub::Message { .. } => {}
+            NameContainer::Directory { .. } | NameContainer::Message { .. } => {}
         }
     }
 
     /// Returns the entry of this name, if there is one.
-    pub(super) fn entry(&self, txn: &mut dyn ReadTxn, name: &str) -> Result<Option<Found>, Refusal> {
+    pub(super) fn entry(&self, txn: &mut dyn ReadTxn, name: &str) -> Result<Option<PathTarget>, Refusal> {
         Ok(self.view.entry(txn, &self.hub, name)?)
     }
 
@@ -99,7 +99,7 @@ impl Here {
         let mut here = Here { hub: self.hub.clone(), view: self.view, through: vec![] };
         for (i, name) in path.iter().enumerate() {
             let found = here.entry(txn, name)?.ok_or_else(|| Fault::UnknownName(format!("{name:?}")))?;
-            if let Found::Formula(id) = &found {
+            if let PathTarget::Formula(id) = &found {
                 here.pass(txn, id)?;
             }
             here.hub = here
@@ -113,7 +113,7 @@ impl Here {
 
     /// Remembers the grants through which the found formula leads.
     pub(super) fn pass(&mut self, txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(), Refusal> {
-        for id in std::iter::once(*id).chain(hub::came_to(txn, id)?) {
+        for id in std::iter::once(*id).chain(name_lookup::settled_references(txn, id)?) {
             if table::grant(txn, &id)?.is_some() {
                 self.through.push(id);
             }
@@ -126,7 +126,7 @@ impl Here {
         &self,
         txn: &mut dyn ReadTxn,
         path: &NamePath,
-    ) -> Result<(Found, Vec<FormulaId>), Refusal> {
+    ) -> Result<(PathTarget, Vec<FormulaId>), Refusal> {
         let (before, last) = path.split();
         let here = self.at_end(txn, before)?;
         let found = here.entry(txn, last)?.ok_or_else(|| Fault::UnknownName(format!("{last:?}")))?;
@@ -137,25 +137,26 @@ impl Here {
 /// Returns a path on which the agent reaches a directory, so that it can write there under a path of its own.
 pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Result<Vec<String>, Refusal> {
     /// How many names are looked at before giving up.
-    const PATIENCE: usize = 5_000;
-    let mut queue = std::collections::VecDeque::from([(Hub::Agent(view.agent), Vec::<String>::new())]);
-    let mut seen = vec![Hub::Agent(view.agent)];
+    const MAX_NAMES: usize = 5_000;
+    let mut queue =
+        std::collections::VecDeque::from([(NameContainer::Agent(view.agent), Vec::<String>::new())]);
+    let mut seen = vec![NameContainer::Agent(view.agent)];
     let mut looked = 0;
     while let Some((hub, path)) = queue.pop_front() {
         for name in view.list(txn, &hub)? {
             looked += 1;
             // The names that a message gives its parties lead away from the values that were sent.
             let inward = !name.starts_with('@') || matches!(name.as_str(), "@mail" | "@pins" | "@value");
-            if looked > PATIENCE || !inward || path.len() + 2 > crate::name::DEEPEST {
+            if looked > MAX_NAMES || !inward || path.len() + 2 > crate::name::MAX_DEPTH {
                 continue;
             }
-            let Some(Found::Formula(id)) = view.entry(txn, &hub, &name)? else { continue };
+            let Some(PathTarget::Formula(id)) = view.entry(txn, &hub, &name)? else { continue };
             let longer: Vec<String> = path.iter().cloned().chain([name]).collect();
             if id == *target {
                 return Ok(longer);
             }
             // A grant that has ended, or a promise that leads nowhere, is no way.
-            if let Ok(Some(inner)) = view.enter(txn, &Found::Formula(id), "lookup", 0)
+            if let Ok(Some(inner)) = view.enter(txn, &PathTarget::Formula(id), "lookup", 0)
                 && !seen.contains(&inner)
             {
                 seen.push(inner.clone());

@@ -8,16 +8,16 @@ use super::args::{self, Args, field};
 use super::plan::{Need, ParseWorker, Plan, Seal, StartWorker, Then};
 use super::refusal::Refusal;
 use crate::Pattern;
-use crate::command::{Define, Fault, Filled, Form, MailAct, Text};
+use crate::command::{Define, Fault, FieldValue, Form, MailAct, Text};
 use crate::formula::Formula;
-use crate::hub::{Found, View};
 use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Body, Field};
 use crate::name::NamePath;
+use crate::name_lookup::{PathTarget, View};
 use crate::proposal::Value;
 use crate::query;
 use crate::run::{Program, ResultGoesTo};
-use crate::slot::{Slot, Want};
+use crate::slot::{Requirement, Slot};
 use crate::table;
 use crate::txn::ReadTxn;
 
@@ -200,19 +200,19 @@ fn wants_capability(pattern: &Pattern) -> bool {
     let pattern = pattern.as_optional().unwrap_or(pattern);
     // `M.remotable()` without a label travels as a kind.
     let any = matches!(pattern.matcher(), Matcher::Kind(kind) if *kind == "remotable");
-    any || Want::of(pattern) != Want::Pattern
+    any || Requirement::from_pattern(pattern) != Requirement::Pattern
 }
 
 /// Returns the content of a field. If the field asks for a capability, text is a name.
-fn filled(field: Option<&Field>, value: &Value) -> Result<Filled, Refusal> {
+fn filled(field: Option<&Field>, value: &Value) -> Result<FieldValue, Refusal> {
     let wants = match field {
         Some(field) => wants_capability(&pattern_of(field)?),
         None => false,
     };
     Ok(match value {
-        Value::String(_) if wants => Filled::Name { path: NamePath::parse(&args::text(value)?)? },
-        Value::Array(_) if wants => Filled::Name { path: args::path(value)? },
-        _ => Filled::Value { value: value.clone() },
+        Value::String(_) if wants => FieldValue::Name { path: NamePath::parse(&args::text(value)?)? },
+        Value::Array(_) if wants => FieldValue::Name { path: args::path(value)? },
+        _ => FieldValue::Value { value: value.clone() },
     })
 }
 
@@ -285,8 +285,8 @@ pub(super) fn place(
     }
     let path = args.path(at)?;
     let id = match view.resolve(txn, &path) {
-        Ok(Found::Formula(id)) => id,
-        Ok(Found::Data(_)) => return Err(non_worker()),
+        Ok(PathTarget::Formula(id)) => id,
+        Ok(PathTarget::Data(_)) => return Err(non_worker()),
         // Upstream makes a place to run under a name that is unknown.
         Err(fault) => return Err(fault.into()),
     };

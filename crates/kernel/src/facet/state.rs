@@ -8,8 +8,8 @@ use super::plan::{Plan, Then};
 use super::refusal::Refusal;
 use crate::code;
 use crate::command::{Act, CodeAct, Fault};
-use crate::hub::View;
 use crate::id::FormulaId;
+use crate::name_lookup::View;
 use crate::proposal::Value;
 use crate::txn::ReadTxn;
 
@@ -29,8 +29,8 @@ pub(super) fn plan(
         Plan::act(*eval, Act::Code(act), Then::Nothing)
     };
     Ok(Some(match method {
-        "get" => Plan::Value(code::kept(txn, eval, &args.text(0)?)?.unwrap_or(Value::Undefined)),
-        "has" => Plan::Value(Value::bool(code::kept(txn, eval, &args.text(0)?)?.is_some())),
+        "get" => Plan::Value(code::kept_value(txn, eval, &args.text(0)?)?.unwrap_or(Value::Undefined)),
+        "has" => Plan::Value(Value::bool(code::kept_value(txn, eval, &args.text(0)?)?.is_some())),
         "list" => {
             let names = code::kept_names(txn, eval)?;
             Plan::Value(Value::array(names.into_iter().map(Value::string)))

@@ -5,12 +5,12 @@ use super::plan::{Need, Plan, Then};
 use super::refusal::Refusal;
 use crate::command::{Act, TimerAct};
 use crate::formula::Formula;
-use crate::hub::View;
 use crate::id::FormulaId;
 use crate::name::NamePath;
+use crate::name_lookup::View;
 use crate::proposal::Value;
 use crate::table;
-use crate::timer::{self, LONGEST_MS, SHORTEST_MS};
+use crate::timer::{self, MAX_INTERVAL_MS, MIN_INTERVAL_MS};
 use crate::txn::ReadTxn;
 
 /// A request that begins or ends the delivery of ticks to a caller's own object. The connection that speaks for the
@@ -28,8 +28,9 @@ pub(super) fn make(actor: FormulaId, args: Args<'_>) -> Result<Plan, Refusal> {
     let name = args.text(0)?;
     let asked = args.get(1).and_then(Value::as_f64).unwrap_or(f64::NAN);
     // An argument that is no number became NaN, which lies in no range.
-    if !(SHORTEST_MS as f64..=LONGEST_MS as f64).contains(&asked) {
-        let what = format!("the interval must be {SHORTEST_MS} to {LONGEST_MS} milliseconds, not {asked}");
+    if !(MIN_INTERVAL_MS as f64..=MAX_INTERVAL_MS as f64).contains(&asked) {
+        let what =
+            format!("the interval must be {MIN_INTERVAL_MS} to {MAX_INTERVAL_MS} milliseconds, not {asked}");
         return Err(Refusal::Argument(what));
     }
     let label = match args.get(2) {

@@ -8,20 +8,20 @@ use crate::command::Fault;
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::table::{self, PromiseRow};
-use crate::txn::{NOBODY, StoreFault, Table};
+use crate::txn::{NO_OWNER, StoreFault, Table};
 
 use super::State;
 use super::grants::Gift;
 
 /// How many promises follow one another at most.
-const LONGEST: usize = 32;
+const MAX_LEN: usize = 32;
 
 /// How many promises follow one at most.
-const MOST: usize = 1_000;
+const MAX_ITEMS: usize = 1_000;
 
 /// How a promise was handed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Follow {
+struct FollowRow {
     /// Who gave it.
     giver: FormulaId,
     /// The formula that was given: the promise, or a grant that leads to it.
@@ -58,13 +58,14 @@ pub(super) fn follow(
     let (mut at, mut length) = (*followed, 0);
     while let Formula::Promise { follows: Some(before), .. } = state.formula(&at)? {
         (at, length) = (before, length + 1);
-        if length >= LONGEST {
+        if length >= MAX_LEN {
             return misfit("nobody has answered yet, and this was passed on too often to be passed on again");
         }
     }
     let start = prefix(followed);
-    let known = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), MOST, false)?;
-    if known.len() >= MOST {
+    let known =
+        state.txn.range(Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), MAX_ITEMS, false)?;
+    if known.len() >= MAX_ITEMS {
         return misfit("nobody has answered yet, and too many wait for it already");
     }
     // Code has its endowments already; the agent that endowed it is told when the promise settles.
@@ -74,7 +75,7 @@ pub(super) fn follow(
     let made = Formula::Promise { asker, call: None, code: None, follows: Some(*followed) };
     let promise = state.make(made, provenance)?;
     state.put_promise(&promise, &PromiseRow::Pending)?;
-    let row = Follow {
+    let row = FollowRow {
         giver: state.actor,
         id: *id,
         to: gift.to,
@@ -83,17 +84,17 @@ pub(super) fn follow(
         through: gift.through.clone(),
         own: gift.own,
     };
-    table::save(state.txn, Table::Meta, &NOBODY, &key(followed, &promise), &row, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, &key(followed, &promise), &row, None)?;
     Ok(promise)
 }
 
 /// Settles the promises that follow a promise that has settled.
 pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let start = prefix(followed);
-    let rows: Vec<(Vec<u8>, Follow)> =
-        table::scan(state.txn, Table::Meta, &NOBODY, &start, &table::behind(&start), MOST, false)?;
+    let rows: Vec<(Vec<u8>, FollowRow)> =
+        table::scan(state.txn, Table::Meta, &NO_OWNER, &start, &table::prefix_end(&start), MAX_ITEMS, false)?;
     for (at, follow) in rows {
-        state.txn.delete(Table::Meta, &NOBODY, &at)?;
+        state.txn.delete(Table::Meta, &NO_OWNER, &at)?;
         let number = at.get(start.len()..).and_then(|number| number.try_into().ok());
         let number =
             number.ok_or_else(|| StoreFault::Corrupt("a promise follows under a bad key".to_owned()))?;
@@ -114,7 +115,7 @@ pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &Promise
 }
 
 /// Returns the outcome of a promise, as its giver passes it on.
-fn hand(state: &mut State<'_>, follow: &Follow, row: &PromiseRow) -> Result<PromiseRow, Fault> {
+fn hand(state: &mut State<'_>, follow: &FollowRow, row: &PromiseRow) -> Result<PromiseRow, Fault> {
     let PromiseRow::Fulfilled { value } = row else { return Ok(row.clone()) };
     for party in [&follow.giver, &follow.to] {
         if table::formula(state.txn, party)?.is_none() || crate::collect::is_going(state.txn, party)? {
@@ -144,5 +145,5 @@ pub(crate) fn forget(
     followed: &FormulaId,
     promise: &FormulaId,
 ) -> Result<(), StoreFault> {
-    state.txn.delete(Table::Meta, &NOBODY, &key(followed, promise))
+    state.txn.delete(Table::Meta, &NO_OWNER, &key(followed, promise))
 }

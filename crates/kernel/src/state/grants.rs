@@ -6,12 +6,12 @@ use crate::command::Fault;
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::grant::{Attenuation, EVERY_METHOD, Grant};
-use crate::hub;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
 use crate::name::NamePath;
+use crate::name_lookup;
 use crate::proposal::Value;
 use crate::table::{self, PromiseRow, TokenRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::State;
 
@@ -43,7 +43,7 @@ impl<'a> Gift<'a> {
 
 /// The key of a formula that was passed on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Given {
+pub(super) struct GiftKey {
     from: FormulaId,
     to: FormulaId,
     name: String,
@@ -52,7 +52,7 @@ pub(super) struct Given {
 }
 
 /// How deep values may lie inside of values that are handed on.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 impl State<'_> {
     /// Notes that the agent holds the formula because of this.
@@ -103,7 +103,7 @@ impl State<'_> {
     /// Hands a formula on. Data goes as it is; a promise goes as its value; of everything else the recipient gets a
     /// grant, never the thing itself.
     pub(crate) fn give(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
-        let key = Given {
+        let key = GiftKey {
             from: self.actor,
             to: gift.to,
             name: gift.name.to_owned(),
@@ -113,8 +113,8 @@ impl State<'_> {
         if let Some(given) = self.given.get(&key) {
             return Ok(*given);
         }
-        if self.giving >= DEEPEST {
-            let what = format!("values lie more than {DEEPEST} deep inside of values here");
+        if self.giving >= MAX_DEPTH {
+            let what = format!("values lie more than {MAX_DEPTH} deep inside of values here");
             return Err(Fault::Misfit { what });
         }
         self.giving += 1;
@@ -155,7 +155,7 @@ impl State<'_> {
                 _ => super::follow::follow(self, id, &end, gift),
             },
             other => {
-                let words = crate::query::words(other);
+                let words = crate::query::describe(other);
                 self.grant_to(id, gift, words)
             }
         }
@@ -228,7 +228,7 @@ impl State<'_> {
         self.put_grant(&grant)?;
         // Grants of grants stay short enough to be followed.
         match table::reach(self.txn, &id)? {
-            Some(reached) if reached.grants.len() <= table::LONGEST_CHAIN => {}
+            Some(reached) if reached.grants.len() <= table::MAX_CHAIN_LEN => {}
             _ => {
                 let what = "this was passed on too often to be passed on again".to_owned();
                 return Err(Fault::Misfit { what });
@@ -251,17 +251,17 @@ impl State<'_> {
 
     /// Keeps a sharing token, and the formula that it gives, until it is used or ends.
     pub(crate) fn put_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
-        table::save(self.txn, Table::Token, &NOBODY, &token.0, row, None)?;
+        table::save(self.txn, Table::Token, &NO_OWNER, &token.0, row, None)?;
         let ending = table::ending_key(row.expires_ms, token);
-        table::save(self.txn, Table::Collector, &NOBODY, &ending, token, None)?;
+        table::save(self.txn, Table::Collector, &NO_OWNER, &ending, token, None)?;
         let root = self.endo();
         self.tie(&root, &format!("token {token}"), &row.formula)
     }
 
     /// Keeps it no longer.
     pub(crate) fn drop_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
-        self.txn.delete(Table::Token, &NOBODY, &token.0)?;
-        self.txn.delete(Table::Collector, &NOBODY, &table::ending_key(row.expires_ms, token))?;
+        self.txn.delete(Table::Token, &NO_OWNER, &token.0)?;
+        self.txn.delete(Table::Collector, &NO_OWNER, &table::ending_key(row.expires_ms, token))?;
         let root = self.endo();
         self.untie(&root, &format!("token {token}"), &row.formula)
     }
@@ -305,8 +305,8 @@ impl State<'_> {
     /// Returns the same for a path that begins in `base`.
     pub(crate) fn find_in(&mut self, base: Option<&FormulaId>, path: &NamePath) -> Result<FormulaId, Fault> {
         match self.view().resolve_from(self.txn, base, path)? {
-            hub::Found::Formula(id) => Ok(id),
-            hub::Found::Data(value) => {
+            name_lookup::PathTarget::Formula(id) => Ok(id),
+            name_lookup::PathTarget::Data(value) => {
                 let said = self.said()?;
                 self.make(Formula::Marshal { value }, said)
             }
@@ -314,7 +314,7 @@ impl State<'_> {
     }
 
     /// Returns how the actor sees names.
-    pub(crate) fn view(&self) -> hub::View {
-        hub::View { agent: self.actor, now_ms: self.env.now_ms() }
+    pub(crate) fn view(&self) -> name_lookup::View {
+        name_lookup::View { agent: self.actor, now_ms: self.env.now_ms() }
     }
 }

@@ -10,7 +10,7 @@ use crate::command::Fault;
 use crate::formula::Formula;
 use crate::id::FormulaId;
 use crate::table::{self, EdgeRow, FormulaRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::State;
 
@@ -19,14 +19,14 @@ impl State<'_> {
     pub(crate) fn tie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
         let key = table::edge_key(to, from, label);
         let row = EdgeRow { from: *from, label: label.to_owned() };
-        table::save(self.txn, Table::Edge, &NOBODY, &key, &row, None)?;
+        table::save(self.txn, Table::Edge, &NO_OWNER, &key, &row, None)?;
         self.tied.push((*from, *to));
         Ok(())
     }
 
     /// Drops that reference.
     pub(crate) fn untie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
-        self.txn.delete(Table::Edge, &NOBODY, &table::edge_key(to, from, label))?;
+        self.txn.delete(Table::Edge, &NO_OWNER, &table::edge_key(to, from, label))?;
         self.loosened.insert(*to);
         Ok(())
     }
@@ -36,7 +36,7 @@ impl State<'_> {
     pub(crate) fn conclude(&mut self) -> Result<(), Fault> {
         let targets: BTreeSet<FormulaId> = self.tied.iter().map(|(_, to)| *to).collect();
         for to in targets.iter().filter(|to| !self.made.contains(to)) {
-            if self.txn.get(Table::Formula, &NOBODY, &to.number)?.is_none() {
+            if self.txn.get(Table::Formula, &NO_OWNER, &to.number)?.is_none() {
                 return Err(Fault::Dangling(*to));
             }
         }
@@ -89,7 +89,7 @@ impl State<'_> {
         for (label, to) in row.formula.edges() {
             self.untie(id, &label, &to)?;
         }
-        self.txn.delete(Table::Formula, &NOBODY, &id.number)?;
+        self.txn.delete(Table::Formula, &NO_OWNER, &id.number)?;
         self.heads.remove(id);
         Ok(())
     }

@@ -5,9 +5,9 @@ use passable::Untrusted;
 use crate::command::Fault;
 use crate::event::Change;
 use crate::formula::{Agent, Formula};
-use crate::head;
 use crate::id::{FormulaId, MessageNumber, Number};
-use crate::message::{Answer, Body, Endowed, Envelope, Mail, Message};
+use crate::message::{Answer, Body, EndowmentRecord, Envelope, Mail, Message};
+use crate::partial_rows;
 use crate::provenance::Provenance;
 use crate::table::{self, MailboxRow};
 use crate::txn::Table;
@@ -18,7 +18,7 @@ use super::State;
 const ENDOWED: usize = 100;
 
 /// A message in a mailbox of the actor's.
-pub(crate) struct Letter {
+pub(crate) struct LoadedMessage {
     /// Its number.
     pub(crate) number: MessageNumber,
     /// The message's formula.
@@ -29,7 +29,7 @@ pub(crate) struct Letter {
     pub(crate) mail: Mail,
 }
 
-impl Letter {
+impl LoadedMessage {
     /// Refuses to answer a message that its sender has withdrawn.
     pub(crate) fn expect_not_withdrawn(&self) -> Result<(), Fault> {
         match self.mail.answers.get(&0) {
@@ -85,7 +85,7 @@ impl State<'_> {
                 dismissed_ms: None,
                 done: 0,
                 endowed: vec![],
-                came: None,
+                outcome: None,
             };
             state.drop_in(&whose, &agent, &message, mail)
         };
@@ -115,7 +115,7 @@ impl State<'_> {
         let id = self.id_of(mail.envelope.id);
         self.tie(&agent.mailbox, &format!("message {number}"), &id)?;
         self.hold(&Number(owner), &id, b"m", &id.number)?;
-        for reference in handed_over(message, agent) {
+        for reference in held_formulas(message, agent) {
             self.hold(&Number(owner), &reference, b"m", &id.number)?;
         }
         let change = Change::Message {
@@ -161,12 +161,12 @@ impl State<'_> {
     }
 
     /// Returns the message under this number in the actor's mailbox.
-    pub(crate) fn letter(&mut self, number: MessageNumber) -> Result<Letter, Fault> {
+    pub(crate) fn letter(&mut self, number: MessageNumber) -> Result<LoadedMessage, Fault> {
         let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
         let mail = table::mail(self.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
         let id = mail.message.ok_or(Fault::NoMessage(number))?;
-        match head::message(self.txn, &id)? {
-            Some(message) => Ok(Letter { number, id, message, mail }),
+        match partial_rows::message(self.txn, &id)? {
+            Some(message) => Ok(LoadedMessage { number, id, message, mail }),
             None => Err(Fault::Dangling(id)),
         }
     }
@@ -179,7 +179,11 @@ impl State<'_> {
     }
 
     /// Returns the same, if it is one that the actor received and may answer.
-    pub(crate) fn received(&mut self, number: MessageNumber, what: &'static str) -> Result<Letter, Fault> {
+    pub(crate) fn received(
+        &mut self,
+        number: MessageNumber,
+        what: &'static str,
+    ) -> Result<LoadedMessage, Fault> {
         let letter = self.letter(number)?;
         if letter.message.to != self.self_agent()?.handle {
             let kind = letter.message.body.kind().to_owned();
@@ -208,7 +212,7 @@ impl State<'_> {
     }
 
     /// Returns the agent who is the other party of a message of the actor's.
-    pub(crate) fn other_party(&mut self, letter: &Letter) -> Result<FormulaId, Fault> {
+    pub(crate) fn other_party(&mut self, letter: &LoadedMessage) -> Result<FormulaId, Fault> {
         let own = self.self_agent()?.handle;
         let other = if letter.message.from == own { letter.message.to } else { letter.message.from };
         self.agent_of(&other)
@@ -224,7 +228,7 @@ impl State<'_> {
             self.untie(&mailbox, &one.label(number), &one.result)?;
         }
         self.unhold(&me, &letter.id, b"m", &letter.id.number)?;
-        for reference in handed_over(&letter.message, &self.self_agent()?) {
+        for reference in held_formulas(&letter.message, &self.self_agent()?) {
             if !planted!(self.env, HeldAfterDismissal) {
                 self.unhold(&me, &reference, b"m", &letter.id.number)?;
             }
@@ -237,14 +241,14 @@ impl State<'_> {
         mail.message = None;
         mail.needs_you = false;
         mail.endowed.clear();
-        mail.came = None;
+        mail.outcome = None;
         mail.dismissed_ms = Some(self.env.now_ms());
         self.put_mail(number, &mail)?;
         self.event(Change::Dismissed { number })
     }
 
     /// Notes the answer to a message of the actor's that asks for one thing.
-    pub(crate) fn mark_answered(&mut self, letter: &mut Letter, answer: Answer) -> Result<(), Fault> {
+    pub(crate) fn mark_answered(&mut self, letter: &mut LoadedMessage, answer: Answer) -> Result<(), Fault> {
         letter.mail.answers.insert(0, answer);
         letter.mail.needs_you = false;
         self.put_mail(letter.number, &letter.mail)?;
@@ -254,12 +258,12 @@ impl State<'_> {
     /// Notes that a definition was endowed, and keeps the result as long as the message lies in the mailbox.
     pub(crate) fn mark_endowed(
         &mut self,
-        mut letter: Letter,
+        mut letter: LoadedMessage,
         made: FormulaId,
         result: FormulaId,
     ) -> Result<(), Fault> {
         let (at_ms, mailbox) = (self.env.now_ms(), self.self_agent()?.mailbox);
-        let one = Endowed { made, result, at_ms, after: letter.mail.done };
+        let one = EndowmentRecord { made, result, at_ms, after: letter.mail.done };
         self.tie(&mailbox, &one.label(letter.number), &result)?;
         letter.mail.done += 1;
         letter.mail.endowed.push(one);
@@ -282,7 +286,9 @@ impl State<'_> {
         else {
             return Ok(());
         };
-        let Some(parts) = head::head(self.txn, &agent)?.and_then(|head| head.agent()) else { return Ok(()) };
+        let Some(parts) = partial_rows::head(self.txn, &agent)?.and_then(|head| head.agent()) else {
+            return Ok(());
+        };
         let owner = agent.number;
         let Some(number) = table::mail_number(self.txn, &owner, &parts.mailbox, &Number(id.number))? else {
             return Ok(());
@@ -301,13 +307,13 @@ impl State<'_> {
 /// that were sent. The values that a request for evaluation names stay the sender's; the recipient only agrees to
 /// their use. The sender holds the promise that it waits for, but not the values that it gave away, nor the right to
 /// answer itself. Its own mail address is left out, because every agent has that anyway.
-fn handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
-    let mut all = all_handed_over(message, whose);
+fn held_formulas(message: &Message, whose: &Agent) -> Vec<FormulaId> {
+    let mut all = all_held_formulas(message, whose);
     all.retain(|id| *id != whose.handle);
     all
 }
 
-fn all_handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
+fn all_held_formulas(message: &Message, whose: &Agent) -> Vec<FormulaId> {
     let asked = message.body.asks();
     let mut all = vec![message.from, message.to];
     match &message.body {

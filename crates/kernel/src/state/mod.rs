@@ -1,6 +1,7 @@
 //! One command at work: the transaction, the actor, and the changes so far.
 
-mod alike;
+mod command_message;
+mod confusables;
 pub(crate) mod follow;
 mod grants;
 mod graph;
@@ -9,7 +10,6 @@ mod names;
 mod promise;
 mod runs;
 mod timers;
-mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use crate::command::{Command, Fault, Outcome};
 use crate::env::Env;
 use crate::event::{Change, Event};
 use crate::formula::{Agent, Formula};
-use crate::head::{self, Head};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
+use crate::partial_rows::{self, Head};
 use crate::provenance::{Provenance, Source};
 use crate::table::{self, FormulaRow};
-use crate::txn::{NOBODY, Owner, StoreFault, Table, Txn};
+use crate::txn::{NO_OWNER, Owner, StoreFault, Table, Txn};
 
+pub(crate) use command_message::{EndedObject, MessageSubject};
 pub(crate) use grants::Gift;
-pub(crate) use mail::Letter;
-pub(crate) use told::{Ended, Subject};
+pub(crate) use mail::LoadedMessage;
 
 /// The state as one command sees and changes it.
 pub(crate) struct State<'a> {
@@ -45,7 +45,7 @@ pub(crate) struct State<'a> {
     loosened: BTreeSet<FormulaId>,
     /// The formulas that this command has passed on, by recipient, name and formula, each with the formula that the
     /// recipient got. A value that holds the same formula many times is walked once.
-    given: BTreeMap<grants::Given, FormulaId>,
+    given: BTreeMap<grants::GiftKey, FormulaId>,
     /// Whether a person insists on a name that looks like another one.
     pub(crate) forced: bool,
     /// A name that goes with this command, so that nothing can be taken for it afterwards.
@@ -53,14 +53,14 @@ pub(crate) struct State<'a> {
     /// How many values inside of values are being handed on at this moment.
     giving: usize,
     /// The message that keeps the command, once it is there.
-    pub(crate) told: Option<MessageNumber>,
+    pub(crate) command_message: Option<MessageNumber>,
     /// The grants and runs that the command has ended.
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<EndedObject>,
 }
 
 impl<'a> State<'a> {
     pub(crate) fn new(txn: &'a mut dyn Txn, env: &'a Env, command: &Command) -> Result<State<'a>, Fault> {
-        let node = table::load(txn, Table::Meta, &NOBODY, b"node")?
+        let node = table::load(txn, Table::Meta, &NO_OWNER, b"node")?
             .map(|BlobHash(node)| node)
             .ok_or(Fault::Genesis("has not been made yet"))?;
         let endo = table::endo(txn)?.ok_or(Fault::Genesis("has not been made yet"))?;
@@ -106,7 +106,7 @@ impl<'a> State<'a> {
             forced: false,
             leaving: None,
             giving: 0,
-            told: None,
+            command_message: None,
             ended: Vec::new(),
         }
     }
@@ -143,7 +143,7 @@ impl<'a> State<'a> {
     ) -> Result<(), Fault> {
         let edges = formula.edges();
         let row = FormulaRow { formula, provenance };
-        table::save(self.txn, Table::Formula, &NOBODY, &id.number, &row, Some(&row.provenance))?;
+        table::save(self.txn, Table::Formula, &NO_OWNER, &id.number, &row, Some(&row.provenance))?;
         self.made.insert(id);
         for (label, to) in edges {
             self.tie(&id, &label, &to)?;
@@ -167,7 +167,7 @@ impl<'a> State<'a> {
         if let Some(head) = self.heads.get(id) {
             return Ok(*head);
         }
-        let head = head::head(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
+        let head = partial_rows::head(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
         self.heads.insert(*id, head);
         Ok(head)
     }
@@ -230,7 +230,7 @@ impl<'a> State<'a> {
 
     /// Appends an event to the log of any agent and returns its number.
     pub(crate) fn event_for(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
-        let last = head::log_end(self.txn, owner)?;
+        let last = partial_rows::log_end(self.txn, owner)?;
         let (seq, prev) = last.map_or((1, BlobHash([0; 32])), |e| (e.seq + 1, e.hash));
         let prev = if planted!(self.env, ChainBroken) && seq % 50 == 0 { BlobHash([0; 32]) } else { prev };
         let event = Event::chained(seq, self.env.now_ms(), change, prev);
@@ -242,7 +242,7 @@ impl<'a> State<'a> {
         let known = table::blob(self.txn, hash)?;
         let provenance = known.map_or_else(|| from.clone(), |row| row.provenance.join(from));
         let row = table::BlobRow { bytes, provenance };
-        table::save(self.txn, Table::Blob, &NOBODY, &hash.0, &row, Some(&row.provenance))?;
+        table::save(self.txn, Table::Blob, &NO_OWNER, &hash.0, &row, Some(&row.provenance))?;
         Ok(())
     }
 }

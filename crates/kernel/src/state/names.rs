@@ -2,9 +2,9 @@
 
 use crate::command::Fault;
 use crate::event::Change;
-use crate::hub::Hub;
 use crate::id::{FormulaId, Number};
 use crate::name::NamePath;
+use crate::name_lookup::NameContainer;
 use crate::table;
 use crate::txn::{Owner, Table};
 
@@ -33,7 +33,7 @@ impl State<'_> {
     ) -> Result<Spot, Fault> {
         let (before, name) = path.split_pet()?;
         let name = name.to_owned();
-        let hub = self.view().hub_from(self.txn, base, before, method)?;
+        let hub = self.view().container_from(self.txn, base, before, method)?;
         match self.writable(&hub)? {
             Some((store, owner)) => Ok(Spot { store, owner, name }),
             None => {
@@ -42,15 +42,15 @@ impl State<'_> {
         }
     }
 
-    fn writable(&mut self, hub: &Hub) -> Result<Option<(FormulaId, Owner)>, Fault> {
+    fn writable(&mut self, hub: &NameContainer) -> Result<Option<(FormulaId, Owner)>, Fault> {
         Ok(match hub {
-            Hub::Directory { store, owner } => Some((*store, *owner)),
-            Hub::Agent(agent) => {
+            NameContainer::Directory { store, owner } => Some((*store, *owner)),
+            NameContainer::Agent(agent) => {
                 let directory = self.agent(agent)?.directory;
                 let Some(store) = self.head(&directory)?.store() else { return Ok(None) };
                 self.head(&store)?.owner().map(|owner| (store, owner.0))
             }
-            Hub::Mailbox { .. } | Hub::Message { .. } => None,
+            NameContainer::Mailbox { .. } | NameContainer::Message { .. } => None,
         })
     }
 
@@ -69,9 +69,9 @@ impl State<'_> {
         match before {
             Some(before) => self.forget(spot, &before)?,
             // A name that exists already was checked when it was chosen.
-            None => self.expect_unlike(spot)?,
+            None => self.reject_confusable(spot)?,
         }
-        self.note_look(spot)?;
+        self.record_skeleton(spot)?;
         let key = table::inner_key(&spot.store, spot.name.as_bytes());
         table::save(self.txn, Table::PetName, &spot.owner, &key, id, None)?;
         self.tie(&spot.store, &format!("name {}", spot.name), id)?;
@@ -137,7 +137,7 @@ impl State<'_> {
     fn forget(&mut self, spot: &Spot, before: &FormulaId) -> Result<(), Fault> {
         let key = table::inner_key(&spot.store, spot.name.as_bytes());
         self.txn.delete(Table::PetName, &spot.owner, &key)?;
-        self.forget_look(&spot.store, &spot.owner, &spot.name)?;
+        self.forget_skeleton(&spot.store, &spot.owner, &spot.name)?;
         self.untie(&spot.store, &format!("name {}", spot.name), before)?;
         self.unhold(&Number(spot.owner), before, b"n", &key)
     }

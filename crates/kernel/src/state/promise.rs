@@ -7,7 +7,7 @@ use crate::id::{BlobHash, FormulaId, Number};
 use crate::provenance::Provenance;
 use crate::run::RunOutcome;
 use crate::table::{self, PromiseRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::State;
 
@@ -66,7 +66,7 @@ impl State<'_> {
     }
 
     pub(crate) fn put_promise(&mut self, id: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
-        table::save(self.txn, Table::Promise, &NOBODY, &id.number, row, None)?;
+        table::save(self.txn, Table::Promise, &NO_OWNER, &id.number, row, None)?;
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::command::Fault;
 use crate::event::Change;
 use crate::id::{FormulaId, HostRun, Number, RunNumber, StepRef};
 use crate::provenance::Provenance;
-use crate::run::{Delivery, Entry, Place, Run, RunOutcome, Share, State as RunState, Step};
+use crate::run::{Delivery, Entry, Run, RunOutcome, Share, State as RunState, Step, WaitReason};
 use crate::table::{self, Task};
 use crate::txn::Table;
 
@@ -146,7 +146,7 @@ impl State<'_> {
     ) -> Result<u64, Fault> {
         let number = run.next_step;
         run.next_step += 1;
-        let line = crate::line::of(&entry);
+        let line = crate::line::describe(&entry);
         let name = entry.name().to_owned();
         let step = Step { number, at_ms: self.env.now_ms(), entry, provenance };
         let owner = self.owner();
@@ -197,10 +197,10 @@ impl State<'_> {
         let mut run = self.run(parent.run)?;
         run.provenance = run.provenance.join(&child.provenance);
         match parent.place {
-            Place::Call { proposal } => {
+            WaitReason::Call { proposal } => {
                 crate::commands::complete_call(self, &mut run, proposal, child, outcome)?
             }
-            Place::Item { index } => {
+            WaitReason::Item { index } => {
                 run.children.remove(&index);
                 let entry = Entry::Collected { index, outcome: outcome.clone() };
                 self.journal(&mut run, entry, child.provenance.clone())?;

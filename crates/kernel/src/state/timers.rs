@@ -5,7 +5,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::table::{self, EdgeRow};
 use crate::timer::{self, Subscription, TimerRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::State;
 
@@ -15,14 +15,14 @@ impl State<'_> {
         let key = timer::subscription_key(&row.timer);
         table::save(self.txn, Table::Meta, &agent.number, &key, row, None)?;
         let due = timer::due_key(row.due_ms, &Number(agent.number), &row.timer);
-        table::save(self.txn, Table::Meta, &NOBODY, &due, &true, None)?;
+        table::save(self.txn, Table::Meta, &NO_OWNER, &due, &true, None)?;
         Ok(())
     }
 
     /// Removes the row of a subscriber's next tick.
     pub(crate) fn drop_due(&mut self, agent: &FormulaId, row: &Subscription) -> Result<(), Fault> {
         let due = timer::due_key(row.due_ms, &Number(agent.number), &row.timer);
-        Ok(self.txn.delete(Table::Meta, &NOBODY, &due)?)
+        Ok(self.txn.delete(Table::Meta, &NO_OWNER, &due)?)
     }
 
     /// Returns the agent is told no more; `false` if it was not.
@@ -50,9 +50,9 @@ impl State<'_> {
 
     /// Makes all subscriptions by this very reference due at once, so that the subscribers learn its new state.
     pub(crate) fn hasten(&mut self, reference: &FormulaId) -> Result<(), Fault> {
-        let end = table::behind(&reference.number);
+        let end = table::prefix_end(&reference.number);
         let edges: Vec<(Vec<u8>, EdgeRow)> =
-            table::scan(self.txn, Table::Edge, &NOBODY, &reference.number, &end, usize::MAX, false)?;
+            table::scan(self.txn, Table::Edge, &NO_OWNER, &reference.number, &end, usize::MAX, false)?;
         for (_, edge) in edges.into_iter().filter(|(_, edge)| edge.label == timer::TICKS) {
             let key = timer::subscription_key(reference);
             let row: Option<Subscription> = table::load(self.txn, Table::Meta, &edge.from.number, &key)?;

@@ -7,16 +7,16 @@ use kernel::command::{
     Start, Target, Text,
 };
 use kernel::formula::Formula;
-use kernel::hub::{Found, View};
 use kernel::message::{Body, Field};
-use kernel::query::Letter;
+use kernel::name_lookup::{PathTarget, View};
+use kernel::query::MailboxEntry;
 use kernel::run::{Input, Program, ResultGoesTo, RunOutcome, Shape};
 use kernel::slot::Slot;
 use kernel::table::PromiseRow;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
 use resource::Resource;
 
-use crate::world::{World, env, methods, text};
+use crate::fixture::{Fixture, env, methods, text};
 
 pub(crate) fn path(text: &str) -> NamePath {
     NamePath::parse(text).unwrap()
@@ -100,7 +100,7 @@ pub(crate) fn code(source: &str, slots: &[(&str, Pattern)]) -> Text {
 
 /// Returns the program whose worker file has this text.
 pub(crate) fn program_of(source: &str) -> Program {
-    let mut program = crate::world::program("proposed");
+    let mut program = crate::fixture::program("proposed");
     program.definition = kernel::BlobHash::of(source.as_bytes());
     program
 }
@@ -158,7 +158,7 @@ pub(crate) fn form(to: &str, fields: Vec<Field>) -> Form {
     Form { to: path(to), description: text("please"), fields, repeatable: false, result_name: None }
 }
 
-impl World {
+impl Fixture {
     pub(crate) fn agent(&mut self, kind: AgentKind, name: &str) -> FormulaId {
         let provide = ProvideAgent { kind, name: Some(path(name)), agent_name: None, introduced: vec![] };
         match self.apply(Act::Provide(provide)).reply {
@@ -191,7 +191,7 @@ impl World {
     pub(crate) fn mount(&mut self, name: &str) -> FormulaId {
         let at = format!("/{name}");
         let run = self.apply(Act::Start(Box::new(start(
-            crate::world::program("w"),
+            crate::fixture::program("w"),
             vec![bind("d", Target::Resource(Resource::directory(at)), &["read", "write"])],
         ))));
         let Reply::Started { run } = run.reply else { panic!("started") };
@@ -216,14 +216,14 @@ impl World {
         View { agent, now_ms: env(self.ticks).now_ms() }
     }
 
-    pub(crate) fn found(&mut self, agent: FormulaId, name: &str) -> Result<Found, Fault> {
+    pub(crate) fn found(&mut self, agent: FormulaId, name: &str) -> Result<PathTarget, Fault> {
         self.view(agent).resolve(&mut self.store, &path(name))
     }
 
     pub(crate) fn id(&mut self, agent: FormulaId, name: &str) -> FormulaId {
         match self.found(agent, name).unwrap() {
-            Found::Formula(id) => id,
-            Found::Data(data) => panic!("{name} is {data:?}"),
+            PathTarget::Formula(id) => id,
+            PathTarget::Data(data) => panic!("{name} is {data:?}"),
         }
     }
 
@@ -261,7 +261,7 @@ impl World {
             name => path(name).names().to_vec(),
         };
         let view = self.view(agent);
-        let hub = view.hub(&mut self.store, &names).unwrap();
+        let hub = view.container(&mut self.store, &names).unwrap();
         view.list(&mut self.store, &hub).unwrap()
     }
 
@@ -269,11 +269,11 @@ impl World {
         table::promise(&mut self.store, &id).unwrap().expect("a promise")
     }
 
-    pub(crate) fn letters(&mut self, agent: FormulaId) -> Vec<Letter> {
+    pub(crate) fn letters(&mut self, agent: FormulaId) -> Vec<MailboxEntry> {
         query::inbox(&mut self.store, &agent, false).unwrap()
     }
 
-    pub(crate) fn last(&mut self, agent: FormulaId) -> Letter {
+    pub(crate) fn last(&mut self, agent: FormulaId) -> MailboxEntry {
         self.letters(agent).pop().expect("a message")
     }
 
@@ -284,7 +284,7 @@ impl World {
     /// Asks for something and returns the promise.
     pub(crate) fn ask(&mut self, agent: FormulaId, act: Act) -> FormulaId {
         match self.as_agent(agent, act) {
-            Reply::Asked { promise, .. } => promise,
+            Reply::RequestSent { promise, .. } => promise,
             other => panic!("{other:?}"),
         }
     }
@@ -292,7 +292,7 @@ impl World {
     /// Endows code and returns it with the promise for its result.
     pub(crate) fn parked(&mut self, actor: FormulaId, act: Act) -> (FormulaId, FormulaId) {
         match self.as_agent(actor, act) {
-            Reply::Parked { eval, promise } => (eval, promise),
+            Reply::CodeQueued { eval, promise } => (eval, promise),
             other => panic!("{other:?}"),
         }
     }

@@ -6,13 +6,13 @@ use kernel::run::{Completion, RunOutcome, State};
 use kernel::txn::Table;
 use kernel::{MessageNumber, Value};
 
-use crate::world::{World, completion, done, text};
+use crate::fixture::{Fixture, completion, done, text};
 
 const YES: Choice = Choice::Approve { for_run: false };
 
 #[test]
 fn an_asked_call_begins_only_after_a_yes_and_only_once() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "out", "write", Decision::Ask);
     assert!(outcome.begun.is_empty());
@@ -38,7 +38,7 @@ fn an_asked_call_begins_only_after_a_yes_and_only_once() {
 
 #[test]
 fn second_answer_changes_nothing() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     w.propose(run, "out", "write", Decision::Ask);
     let message = w.open_mail()[0];
@@ -51,7 +51,7 @@ fn second_answer_changes_nothing() {
 
 #[test]
 fn denial_becomes_a_finding_and_the_call_never_begins() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
     let message = w.open_mail()[0];
@@ -66,7 +66,7 @@ fn denial_becomes_a_finding_and_the_call_never_begins() {
 
 #[test]
 fn entries_of_one_step_share_a_card_answered_in_parts() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
     w.advance(run, vec![Move::Propose { proposals }]);
@@ -89,7 +89,7 @@ fn entries_of_one_step_share_a_card_answered_in_parts() {
 
 #[test]
 fn approval_for_a_run_covers_only_its_same_call() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (first, _) = w.propose(run, "out", "write", Decision::Ask);
     let message = w.open_mail()[0];
@@ -109,7 +109,7 @@ fn approval_for_a_run_covers_only_its_same_call() {
 
 #[test]
 fn run_permissions_end_with_the_run() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
     let message = w.open_mail()[0];
@@ -123,7 +123,7 @@ fn run_permissions_end_with_the_run() {
 
 #[test]
 fn permissions_of_another_run_stay_when_a_run_ends() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let runs = [w.start(), w.start()];
     for run in runs {
         let (step, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -139,7 +139,7 @@ fn permissions_of_another_run_stay_when_a_run_ends() {
 
 #[test]
 fn answer_wakes_the_run_and_deny_verdict_never_asks() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     w.propose(run, "out", "write", Decision::Ask);
     let seen = w.run(run).next_step;
@@ -159,7 +159,7 @@ fn answer_wakes_the_run_and_deny_verdict_never_asks() {
 
 #[test]
 fn approving_another_kind_of_message_is_refused() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.start();
     let command = w.answer_some(MessageNumber(0), None, YES);
     assert!(matches!(command, Err(Fault::NotAnApproval(MessageNumber(0)))));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::command::{
-    Act, AgentKind, Cancel, Choice, Fault, Filled, GrantAct, MailAct, Move, NameAct, ProvideAgent, Reply,
+    Act, AgentKind, Cancel, Choice, Fault, FieldValue, GrantAct, MailAct, Move, NameAct, ProvideAgent, Reply,
 };
 use kernel::formula::Formula;
 use kernel::message::Body;
@@ -18,22 +18,22 @@ use crate::agents::{
     code, copy, define, endow, field, form, mail, path, program_of, record, reject, request, resolve, send,
     start, store, string, worker,
 };
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 fn identifier(id: FormulaId, name: &str) -> Act {
     Act::Name(NameAct::StoreIdentifier { id, path: path(name) })
 }
 
 /// Returns a host with a capability `cap`, and a guest.
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let cap = w.mount("cap");
     let fae = w.guest("fae");
     (w, fae, cap)
 }
 
 /// Endows the guest's code with `cap`. Returns the code, its grant of the capability, and the guest's promise.
-fn endowed(w: &mut World, fae: FormulaId, goes_to: ResultGoesTo) -> (FormulaId, FormulaId, FormulaId) {
+fn endowed(w: &mut Fixture, fae: FormulaId, goes_to: ResultGoesTo) -> (FormulaId, FormulaId, FormulaId) {
     let host = w.host;
     let promise = w.ask(fae, define(code("dir", &[("dir", Pattern::remotable("dir"))]), Some("answer")));
     let number = w.last(host).number.0;
@@ -189,7 +189,7 @@ fn second_submit_changes_nothing() {
     let promise = w.ask(fae, mail(MailAct::Form(form("@host", vec![field("n", Pattern::number())]))));
     let number = w.last(host).number;
     let submit = |n: f64| {
-        let values = BTreeMap::from([("n".to_owned(), Filled::Value { value: Value::number(n) })]);
+        let values = BTreeMap::from([("n".to_owned(), FieldValue::Value { value: Value::number(n) })]);
         mail(MailAct::Submit { number, values })
     };
     w.as_agent(host, submit(1.0));
@@ -373,7 +373,7 @@ fn grant_chain_length_is_limited() {
         let id = w.id(fae, "g");
         assert!(w.behind(id).is_ok());
     }
-    assert_eq!(longest, table::LONGEST_CHAIN);
+    assert_eq!(longest, table::MAX_CHAIN_LEN);
     let narrower = Act::Grant(GrantAct::Attenuate {
         is: None,
         expires_ms: None,
@@ -412,7 +412,7 @@ fn guest_content_stays_untrusted_when_passed_on() {
     let host = w.host;
     let agent = Source::Agent(Number(fae.number));
     let provenance =
-        |w: &mut World, id: FormulaId| table::formula(&mut w.store, &id).unwrap().unwrap().provenance;
+        |w: &mut Fixture, id: FormulaId| table::formula(&mut w.store, &id).unwrap().unwrap().provenance;
     w.as_agent(fae, store(string("x"), "x"));
     let id = w.id(fae, "x");
     assert_eq!(provenance(&mut w, id), Provenance::of(agent.clone()));
@@ -537,7 +537,7 @@ fn guest_cannot_cancel_others_work_on_a_shared_object() {
 
 #[test]
 fn an_endowed_capability_is_called_by_its_run_alone() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (first, second) = (w.start(), w.start());
     let theirs = w.run(first).grants["out"];
     let mut judgement = w.judgement(second, "out", "write", Decision::Allow);
@@ -555,7 +555,9 @@ fn a_secret_is_never_taken_unsealed() {
     w.ask(fae, mail(MailAct::Form(form("@host", vec![key]))));
     let number = w.last(host).number;
     w.as_agent(host, store(string("hunter2"), "password"));
-    for filled in [Filled::Value { value: string("hunter2") }, Filled::Name { path: path("password") }] {
+    for filled in
+        [FieldValue::Value { value: string("hunter2") }, FieldValue::Name { path: path("password") }]
+    {
         let values = BTreeMap::from([("key".to_owned(), filled)]);
         let fault = w.fault(host, mail(MailAct::Submit { number, values }));
         assert_eq!(fault, "field \"key\" is secret, and was not sealed");
@@ -564,7 +566,7 @@ fn a_secret_is_never_taken_unsealed() {
 
 #[test]
 fn act_within_a_directory_still_needs_its_grant() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("d") }));
     w.as_agent(host, store(string("inside"), "d/x"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Cancel, Choice, Fault, Filled, MailAct, Move, Reply, Target};
+use kernel::command::{Act, Cancel, Choice, Fault, FieldValue, MailAct, Move, Reply, Target};
 use kernel::message::Answer;
 use kernel::proposal::Decision;
 use kernel::run::{Completion, ResultGoesTo, RunOutcome, Shape, State};
@@ -11,7 +11,7 @@ use kernel::txn::Table;
 use kernel::{FormulaId, MessageNumber, Pattern, RunNumber, query};
 
 use crate::agents::{bind, code, copy, define, endow, mail, path, request, start, store, string};
-use crate::world::{World, completion, done, program, text};
+use crate::fixture::{Fixture, completion, done, program, text};
 
 fn cancel(run: RunNumber) -> Act {
     Act::Cancel { what: Cancel::Run { run }, reason: text("enough") }
@@ -21,7 +21,7 @@ fn cancel_name(name: &str) -> Act {
     Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("enough") }
 }
 
-fn is_over(w: &mut World, run: RunNumber) -> bool {
+fn is_over(w: &mut Fixture, run: RunNumber) -> bool {
     match w.run(run).state {
         State::Finished { outcome: RunOutcome::Failed(trouble) } => {
             assert_eq!((trouble.code.as_str(), trouble.message.raw()), ("run/cancelled", "enough"));
@@ -38,7 +38,7 @@ fn rejected() -> PromiseRow {
 
 #[test]
 fn cancelling_an_asking_run_closes_its_card() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
     let card = w.open_mail()[0];
@@ -58,7 +58,7 @@ fn cancelling_an_asking_run_closes_its_card() {
 
 #[test]
 fn closed_card_keeps_answers_and_withdraws_open_entries() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
     w.advance(run, vec![Move::Propose { proposals }]);
@@ -85,7 +85,7 @@ fn closed_card_keeps_answers_and_withdraws_open_entries() {
 
 #[test]
 fn cancelled_run_drops_its_approved_call_and_permission() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
     let card = w.open_mail()[0];
@@ -98,7 +98,7 @@ fn cancelled_run_drops_its_approved_call_and_permission() {
 
 #[test]
 fn cancelled_run_ends_after_its_begun_effect_completes() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Allow);
     w.apply(cancel(run));
@@ -117,7 +117,7 @@ fn cancelled_run_ends_after_its_begun_effect_completes() {
 
 #[test]
 fn cancelling_a_run_cancels_its_children() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     w.propose(run, "reader", "call", Decision::Allow);
     let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
@@ -140,7 +140,7 @@ fn document(name: &str) -> kernel::run::Attachment {
 
 #[test]
 fn cancelled_parent_waits_for_a_childs_begun_effect() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
     w.advance(each, vec![Move::Spawn { index: 0 }]);
@@ -154,7 +154,7 @@ fn cancelled_parent_waits_for_a_childs_begun_effect() {
 
 #[test]
 fn cancelling_twice_or_late_changes_nothing() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     w.apply(cancel(run));
     let after = (w.run(run), w.steps(run));
@@ -171,7 +171,7 @@ fn cancelling_twice_or_late_changes_nothing() {
 
 #[test]
 fn cancelled_waiting_parent_is_ready_until_its_child_ends() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
     w.advance(each, vec![Move::Spawn { index: 0 }]);
     let child = w.run(each).children[&0];
@@ -189,7 +189,7 @@ fn cancelled_waiting_parent_is_ready_until_its_child_ends() {
 
 #[test]
 fn cancel_by_name_ignores_a_mismatched_run_number() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let (first, second) = (w.start(), w.start());
     let id = w.run(first).id;
@@ -198,7 +198,8 @@ fn cancel_by_name_ignores_a_mismatched_run_number() {
     let mut row = kernel::table::formula(&mut w.store, &id).unwrap().unwrap();
     let kernel::formula::Formula::Run { run, .. } = &mut row.formula else { panic!("{row:?}") };
     *run = second;
-    kernel::table::save(&mut w.store, Table::Formula, &kernel::txn::NOBODY, &id.number, &row, None).unwrap();
+    kernel::table::save(&mut w.store, Table::Formula, &kernel::txn::NO_OWNER, &id.number, &row, None)
+        .unwrap();
     w.as_agent(host, cancel_name("it"));
     assert!(!is_over(&mut w, first) && !is_over(&mut w, second));
 }
@@ -217,7 +218,7 @@ fn host_cannot_withdraw_anothers_request() {
 
 #[test]
 fn cancel_by_name_ends_exactly_the_dependent_work() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let host = w.host;
     w.as_agent(
@@ -232,7 +233,7 @@ fn cancel_by_name_ends_exactly_the_dependent_work() {
             to: path("narrow"),
         }),
     );
-    let run_with = |w: &mut World, name: &str| {
+    let run_with = |w: &mut Fixture, name: &str| {
         let target = Target::Named { path: path(name) };
         let start = start(program("clerk"), vec![bind("out", target, &["read"])]);
         match w.apply(Act::Start(Box::new(start))).reply {
@@ -250,7 +251,7 @@ fn cancel_by_name_ends_exactly_the_dependent_work() {
         result_name: None,
     };
     let (_, promise) = w.parked(host, mail(evaluate));
-    let state = |w: &mut World| [narrow, wide, other].map(|run| is_over(w, run));
+    let state = |w: &mut Fixture| [narrow, wide, other].map(|run| is_over(w, run));
     w.as_agent(host, cancel_name("narrow"));
     assert_eq!(state(&mut w), [true, false, false], "a grant: what was made of that grant");
     assert_eq!(w.promise(promise), PromiseRow::Pending);
@@ -265,7 +266,7 @@ fn cancel_by_name_ends_exactly_the_dependent_work() {
 
 #[test]
 fn cancel_accepts_names_of_runs_workers_and_promises() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let fae = w.guest("fae");
     let run = w.start();
@@ -287,7 +288,7 @@ fn cancel_accepts_names_of_runs_workers_and_promises() {
 
 #[test]
 fn guest_sees_the_cancellation_but_not_its_reason() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let fae = w.guest("fae");
     let promise = w.ask(fae, define(code("x", &[]), None));
@@ -301,7 +302,7 @@ fn guest_sees_the_cancellation_but_not_its_reason() {
 }
 
 /// Returns whether the message is marked as withdrawn in the agent's mailbox, and asks for nothing.
-fn is_withdrawn(w: &mut World, agent: FormulaId, number: u64) -> bool {
+fn is_withdrawn(w: &mut Fixture, agent: FormulaId, number: u64) -> bool {
     let letter = query::message(&mut w.store, &agent, MessageNumber(number)).unwrap().unwrap();
     let withdrawn = matches!(letter.mail.answers.get(&0), Some(Answer::Withdrawn { reason, .. }) if reason.raw() == "enough");
     assert!(!(withdrawn && letter.mail.needs_you));
@@ -319,7 +320,7 @@ fn withdrawn_guest_request_can_no_longer_be_answered() {
         result_name: None,
     };
     let submit = |number| {
-        let values = BTreeMap::from([("say".to_owned(), Filled::Value { value: string("x") })]);
+        let values = BTreeMap::from([("say".to_owned(), FieldValue::Value { value: string("x") })]);
         mail(MailAct::Submit { number, values })
     };
     let grant = |number| mail(MailAct::Grant { number, goes_to: ResultGoesTo::GuestData });
@@ -425,8 +426,8 @@ fn guest_cancels_own_code_by_its_promise_name() {
 }
 
 /// Returns a store with a host that has a `five`, and a guest.
-fn with_fae() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn with_fae() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, store(string("five"), "five"));
     let fae = w.guest("fae");

@@ -1,7 +1,7 @@
 //! The journal of endowed code, its commands that happen once, its stored data, and its objects.
 
-use kernel::code::{self, Bound, CodePromise, Entry, Of, Origin, Reference};
-use kernel::command::{Act, CodeAct, Exported, Fault, GrantAct, MailAct, NameAct, Reply};
+use kernel::code::{self, CodeEntry, CodePromise, HeapReference, Origin, OutcomeSubject, Reference};
+use kernel::command::{Act, CodeAct, ExportedObject, Fault, GrantAct, MailAct, NameAct, Reply};
 use kernel::facet::Then;
 use kernel::formula::Formula;
 use kernel::run::{RunOutcome, Trouble};
@@ -9,11 +9,11 @@ use kernel::table::{self, PromiseRow};
 use kernel::{BlobHash, FormulaId, Value, query};
 
 use crate::agents::{mail, path};
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 /// Returns a host's own code, endowed with one of its directories.
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
     let act = MailAct::Evaluate {
@@ -27,21 +27,21 @@ fn world() -> (World, FormulaId, FormulaId) {
     (w, eval, host)
 }
 
-fn endowment(w: &mut World, eval: FormulaId) -> FormulaId {
+fn endowment(w: &mut Fixture, eval: FormulaId) -> FormulaId {
     let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
     endowments["d"]
 }
 
-fn sent(send: u32) -> Entry {
-    Entry::Sent { send, digest: BlobHash::of(b"x"), line: text("x") }
+fn sent(send: u32) -> CodeEntry {
+    CodeEntry::Sent { send, digest: BlobHash::of(b"x"), line: text("x") }
 }
 
 /// Returns the fault with which an agent's act is refused.
-fn refused(w: &mut World, actor: FormulaId, act: Act) -> Fault {
+fn refused(w: &mut Fixture, actor: FormulaId, act: Act) -> Fault {
     w.try_as(actor, act).expect_err("a fault")
 }
 
-fn record(eval: FormulaId, from: u64, entries: Vec<Entry>) -> Act {
+fn record(eval: FormulaId, from: u64, entries: Vec<CodeEntry>) -> Act {
     Act::Code(CodeAct::Record { eval, from, entries })
 }
 
@@ -52,10 +52,10 @@ fn code_journal_is_append_only_and_keeps_its_references() {
         w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::string("kept"), path: path("t") }));
     let Reply::Made { id: thing } = thing else { panic!("{thing:?}") };
     let object = Reference::Object { id: thing, agent: eval, through: vec![] };
-    let heard = Entry::Heard {
-        of: Of::Send(0),
+    let heard = CodeEntry::Heard {
+        of: OutcomeSubject::Send(0),
         outcome: "{}".to_owned(),
-        bound: vec![Bound { slot: 0, to: object }],
+        bound: vec![HeapReference { slot: 0, to: object }],
     };
     assert_eq!(w.apply(record(eval, 0, vec![sent(0), heard.clone()])).reply, Reply::Done);
     assert_eq!(code::length(&mut w.store, &eval).unwrap(), 2);
@@ -63,7 +63,7 @@ fn code_journal_is_append_only_and_keeps_its_references() {
     let again = refused(&mut w, host, record(eval, 0, vec![sent(0)]));
     assert!(matches!(again, Fault::Misfit { .. }), "{again:?}");
     assert_eq!(w.apply(record(eval, 2, vec![sent(1)])).reply, Reply::Done);
-    let entries: Vec<Entry> =
+    let entries: Vec<CodeEntry> =
         code::journal(&mut w.store, &eval, 0).unwrap().into_iter().map(|record| record.entry).collect();
     assert_eq!(entries, [sent(0), heard, sent(1)]);
     // An object in the journal stays as long as the code may be restarted, even without its name.
@@ -155,9 +155,9 @@ fn stored_data_of_code_is_limited() {
     w.apply(keep("b", Some(Value::number(2.0))));
     w.apply(keep("a", Some(Value::number(1.0))));
     assert_eq!(code::kept_names(&mut w.store, &eval).unwrap(), ["a", "b"]);
-    assert_eq!(code::kept(&mut w.store, &eval, "b").unwrap(), Some(Value::number(2.0)));
+    assert_eq!(code::kept_value(&mut w.store, &eval, "b").unwrap(), Some(Value::number(2.0)));
     w.apply(keep("b", None));
-    assert_eq!(code::kept(&mut w.store, &eval, "b").unwrap(), None);
+    assert_eq!(code::kept_value(&mut w.store, &eval, "b").unwrap(), None);
     let object = Value::remotable(host);
     for (name, value) in [("c", object), (&*"n".repeat(256), Value::Undefined)] {
         assert!(matches!(refused(&mut w, host, keep(name, Some(value))), Fault::Misfit { .. }), "{name}");
@@ -168,7 +168,7 @@ fn stored_data_of_code_is_limited() {
 #[test]
 fn exported_objects_keep_their_identity_and_their_code() {
     let (mut w, eval, host) = world();
-    let objects = vec![Exported { number: 3, interface: "Alleged: A".to_owned(), guard: None }];
+    let objects = vec![ExportedObject { number: 3, interface: "Alleged: A".to_owned(), guard: None }];
     let export = || Act::Code(CodeAct::Export { eval, objects: objects.clone() });
     w.apply(export());
     w.apply(export());
@@ -205,7 +205,7 @@ fn settle(eval: FormulaId, promise: CodePromise, value: Value) -> Act {
 #[test]
 fn code_promises_are_stored_and_settle_once() {
     let (mut w, eval, host) = world();
-    let (own, answer) = (CodePromise::Own(1), CodePromise::Answer(1));
+    let (own, answer) = (CodePromise::Numbered(1), CodePromise::Answer(1));
     let (first, second) = (code::promise_id(&eval, own), code::promise_id(&eval, answer));
     assert_ne!(first, second);
     for which in [own, answer, own] {
@@ -221,7 +221,7 @@ fn code_promises_are_stored_and_settle_once() {
     let guest = w.guest("ann");
     let said = refused(&mut w, guest, settle(eval, own, Value::null()));
     assert!(matches!(said, Fault::NotAllowed(_)), "only the daemon says so: {said:?}");
-    let third = CodePromise::Own(2);
+    let third = CodePromise::Numbered(2);
     w.apply(promise(eval, third));
     w.apply(settle(eval, third, Value::remotable(base)));
     let row = table::promise(&mut w.store, &code::promise_id(&eval, third)).unwrap();
@@ -249,7 +249,7 @@ fn code_promises_are_stored_and_settle_once() {
 #[test]
 fn failed_code_rejects_its_open_promises() {
     let (mut w, eval, host) = world();
-    let which = CodePromise::Own(7);
+    let which = CodePromise::Numbered(7);
     w.apply(promise(eval, which));
     let id = code::promise_id(&eval, which);
     w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::promise(id), path: path("p") }));
@@ -275,7 +275,7 @@ fn object_given_to_code_twice_is_the_same_grant() {
     let base = endowment(&mut w, eval);
     let hand = |giver, id, to| {
         let name = "argument".to_owned();
-        Act::Code(CodeAct::Hand { giver, id, through: vec![], to, name })
+        Act::Code(CodeAct::Give { giver, id, through: vec![], to, name })
     };
     let Reply::Made { id: given } = w.apply(hand(eval, base, other)).reply else { panic!("made") };
     let Formula::Grant { target, holder, .. } = w.formula(given) else { panic!("a grant") };

@@ -15,10 +15,10 @@ use crate::agents::{
     bind, code, define, dismiss, endow, mail, path, program_of, record, reject, remove, start, store, string,
     worker,
 };
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.mount("cap");
     w.as_agent(host, store(string("five"), "five"));
@@ -27,7 +27,7 @@ fn world() -> (World, FormulaId, FormulaId) {
 }
 
 /// Defines as the guest; the guest's promise and the host's message.
-fn defined(w: &mut World, fae: FormulaId, slots: &[(&str, Pattern)]) -> (FormulaId, u64) {
+fn defined(w: &mut Fixture, fae: FormulaId, slots: &[(&str, Pattern)]) -> (FormulaId, u64) {
     let promise = w.ask(fae, define(code("code", slots), None));
     let host = w.host;
     (promise, w.last(host).number.0)
@@ -209,7 +209,7 @@ fn edited_definition_is_new_and_links_the_original() {
 #[test]
 fn edited_code_keeps_its_slots_unless_new_slots_are_given() {
     let (mut w, host, fae) = world();
-    let names = |w: &mut World, text: &str, program: Text, slots: &[(&str, Pattern)]| -> Vec<String> {
+    let names = |w: &mut Fixture, text: &str, program: Text, slots: &[(&str, Pattern)]| -> Vec<String> {
         let (_, number) = match text {
             "" => defined(w, fae, slots),
             source => {
@@ -251,7 +251,7 @@ fn rejected_definition_stays_rejected_with_its_reason() {
 fn the_same_definition_under_the_same_name_attaches() {
     let (mut w, host, fae) = world();
     let promise = w.ask(fae, define(code("code", &[]), Some("answer")));
-    let attached = Reply::Asked { promise, number: None };
+    let attached = Reply::RequestSent { promise, number: None };
     assert_eq!(w.as_agent(fae, define(code("code", &[]), Some("answer"))), attached);
     assert!(w.fault(fae, define(code("other", &[]), Some("answer"))).contains("something else"));
     let number = w.last(host).number.0;
@@ -337,7 +337,7 @@ fn requested_evaluation_uses_names_as_of_sending() {
         mail(MailAct::RequestEvaluation { source: text("x"), names, paths, result_name })
     };
     let promise = w.ask(fae, ask());
-    assert_eq!(w.as_agent(fae, ask()), Reply::Asked { promise, number: None });
+    assert_eq!(w.as_agent(fae, ask()), Reply::RequestSent { promise, number: None });
     w.as_agent(fae, store(string("after"), "x"));
     let number = w.last(host).number;
     let agree = || mail(MailAct::Grant { number, goes_to: ResultGoesTo::GuestData });
@@ -397,7 +397,7 @@ fn endow_refuses_names_changed_since_display() {
 /// Returns the act with a precondition: these names, and the use count of the definition, are as they were displayed.
 fn as_seen(act: Act, seen: &[(kernel::NamePath, Option<FormulaId>)], done: Option<u64>) -> Act {
     match act {
-        Act::Mail(act) => mail(MailAct::AsSeen { seen: seen.to_vec(), done, act }),
+        Act::Mail(act) => mail(MailAct::IfUnchanged { seen: seen.to_vec(), done, act }),
         other => other,
     }
 }
@@ -412,7 +412,7 @@ fn endow_refuses_a_definition_used_since_display() {
         let number = MessageNumber(number);
         mail(MailAct::Edit { number, program: code("other", &[]) })
     };
-    let done = |w: &mut World| {
+    let done = |w: &mut Fixture| {
         let letter = query::message(&mut w.store, &host, MessageNumber(number)).unwrap();
         letter.map(|letter| (letter.mail.done, letter.mail.endowed.len()))
     };

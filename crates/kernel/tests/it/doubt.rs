@@ -3,38 +3,38 @@
 
 use std::collections::BTreeSet;
 
-use kernel::begun::Begun;
 use kernel::command::{Act, Cancel, Choice, Fault, Judgement, Move, Reply};
 use kernel::message::Body;
 use kernel::proposal::{Decision, Pin};
 use kernel::run::{CallSite, Completion, Entry, Phase};
+use kernel::started_effect::StartedEffect;
 use kernel::txn::Table;
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, Value};
 
-use crate::world::{World, completion, done, text};
+use crate::fixture::{Fixture, completion, done, text};
 
 const YES: Choice = Choice::Approve { for_run: false };
 
 /// Returns a run with an effect that had begun and whose outcome is unknown, with its step and its card.
-fn in_doubt(w: &mut World) -> (RunNumber, u64, MessageNumber) {
+fn in_doubt(w: &mut Fixture) -> (RunNumber, u64, MessageNumber) {
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Allow);
-    w.advance(run, vec![Move::Doubt { proposal: step }]);
+    w.advance(run, vec![Move::OutcomeUnknown { proposal: step }]);
     (run, step, w.open_mail()[0])
 }
 
-fn reopen(w: &mut World, at: StepRef) -> Option<Begun> {
+fn reopen(w: &mut Fixture, at: StepRef) -> Option<StartedEffect> {
     let host = w.host;
     kernel::reopen(&mut w.store, &host, at).unwrap()
 }
 
 #[test]
 fn unknown_effect_repeats_once_and_only_on_the_hosts_answer() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (run, step, message) = in_doubt(&mut w);
     let at = StepRef { run, step };
     let host = w.host;
-    assert!(matches!(w.last_body(host), Body::Doubt { entry, .. } if entry.proposal == at));
+    assert!(matches!(w.last_body(host), Body::OutcomeUnknown { entry, .. } if entry.proposal == at));
     assert_eq!(w.store.count(Table::Outbox), 1, "nothing but the run itself is at work");
     assert!(reopen(&mut w, at).is_none(), "what is in doubt is not taken up by itself");
     assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err());
@@ -46,7 +46,7 @@ fn unknown_effect_repeats_once_and_only_on_the_hosts_answer() {
     assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err());
     // Cut off again: it is in doubt again.
     assert!(reopen(&mut w, at).is_some_and(|begun| begun.reopened()));
-    w.advance(run, vec![Move::Doubt { proposal: step }]);
+    w.advance(run, vec![Move::OutcomeUnknown { proposal: step }]);
     let again = w.open_mail()[0];
     assert_ne!(again, message);
     w.answer(again, Choice::Happened);
@@ -56,7 +56,7 @@ fn unknown_effect_repeats_once_and_only_on_the_hosts_answer() {
 
 #[test]
 fn answer_of_another_kind_is_refused() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (_, _, doubt) = in_doubt(&mut w);
     for choice in [YES, Choice::Approve { for_run: true }, Choice::Deny { reason: text("no") }] {
         assert!(matches!(w.answer_some(doubt, None, choice), Err(Fault::WrongKind { .. })));
@@ -72,12 +72,12 @@ fn answer_of_another_kind_is_refused() {
 
 #[test]
 fn only_a_begun_effect_can_have_an_unknown_outcome() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (asked, _) = w.propose(run, "out", "write", Decision::Ask);
     let (refused, _) = w.propose(run, "out", "write", Decision::Deny);
     for proposal in [asked, refused, 99] {
-        let tried = w.try_advance(run, vec![Move::Doubt { proposal }]);
+        let tried = w.try_advance(run, vec![Move::OutcomeUnknown { proposal }]);
         assert!(matches!(tried, Err(Fault::OutOfOrder { .. })), "{proposal}");
     }
 }
@@ -91,7 +91,7 @@ fn with_file(mut judgement: Judgement, digest: Option<BlobHash>) -> Judgement {
 
 #[test]
 fn approval_is_spent_without_effect_if_the_file_changed() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (old, new) = (BlobHash::of(b"old"), BlobHash::of(b"new"));
     let judged = with_file(w.judgement(run, "out", "write", Decision::Ask), Some(old));
@@ -113,7 +113,7 @@ fn approval_is_spent_without_effect_if_the_file_changed() {
     let again = w.open_mail();
     assert!(again.len() == 1 && again[0] != message, "there is a new card");
     let (anew, phase) = w.run(run).open.into_iter().next().unwrap();
-    assert_eq!(phase, Phase::Asked { message: again[0] });
+    assert_eq!(phase, Phase::AwaitingApproval { message: again[0] });
     let replaces = w.journal(run).into_iter().find_map(|s| match s.entry {
         Entry::Proposed { replaces, .. } if s.number == anew => replaces,
         _ => None,
@@ -127,7 +127,7 @@ fn approval_is_spent_without_effect_if_the_file_changed() {
 
 #[test]
 fn restated_call_may_differ_only_in_its_pins() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let judged = with_file(w.judgement(run, "out", "write", Decision::Ask), None);
     w.advance(run, vec![Move::Propose { proposals: vec![judged.clone()] }]);
@@ -159,7 +159,7 @@ fn restated_call_may_differ_only_in_its_pins() {
 
 #[test]
 fn cancelled_run_reports_its_unknown_effect_as_unknown() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (run, step, message) = in_doubt(&mut w);
     w.apply(Act::Cancel { what: Cancel::Run { run }, reason: text("enough") });
     let Some(Completion::Failed(finding)) = completion(&w.journal(run), step) else { panic!("failed") };

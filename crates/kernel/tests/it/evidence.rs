@@ -7,7 +7,7 @@ use kernel::table::{self, PermissionRow, Task};
 use kernel::txn::{Table, Txn as _};
 use kernel::{MessageNumber, RunNumber, StepRef, Value};
 
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// How a call came to be open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +21,8 @@ enum Way {
 }
 
 /// Returns a run with an effect that has begun, and the step that proposed it.
-fn begun(way: Way) -> (World, StepRef) {
-    let mut w = World::new();
+fn begun(way: Way) -> (Fixture, StepRef) {
+    let mut w = Fixture::new();
     let run = w.start();
     let step = match way {
         Way::Allowed => w.propose(run, "out", "write", Decision::Allow).0,
@@ -39,7 +39,7 @@ fn begun(way: Way) -> (World, StepRef) {
     (w, StepRef { run, step })
 }
 
-fn approved(w: &mut World, run: RunNumber, for_run: bool) -> u64 {
+fn approved(w: &mut Fixture, run: RunNumber, for_run: bool) -> u64 {
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
     let message = w.open_mail()[0];
     w.answer(message, Choice::Approve { for_run });
@@ -47,7 +47,7 @@ fn approved(w: &mut World, run: RunNumber, for_run: bool) -> u64 {
 }
 
 /// Rewrites the journal from the step of a proposal on; `None` removes a step.
-fn rewrite(w: &mut World, at: StepRef, change: impl Fn(Entry) -> Option<Entry>) {
+fn rewrite(w: &mut Fixture, at: StepRef, change: impl Fn(Entry) -> Option<Entry>) {
     let owner = w.host.number;
     for mut step in w.journal(at.run).into_iter().filter(|step| step.number >= at.step) {
         let key = table::step_key(at.run, step.number);
@@ -76,7 +76,7 @@ fn without(at: StepRef, name: &'static str) -> impl Fn(Entry) -> Option<Entry> {
         let of = match &entry {
             Entry::Judged { proposal, .. }
             | Entry::Answered { proposal, .. }
-            | Entry::Begun { proposal, .. } => Some(*proposal),
+            | Entry::EffectStarted { proposal, .. } => Some(*proposal),
             _ => None,
         };
         (of != Some(at.step) || entry.name() != name).then_some(entry)
@@ -84,7 +84,7 @@ fn without(at: StepRef, name: &'static str) -> impl Fn(Entry) -> Option<Entry> {
 }
 
 #[track_caller]
-fn refused(w: &mut World, at: StepRef, says: &str) {
+fn refused(w: &mut Fixture, at: StepRef, says: &str) {
     let host = w.host;
     match kernel::reopen(&mut w.store, &host, at) {
         Err(Fault::OutOfOrder { at: told, what }) => assert_eq!((told, what), (at, says)),
@@ -153,7 +153,7 @@ fn an_outbox_row_without_a_permission_is_refused() {
 fn unknown_effect_is_reopened_only_after_a_persons_answer() {
     for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
         let (mut w, at) = begun(way);
-        w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
+        w.advance(at.run, vec![Move::OutcomeUnknown { proposal: at.step }]);
         let host = w.host;
         assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_none(), "{way:?}: it is not at work");
         let message = *w.open_mail().last().unwrap();
@@ -170,7 +170,8 @@ fn unknown_effect_is_reopened_only_after_a_persons_answer() {
         refused(&mut w, at, "nobody has permitted this effect");
         // Nor does the step that began it before.
         w.store = before;
-        let of = |entry: &Entry| matches!(entry, Entry::Begun { proposal, .. } if *proposal == at.step);
+        let of =
+            |entry: &Entry| matches!(entry, Entry::EffectStarted { proposal, .. } if *proposal == at.step);
         let began = journal.iter().rev().find(|step| of(&step.entry)).unwrap().number;
         w.store.delete(Table::Journal, &owner, &table::step_key(at.run, began)).unwrap();
         refused(&mut w, at, "this effect was never begun");
@@ -182,15 +183,15 @@ fn unknown_effect_is_reopened_only_after_a_persons_answer() {
 fn evidence_of_another_call_does_not_count() {
     use Decision::{Allow, Ask, Deny};
     // The later course of a second call, proposed after the first had begun.
-    type Then = fn(&mut World, StepRef, MessageNumber);
+    type Then = fn(&mut Fixture, StepRef, MessageNumber);
     let nothing: Then = |_, _, _| ();
-    let no: Then = |w, _, card| drop(w.answer(card, Choice::Deny { reason: crate::world::text("no") }));
+    let no: Then = |w, _, card| drop(w.answer(card, Choice::Deny { reason: crate::fixture::text("no") }));
     let begins: Then = |w, at, card| {
         w.answer(card, Choice::Approve { for_run: false });
         w.advance(at.run, vec![Move::Begin { proposal: at.step }]);
     };
-    let doubted: Then = |w, at, _| drop(w.advance(at.run, vec![Move::Doubt { proposal: at.step }]));
-    let other = |w: &mut World, run: RunNumber, decision: Decision, then: Then| {
+    let doubted: Then = |w, at, _| drop(w.advance(at.run, vec![Move::OutcomeUnknown { proposal: at.step }]));
+    let other = |w: &mut Fixture, run: RunNumber, decision: Decision, then: Then| {
         let mut judgement = w.judgement(run, "out", "write", decision);
         judgement.proposal.args[0] = Value::string("b.md");
         let step = w.run(run).next_step;
@@ -228,10 +229,11 @@ fn evidence_of_another_call_does_not_count() {
 /// Checks that an answer to a proposal that does not wait for one changes nothing, even if its card is open.
 #[test]
 fn answer_to_a_proposal_not_waiting_is_refused() {
-    for phase in [None, Some(Phase::Approved), Some(Phase::Begun { outbox: 1 })] {
-        for choice in [Choice::Approve { for_run: false }, Choice::Deny { reason: crate::world::text("no") }]
+    for phase in [None, Some(Phase::Approved), Some(Phase::Executing { outbox: 1 })] {
+        for choice in
+            [Choice::Approve { for_run: false }, Choice::Deny { reason: crate::fixture::text("no") }]
         {
-            let mut w = World::new();
+            let mut w = Fixture::new();
             let run = w.start();
             let (step, _) = w.propose(run, "out", "write", Decision::Ask);
             let card = w.open_mail()[0];
@@ -254,7 +256,7 @@ fn answer_to_a_proposal_not_waiting_is_refused() {
     // The same of the question whether something happened.
     for choice in [Choice::Happened, Choice::Repeat] {
         let (mut w, at) = begun(Way::Allowed);
-        w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
+        w.advance(at.run, vec![Move::OutcomeUnknown { proposal: at.step }]);
         let card = w.open_mail()[0];
         let mut row = w.run(at.run);
         row.open.remove(&at.step);
@@ -263,7 +265,7 @@ fn answer_to_a_proposal_not_waiting_is_refused() {
     }
 }
 
-fn put_run(w: &mut World, row: &kernel::run::Run) {
+fn put_run(w: &mut Fixture, row: &kernel::run::Run) {
     let (owner, key) = (w.host.number, table::number_key(row.number.0));
     table::save(&mut w.store, Table::Run, &owner, &key, row, None).unwrap();
 }
@@ -271,7 +273,7 @@ fn put_run(w: &mut World, row: &kernel::run::Run) {
 /// Checks that a run has a grant only if its worker holds the grant and the run lists it. Either alone is not enough.
 #[test]
 fn grant_must_be_held_by_the_worker_and_listed_in_the_run() {
-    type Forge = fn(&mut World, &mut kernel::run::Run);
+    type Forge = fn(&mut Fixture, &mut kernel::run::Run);
     let held: Forge = |_, _| ();
     let unlisted: Forge = |_, run| run.grants.retain(|slot, _| slot != "out");
     let listed_elsewhere: Forge = |_, run| {
@@ -284,7 +286,7 @@ fn grant_must_be_held_by_the_worker_and_listed_in_the_run() {
     };
     for (forge, begins) in [(held, 1), (unlisted, 0), (listed_elsewhere, 0), (held_by_another, 0)] {
         for decision in [Decision::Allow, Decision::Ask] {
-            let mut w = World::new();
+            let mut w = Fixture::new();
             let run = w.start();
             let judgement = w.judgement(run, "out", "write", decision);
             let at = StepRef { run, step: w.run(run).next_step };
@@ -306,7 +308,7 @@ fn grant_must_be_held_by_the_worker_and_listed_in_the_run() {
             begun.extend(w.advance(run, moves).begun);
             assert_eq!(begun.len(), begins, "{decision:?}");
             if begins == 0 {
-                let refused = crate::world::completion(&w.journal(run), at.step);
+                let refused = crate::fixture::completion(&w.journal(run), at.step);
                 let Some(kernel::run::Completion::Refused(findings)) = refused else { panic!("{refused:?}") };
                 assert_eq!(findings[0].rule, "grant/held");
             }
@@ -315,14 +317,14 @@ fn grant_must_be_held_by_the_worker_and_listed_in_the_run() {
     }
 }
 
-fn permission_key(w: &mut World, at: StepRef) -> Vec<u8> {
+fn permission_key(w: &mut Fixture, at: StepRef) -> Vec<u8> {
     let steps = w.journal(at.run);
     let step = steps.iter().find(|step| step.number == at.step).unwrap();
     let Entry::Proposed { fingerprint, .. } = step.entry else { panic!("{step:?}") };
     table::permission_key(fingerprint, None)
 }
 
-fn change_permission(w: &mut World, at: StepRef, change: impl Fn(&mut PermissionRow)) {
+fn change_permission(w: &mut Fixture, at: StepRef, change: impl Fn(&mut PermissionRow)) {
     let (owner, key) = (w.host.number, permission_key(w, at));
     let mut row: PermissionRow = table::load(&mut w.store, Table::Permission, &owner, &key).unwrap().unwrap();
     change(&mut row);
@@ -337,7 +339,9 @@ fn effect_without_begun_step_or_outbox_row_is_refused() {
     // The step began a worker's run, not this effect.
     let (mut w, at) = begun(Way::Approved);
     rewrite(&mut w, at, |entry| match entry {
-        Entry::Begun { proposal, .. } => Some(Entry::Begun { proposal, child: Some(RunNumber(9)) }),
+        Entry::EffectStarted { proposal, .. } => {
+            Some(Entry::EffectStarted { proposal, child: Some(RunNumber(9)) })
+        }
         other => Some(other),
     });
     refused(&mut w, at, "this effect was never begun");
@@ -346,7 +350,7 @@ fn effect_without_begun_step_or_outbox_row_is_refused() {
         let (mut w, at) = begun(Way::Approved);
         let owner = w.host.number;
         let run = w.run(at.run);
-        let Some(Phase::Begun { outbox }) = run.open.get(&at.step) else { panic!("{run:?}") };
+        let Some(Phase::Executing { outbox }) = run.open.get(&at.step) else { panic!("{run:?}") };
         let key = table::number_key(*outbox);
         match row {
             None => w.store.delete(Table::Outbox, &owner, &key).unwrap(),
@@ -389,7 +393,7 @@ fn effect_differing_from_the_judged_call_is_refused() {
 fn approved_phase_alone_begins_nothing() {
     // A proposal that was refused, and a row that says that it may begin.
     let forge = |permission: bool| {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let run = w.start();
         let (step, _) = w.propose(run, "out", "write", Decision::Deny);
         let at = StepRef { run, step };
@@ -433,13 +437,13 @@ fn approved_phase_alone_begins_nothing() {
 #[test]
 fn permission_lifts_only_an_ask_verdict() {
     #[derive(Clone, Copy, Debug, PartialEq)]
-    enum Given {
+    enum PriorPermission {
         Nothing,
         ForThisProposal,
         ForTheRun,
     }
     use Decision::{Allow, Ask, Deny};
-    use Given::{ForTheRun, ForThisProposal, Nothing};
+    use PriorPermission::{ForTheRun, ForThisProposal, Nothing};
     #[rustfmt::skip]
     let table = [
         // verdict  permission        becomes
@@ -454,7 +458,7 @@ fn permission_lifts_only_an_ask_verdict() {
         (Deny,      ForTheRun,        "refused"),
     ];
     for (decision, given, becomes) in table {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let run = w.start();
         if given != Nothing {
             // The same call was asked about before, and a person said yes.
@@ -464,8 +468,8 @@ fn permission_lifts_only_an_ask_verdict() {
         }
         let (step, outcome) = w.propose(run, "out", "write", decision);
         let got = match w.run(run).open.get(&step) {
-            Some(Phase::Begun { .. }) => "begun",
-            Some(Phase::Asked { .. }) => "asked",
+            Some(Phase::Executing { .. }) => "begun",
+            Some(Phase::AwaitingApproval { .. }) => "asked",
             None => "refused",
             other => panic!("{other:?}"),
         };

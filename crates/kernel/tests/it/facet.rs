@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::command::{Binding, Command, Start, Target};
 use kernel::facet::{self, Facet, Follow, Foreign, Live, ModulesIn, Need, Plan, Planning, Refusal, Support};
 use kernel::formula::{Sealed, Tree};
-use kernel::hub::View;
 use kernel::modules::Modules;
+use kernel::name_lookup::View;
 use kernel::run::{Input, Shape};
 use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value, table};
 
+use crate::fixture::{env, methods, program, text};
 use crate::map_store::MapStore;
-use crate::world::{env, methods, program, text};
 
 mod files;
 mod surface;
 mod table_of_calls;
 
 /// A store with a host and its guest `fae`, and the labels that replace identifiers in texts.
-struct Desk {
+struct FacetFixture {
     store: MapStore,
     ticks: u64,
     host: FormulaId,
@@ -30,11 +30,11 @@ struct Desk {
     planned: BTreeSet<(&'static str, String, &'static str)>,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl FacetFixture {
+    fn new() -> FacetFixture {
         let mut store = MapStore::default();
         let host = kernel::genesis(&mut store, &env(0)).unwrap();
-        let mut desk = Desk {
+        let mut desk = FacetFixture {
             store,
             ticks: 0,
             host,
@@ -89,7 +89,7 @@ impl Desk {
                 // The locator of an object that the host shares, with the only token that is ever drawn here.
                 Some(("$token", path)) => {
                     let id = self.id(self.host, path);
-                    let locator = facet::Locator::of(&mut self.store, &id).unwrap();
+                    let locator = facet::Locator::from_formula(&mut self.store, &id).unwrap();
                     let token = Some(kernel::id::Number([7; 32]));
                     Value::string(facet::Locator { token, ..locator }.to_string())
                 }
@@ -98,7 +98,7 @@ impl Desk {
                 Some(("$id", path)) => Value::string(self.id(agent, path).to_string()),
                 Some(("$loc", path)) => {
                     let id = self.id(agent, path);
-                    Value::string(facet::Locator::of(&mut self.store, &id).unwrap().to_string())
+                    Value::string(facet::Locator::from_formula(&mut self.store, &id).unwrap().to_string())
                 }
                 _ => value.clone(),
             },
@@ -234,7 +234,7 @@ impl Desk {
     /// Returns the planned file operation and its place, or the reason why it is refused.
     fn files(&mut self, call: &facet::FileCall) -> String {
         let now_ms = env(self.ticks).now_ms();
-        match facet::ground(&mut self.store, now_ms, call) {
+        match facet::check_access(&mut self.store, now_ms, call) {
             Ok(ground) => {
                 let through = call.through.len();
                 format!("{:?} in {:?} through {through} grants", call.op, ground.formula)

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use kernel::command::{Act, Fault, Move};
 use kernel::formula::Formula;
 use kernel::run::{Earlier, Entry, Shape};
-use kernel::txn::{NOBODY, Table};
+use kernel::txn::{NO_OWNER, Table};
 use kernel::{FormulaId, RunNumber, Value, audit, table};
 
+use crate::fixture::Fixture;
 use crate::runs::{document, finish};
-use crate::world::World;
 
 fn forget(run: RunNumber) -> Act {
     Act::Forget { run }
 }
 
-fn documents(w: &mut World, run: RunNumber) -> Vec<FormulaId> {
+fn documents(w: &mut Fixture, run: RunNumber) -> Vec<FormulaId> {
     let id = w.run(run).id;
     match table::formula(&mut w.store, &id).unwrap().map(|row| row.formula) {
         Some(Formula::Run { documents, .. }) => documents,
@@ -26,7 +26,7 @@ fn documents(w: &mut World, run: RunNumber) -> Vec<FormulaId> {
 
 #[test]
 fn forgotten_run_releases_documents_and_keeps_its_journal() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
     let children: Vec<RunNumber> = w.run(run).children.into_values().collect();
@@ -54,15 +54,19 @@ fn forgotten_run_releases_documents_and_keeps_its_journal() {
     assert_eq!(after.last().unwrap().entry, Entry::Forgotten);
     let host = w.host;
     for event in w.events() {
-        assert_ne!(audit::kept(&mut w.store, &host, &event).unwrap(), audit::Kept::Altered, "{event:?}");
+        assert_ne!(
+            audit::check_record(&mut w.store, &host, &event).unwrap(),
+            audit::RecordStatus::Altered,
+            "{event:?}"
+        );
     }
     // A sweep finds it.
-    let rows = table::scan::<table::Forgotten>(
+    let rows = table::scan::<table::ForgottenRun>(
         &mut w.store,
         Table::Meta,
-        &NOBODY,
+        &NO_OWNER,
         table::FORGOTTEN,
-        &table::behind(table::FORGOTTEN),
+        &table::prefix_end(table::FORGOTTEN),
         10,
         false,
     );
@@ -76,7 +80,7 @@ fn forgotten_run_releases_documents_and_keeps_its_journal() {
 
 #[test]
 fn rerun_inherits_the_provenance_of_earlier_results() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let items = ["a", "b", "c"].map(document).to_vec();
     let first = w.start_shaped(Shape::Each { jobs: 3 }, items.clone());
     let earlier = Earlier {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Filled, Form, GrantAct, MailAct, Reply};
+use kernel::command::{Act, FieldValue, Form, GrantAct, MailAct, Reply};
 use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field};
 use kernel::table::PromiseRow;
@@ -10,10 +10,10 @@ use kernel::{FormulaId, MessageNumber, Pattern, Value};
 use passable::Refinement;
 
 use crate::agents::{field, form, mail, path, record, reject, store, string};
-use crate::world::World;
+use crate::fixture::Fixture;
 
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.mount("cap");
     w.as_agent(host, store(Value::number(5.0), "five"));
@@ -22,29 +22,29 @@ fn world() -> (World, FormulaId, FormulaId) {
 }
 
 /// Posts a form of the guest's; the promise and the host's message.
-fn posted(w: &mut World, fae: FormulaId, form: Form) -> (FormulaId, MessageNumber) {
+fn posted(w: &mut Fixture, fae: FormulaId, form: Form) -> (FormulaId, MessageNumber) {
     let promise = w.ask(fae, mail(MailAct::Form(form)));
     let host = w.host;
     (promise, w.last(host).number)
 }
 
-fn value(value: Value) -> Filled {
-    Filled::Value { value }
+fn value(value: Value) -> FieldValue {
+    FieldValue::Value { value }
 }
 
-fn named(name: &str) -> Filled {
-    Filled::Name { path: path(name) }
+fn named(name: &str) -> FieldValue {
+    FieldValue::Name { path: path(name) }
 }
 
-fn submit(number: MessageNumber, values: &[(&str, Filled)]) -> Act {
+fn submit(number: MessageNumber, values: &[(&str, FieldValue)]) -> Act {
     let values =
         values.iter().map(|(name, filled)| ((*name).to_owned(), filled.clone())).collect::<BTreeMap<_, _>>();
     mail(MailAct::Submit { number, values })
 }
 
-fn sealed() -> Filled {
+fn sealed() -> FieldValue {
     let text = |text: &str| text.to_owned();
-    Filled::Sealed {
+    FieldValue::Sealed {
         sealed: Sealed { method: text("xchacha20poly1305/1"), nonce: text("00"), bytes: text("ff") },
     }
 }
@@ -58,7 +58,7 @@ fn field_accepts_only_matching_values() {
     let one = || value(Value::number(1.0));
     let is = |value: Value| Ok(record(&[("n", value)]));
     let fault = |text: &str| Err(text.to_owned());
-    type Case = (Field, Vec<(&'static str, Filled)>, Result<Value, String>);
+    type Case = (Field, Vec<(&'static str, FieldValue)>, Result<Value, String>);
     let cases: Vec<Case> = vec![
         (number(), vec![("n", one())], is(Value::number(1.0))),
         (number(), vec![("n", named("five"))], is(Value::number(5.0))),
@@ -275,8 +275,8 @@ fn a_form_goes_to_any_agent_and_attaches_under_its_name() {
     let own = w.last(host).number;
     assert!(w.fault(host, submit(own, &[])).contains("only who was asked can fill it in"));
     w.apply(Act::Recover);
-    assert_eq!(w.as_agent(host, call()), Reply::Asked { promise, number: None });
+    assert_eq!(w.as_agent(host, call()), Reply::RequestSent { promise, number: None });
     w.as_agent(fae, submit(MessageNumber(0), &[("n", value(Value::number(1.0)))]));
     assert!(matches!(w.promise(promise), PromiseRow::Fulfilled { .. }));
-    assert_eq!(w.as_agent(host, call()), Reply::Asked { promise, number: None });
+    assert_eq!(w.as_agent(host, call()), Reply::RequestSent { promise, number: None });
 }

@@ -10,7 +10,7 @@ use kernel::run::{Completion, Entry, RunOutcome, State};
 use kernel::{FormulaId, GrantNumber, Number, Value, query, table};
 
 use crate::agents::{bind, copy, path, remove, request, resolve, send, start, store, string};
-use crate::world::{World, completion, done, env, program};
+use crate::fixture::{Fixture, completion, done, env, program};
 
 fn attenuate(name: &str, methods: &[&str], attenuation: Attenuation, to: &str) -> Act {
     let methods = methods.iter().map(|m| (*m).to_owned()).collect();
@@ -31,7 +31,7 @@ fn up_to(bytes: u64, suffixes: &[&str]) -> Attenuation {
 }
 
 /// Returns a run of the host's whose slot `out` is bound to one of its names.
-fn run_with(w: &mut World, name: &str) -> kernel::RunNumber {
+fn run_with(w: &mut Fixture, name: &str) -> kernel::RunNumber {
     let target = Target::Named { path: path(name) };
     let start = start(program("clerk"), vec![bind("out", target, &["read", "write"])]);
     match w.apply(Act::Start(Box::new(start))).reply {
@@ -41,7 +41,7 @@ fn run_with(w: &mut World, name: &str) -> kernel::RunNumber {
 }
 
 /// Returns how a proposal that was allowed by the gates went.
-fn tried(w: &mut World, run: kernel::RunNumber, method: &str) -> String {
+fn tried(w: &mut Fixture, run: kernel::RunNumber, method: &str) -> String {
     let (step, outcome) = w.propose(run, "out", method, Decision::Allow);
     match (outcome.begun.len(), completion(&w.journal(run), step)) {
         (1, None) => "begun".to_owned(),
@@ -52,7 +52,7 @@ fn tried(w: &mut World, run: kernel::RunNumber, method: &str) -> String {
 
 /// Gives `cap` to one guest, which passes it on to another, which sends it back: the host has it as `back`. The number
 /// of the grant with which that began.
-fn passed_on(w: &mut World) -> u64 {
+fn passed_on(w: &mut Fixture) -> u64 {
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
     let host = w.host;
     w.as_agent(host, send("fae", &[("g", "cap"), ("eve", "eve")]));
@@ -71,7 +71,7 @@ fn passed_on(w: &mut World) -> u64 {
 fn revoked_grant_lets_only_begun_effects_complete() {
     // The run's own grant, and one that came to it through two other agents; with and without a restart.
     for (restart, by_way_of_others) in [(false, false), (true, false), (false, true), (true, true)] {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         w.mount("cap");
         let first = by_way_of_others.then(|| passed_on(&mut w));
         let run = run_with(&mut w, if by_way_of_others { "back" } else { "cap" });
@@ -101,7 +101,7 @@ fn revoked_grant_lets_only_begun_effects_complete() {
 
 #[test]
 fn revoking_is_transitive() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
     let host = w.host;
@@ -132,7 +132,7 @@ fn revoking_is_transitive() {
 
 #[test]
 fn narrowing_adds_up_along_a_chain() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let host = w.host;
     w.as_agent(host, attenuate("cap", &["read", "write"], up_to(100, &[".md", ".txt"]), "a"));
@@ -161,7 +161,7 @@ fn narrow(name: &str, is: Option<FormulaId>, attenuation: Attenuation, expires_m
 
 #[test]
 fn narrowing_refuses_a_changed_name_and_expires_on_time() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     w.mount("other");
     let host = w.host;
@@ -185,7 +185,7 @@ fn narrowing_refuses_a_changed_name_and_expires_on_time() {
 
 #[test]
 fn narrowing_a_promise_narrows_its_result() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let (fae, host) = (w.guest("fae"), w.host);
     w.as_agent(fae, request("@host", "something", Some("wished")));
@@ -231,7 +231,7 @@ fn joined_attenuations_keep_the_limits_of_both() {
 
 #[test]
 fn token_gives_its_holder_one_grant() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
     let host = w.host;
@@ -257,15 +257,16 @@ fn token_gives_its_holder_one_grant() {
 
 #[test]
 fn agent_holds_formulas_by_name_mail_or_grant() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let fae = w.guest("fae");
     let host = w.host;
     w.as_agent(host, send("fae", &[("g", "cap")]));
     let given = w.id(fae, "@mail/0/g");
     let message = w.id(fae, "@mail/0");
-    let holds =
-        |w: &mut World, ids: &[FormulaId]| -> Vec<bool> { ids.iter().map(|id| w.holds(fae, *id)).collect() };
+    let holds = |w: &mut Fixture, ids: &[FormulaId]| -> Vec<bool> {
+        ids.iter().map(|id| w.holds(fae, *id)).collect()
+    };
     assert_eq!(holds(&mut w, &[given, message]), [true, true]);
     w.as_agent(fae, crate::agents::dismiss(0));
     assert_eq!(holds(&mut w, &[given, message]), [true, false], "a grant is held while it is there");
@@ -281,13 +282,13 @@ fn agent_holds_formulas_by_name_mail_or_grant() {
 
 #[test]
 fn grants_are_numbered_and_revoked_by_their_giver() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let fae = w.guest("fae");
     let host = w.host;
     w.as_agent(host, send("fae", &[("g", "cap")]));
     w.as_agent(fae, send("@host", &[("g", "@mail/0/g")]));
-    let numbers = |w: &mut World, agent: FormulaId| -> Vec<u64> {
+    let numbers = |w: &mut Fixture, agent: FormulaId| -> Vec<u64> {
         query::grants(&mut w.store, &agent.number).unwrap().iter().map(|g| g.number.0).collect()
     };
     let mine = numbers(&mut w, host);
@@ -302,7 +303,7 @@ fn grants_are_numbered_and_revoked_by_their_giver() {
 
 #[test]
 fn expired_grant_is_refused() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let held = w.run(run).grants["out"];
     let mut grant = table::grant(&mut w.store, &held).unwrap().unwrap();
@@ -318,7 +319,7 @@ fn expired_grant_is_refused() {
 
 #[test]
 fn grants_are_listed_for_every_identifier_prefix() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let host = w.host;
     let before = query::grants(&mut w.store, &host.number).unwrap().len();
@@ -337,9 +338,9 @@ fn grants_are_listed_for_every_identifier_prefix() {
 
 #[test]
 fn event_log_verifies_for_a_grant_revoked_later() {
-    use kernel::audit::{Kept, kept};
+    use kernel::audit::{RecordStatus, check_record};
     use kernel::event::Change;
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.mount("cap");
     w.guest("fae");
@@ -353,7 +354,7 @@ fn event_log_verifies_for_a_grant_revoked_later() {
             Change::Revoked { number } if *number == grant.number => "revoked",
             _ => continue,
         };
-        told.push((what, kept(&mut w.store, &host, &event).unwrap()));
+        told.push((what, check_record(&mut w.store, &host, &event).unwrap()));
     }
-    assert_eq!(told, [("granted", Kept::Whole), ("revoked", Kept::Whole)]);
+    assert_eq!(told, [("granted", RecordStatus::Intact), ("revoked", RecordStatus::Intact)]);
 }

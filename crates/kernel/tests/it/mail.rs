@@ -10,10 +10,10 @@ use resource::Resource;
 use crate::agents::{
     adopt, copy, dismiss, mail, path, record, reject, remove, request, resolve, send, store, string,
 };
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, store(string("five"), "five"));
     let fae = w.guest("fae");
@@ -100,7 +100,7 @@ fn same_call_under_the_same_name_attaches_to_its_promise() {
     let call = || request("@host", "a number", Some("answer"));
     let promise = w.ask(fae, call());
     let letters = w.letters(host).len();
-    let attached = Reply::Asked { promise, number: None };
+    let attached = Reply::RequestSent { promise, number: None };
     assert_eq!(w.as_agent(fae, call()), attached, "pending");
     let number = w.last(host).number.0;
     w.as_agent(host, resolve(number, "five"));
@@ -207,7 +207,7 @@ fn malformed_message_is_refused() {
     package(2, &["a", "a"], &["@self", "@self"], "Duplicate edge name \"a\"");
     package(1, &["@from"], &["@self"], "Invalid pet name \"@from\"");
     package(1, &["a"], &["nothing"], "Unknown pet name: \"nothing\"");
-    let to = |w: &mut World, to: &str| w.fault(fae, send(to, &[]));
+    let to = |w: &mut Fixture, to: &str| w.fault(fae, send(to, &[]));
     assert_eq!(to(&mut w, "nobody"), "Unknown pet name: \"nobody\"");
     w.as_agent(fae, store(string("x"), "x"));
     assert_eq!(to(&mut w, "x"), "a marshal has no mailbox: mail goes to a handle");

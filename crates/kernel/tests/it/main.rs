@@ -7,23 +7,23 @@
     reason = "a test stands where a user does, and says so by panicking when something is wrong"
 )]
 
+mod agent_journal;
 mod agents;
-mod alike;
 mod approvals;
 mod attacks;
 mod cancel;
 mod code;
+mod confusables;
 mod define;
 mod doubt;
 mod evidence;
 mod facet;
 mod fingerprint;
+mod fixture;
 mod forget;
 mod form;
 mod grants;
-mod hosts;
 mod mail;
-mod making;
 mod map_store;
 mod message_directory;
 mod modules;
@@ -31,10 +31,10 @@ mod names;
 mod nested;
 mod retention;
 mod runs;
-mod standing;
+mod sub_hosts;
 mod talking;
 mod timers;
 mod transcript;
 mod vats;
 mod who_may;
-mod world;
+mod worker_creation;

@@ -22,7 +22,7 @@ impl MapStore {
 
     /// Returns whether a row without an owner lies under the key.
     pub(crate) fn has(&self, table: Table, key: &[u8]) -> bool {
-        self.0.contains_key(&(table, kernel::txn::NOBODY, key.to_vec()))
+        self.0.contains_key(&(table, kernel::txn::NO_OWNER, key.to_vec()))
     }
 
     /// Returns the rows of a table, for all owners.

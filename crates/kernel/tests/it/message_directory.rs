@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Choice, Filled, MailAct};
-use kernel::hub::Found;
+use kernel::command::{Act, Choice, FieldValue, MailAct};
+use kernel::name_lookup::PathTarget;
 use kernel::proposal::Decision;
 use kernel::run::ResultGoesTo;
 use kernel::{FormulaId, Pattern, Value};
 
 use crate::agents::{code, define, endow, field, form, mail, path, request, send, store, string};
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 /// Returns each name in the directory of an agent's last message, with its target. A text is in quotes, other data is
 /// shown by its kind, and a formula by its type.
-fn table(w: &mut World, agent: FormulaId) -> String {
+fn table(w: &mut Fixture, agent: FormulaId) -> String {
     let number = w.last(agent).number;
     let names = w.list(agent, &format!("@mail/{number}"));
     let mut lines = Vec::new();
     for name in names {
         let what = match w.found(agent, &format!("@mail/{number}/{name}")).unwrap() {
-            Found::Data(value) => match value.as_str() {
+            PathTarget::Data(value) => match value.as_str() {
                 Some(_) if name == "@date" => "time".to_owned(),
                 Some(text) if text.len() > 40 => "number of a message".to_owned(),
                 Some(text) => format!("{text:?}"),
                 None => value.kind().to_owned(),
             },
-            Found::Formula(id) => w.formula(id).kind().to_owned(),
+            PathTarget::Formula(id) => w.formula(id).kind().to_owned(),
         };
         lines.push(format!("{name}: {what}"));
     }
@@ -34,12 +34,12 @@ fn table(w: &mut World, agent: FormulaId) -> String {
 
 const HEAD: &str = "@date: time";
 
-fn check(w: &mut World, agent: FormulaId, expected: &[&str]) {
+fn check(w: &mut Fixture, agent: FormulaId, expected: &[&str]) {
     assert_eq!(table(w, agent), [&[HEAD], expected].concat().join(", "));
 }
 
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     w.mount("cap");
     w.as_agent(host, store(string("five"), "five"));
@@ -96,7 +96,7 @@ fn definition_lists_its_entries() {
     received.insert(4, "@resolver: resolver");
     check(&mut w, host, &received);
     let number = w.last(host).number;
-    let Found::Data(slots) = w.found(host, &format!("@mail/{number}/@slots")).unwrap() else {
+    let PathTarget::Data(slots) = w.found(host, &format!("@mail/{number}/@slots")).unwrap() else {
         panic!("data")
     };
     let slot = slots.get("x").unwrap();
@@ -135,7 +135,7 @@ fn form_and_value_list_their_entries() {
     let mut received = sent.to_vec();
     received.insert(5, "@resolver: resolver");
     check(&mut w, host, &received);
-    let values = BTreeMap::from([("n".to_owned(), Filled::Value { value: Value::number(1.0) })]);
+    let values = BTreeMap::from([("n".to_owned(), FieldValue::Value { value: Value::number(1.0) })]);
     let number = w.last(host).number;
     w.as_agent(host, mail(MailAct::Submit { number, values }));
     let value = [
@@ -220,7 +220,7 @@ fn unknown_entry_of_a_message_is_refused() {
     w.as_agent(host, send("fae", &[("box", "@mail")]));
     let letter = w.last(fae).number;
     let shared = format!("@mail/{letter}/box/{number}/@description");
-    assert_eq!(w.found(fae, &shared), Ok(Found::Data(string("a number"))));
+    assert_eq!(w.found(fae, &shared), Ok(PathTarget::Data(string("a number"))));
     w.as_agent(
         fae,
         Act::Name(kernel::command::NameAct::Copy {

@@ -6,16 +6,16 @@ use kernel::code;
 use kernel::command::{Act, Cancel, CodeAct, Fault, MailAct, NameAct, Outcome, Reply};
 use kernel::facet::Then;
 use kernel::formula::Formula;
-use kernel::modules::{Modules, Packed};
+use kernel::modules::{ModuleFormat, Modules};
 use kernel::table::PromiseRow;
 use kernel::{BlobHash, FormulaId, NamePath, Value, table};
 
 use crate::agents::{mail, path};
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 fn modules(env: &[(&str, &str)]) -> Modules {
     Modules {
-        packed: Packed::Archive,
+        packed: ModuleFormat::Archive,
         hash: BlobHash::of(b"modules"),
         bytes: 7,
         entry: text("index.js"),
@@ -35,7 +35,7 @@ fn make(powers: Option<&str>, new_guest: bool, result_name: Option<&str>) -> Act
 }
 
 /// Returns the powers of the program: the formula at the end of its grants.
-fn powers(w: &mut World, eval: FormulaId) -> FormulaId {
+fn powers(w: &mut Fixture, eval: FormulaId) -> FormulaId {
     let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
     assert_eq!(endowments.keys().collect::<Vec<_>>(), ["powers"]);
     table::reach(&mut w.store, &endowments["powers"]).unwrap().unwrap().id
@@ -43,7 +43,7 @@ fn powers(w: &mut World, eval: FormulaId) -> FormulaId {
 
 #[test]
 fn program_gets_the_named_powers_or_no_powers() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
     let (eval, promise) = w.parked(host, make(Some("dir"), false, Some("made")));
@@ -61,7 +61,7 @@ fn program_gets_the_named_powers_or_no_powers() {
 
 #[test]
 fn free_powers_name_makes_a_new_guest_on_request() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let refused = w.try_as(host, make(Some("fresh"), false, None)).unwrap_err();
     assert!(matches!(refused, Fault::UnknownName(_)), "{refused:?}");
@@ -77,7 +77,7 @@ fn free_powers_name_makes_a_new_guest_on_request() {
 
 #[test]
 fn only_a_host_makes_programs_within_the_limits() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     let refused = w.try_as(fae, make(None, false, None)).unwrap_err();
     assert!(matches!(&refused, Fault::NotAllowed(what) if what.contains("only a host")), "{refused:?}");
@@ -93,7 +93,7 @@ fn only_a_host_makes_programs_within_the_limits() {
 
 #[test]
 fn code_can_cancel_itself_and_no_other_code() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let (eval, promise) = w.parked(host, make(None, false, None));
     let (other, _) = w.parked(host, make(None, false, None));
@@ -119,7 +119,7 @@ fn code_can_cancel_itself_and_no_other_code() {
 
 #[test]
 fn cancelling_finished_code_drops_only_dependent_heaps() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
     let (eval, _) = w.parked(host, make(Some("dir"), false, Some("made")));

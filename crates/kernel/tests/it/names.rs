@@ -2,12 +2,12 @@
 
 use kernel::command::{Act, AgentKind, NameAct, ProvideAgent};
 use kernel::formula::Formula;
-use kernel::hub::Found;
+use kernel::name_lookup::PathTarget;
 use kernel::{FormulaId, NamePath, Value, query};
 use resource::Resource;
 
 use crate::agents::{copy, path, remove, send, store, string};
-use crate::world::World;
+use crate::fixture::Fixture;
 
 fn make_directory(name: &str) -> Act {
     Act::Name(NameAct::MakeDirectory { path: path(name) })
@@ -18,8 +18,8 @@ fn move_to(from: &str, to: &str) -> Act {
 }
 
 /// Returns a host with `a`, `d/b`, `d/e/c` and a guest `fae`.
-fn world() -> World {
-    let mut w = World::new();
+fn world() -> Fixture {
+    let mut w = Fixture::new();
     let host = w.host;
     for act in [
         store(string("A"), "a"),
@@ -173,11 +173,11 @@ fn names_are_stored_moved_copied_and_removed() {
 
 #[test]
 fn any_valid_file_name_is_a_valid_name() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     for name in ["A b.c", "ünï", "...", "1", "a:b", "\u{1f600}"] {
         w.as_agent(host, store(string(name), name));
-        assert_eq!(w.found(host, name), Ok(Found::Formula(w.id(host, name))));
+        assert_eq!(w.found(host, name), Ok(PathTarget::Formula(w.id(host, name))));
     }
 }
 
@@ -254,7 +254,7 @@ fn object_put_into_a_shared_directory_becomes_a_grant() {
 
 #[test]
 fn an_agent_is_made_once_under_its_name() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let provide = |kind, name: &str, introduced: &[(&str, &str)]| {
         let introduced = introduced.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
@@ -290,7 +290,7 @@ fn within(base: FormulaId, act: NameAct) -> Act {
 #[test]
 fn act_within_a_held_directory_equals_act_by_path() {
     let make = |name: &str| NameAct::MakeDirectory { path: path(name) };
-    let acts = |w: &mut World| {
+    let acts = |w: &mut Fixture| {
         let id = w.id(w.host, "@self");
         [
             make("e"),
@@ -303,7 +303,7 @@ fn act_within_a_held_directory_equals_act_by_path() {
     };
     // Once from the directory itself, once by paths of the actor's own that lead there.
     let [held, named] = [true, false].map(|held| {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let host = w.host;
         w.as_agent(host, Act::Name(make("d")));
         let base = w.id(host, "d");
@@ -317,7 +317,7 @@ fn act_within_a_held_directory_equals_act_by_path() {
         let names = ["", "d", "d/e"].map(|at| w.list(host, at));
         let words = ["d/me", "d/e/w"].map(|at| {
             let id = w.id(host, at);
-            query::words(&w.formula(id))
+            query::describe(&w.formula(id))
         });
         (names, words)
     });
@@ -345,7 +345,7 @@ fn act_on_a_name_changed_since_display_is_refused() {
     let host = w.host;
     let (a, b) = (w.id(host, "a"), w.id(host, "d/b"));
     let seen = |is, act: Act| match act {
-        Act::Name(act) => Act::Name(NameAct::AsSeen { path: path("a"), is, act: Box::new(act) }),
+        Act::Name(act) => Act::Name(NameAct::IfUnchanged { path: path("a"), is, act: Box::new(act) }),
         other => other,
     };
     for act in [remove("a"), copy("a", "z"), move_to("a", "z")] {
@@ -363,7 +363,7 @@ fn act_on_a_name_changed_since_display_is_refused() {
 fn object_is_called_by_its_shortest_own_path() {
     let mut w = world();
     let (host, fae) = (w.host, w.agents[0]);
-    let called = |w: &mut World, agent: FormulaId, id: &FormulaId| {
+    let called = |w: &mut Fixture, agent: FormulaId, id: &FormulaId| {
         query::path_to(&mut w.store, &agent, id).unwrap().map(|path| path.join("/"))
     };
     let handle = w.id(host, "fae");

@@ -8,7 +8,7 @@ use kernel::run::{Input, Phase, RunOutcome, Shape, Usage};
 use kernel::{BlobHash, RunNumber, Value};
 use resource::Resource;
 
-use crate::world::{World, methods, program, text};
+use crate::fixture::{Fixture, methods, program, text};
 
 fn binding(slot: &str, target: Target, names: &[&str]) -> Binding {
     Binding {
@@ -25,7 +25,7 @@ fn mount(path: &str) -> Target {
     Target::Resource(Resource::directory(path))
 }
 
-fn start(world: &mut World, reader: Target) -> RunNumber {
+fn start(world: &mut Fixture, reader: Target) -> RunNumber {
     let start = Start {
         text: text("almoner run clerk.worker"),
         worker: program("clerk"),
@@ -51,7 +51,7 @@ fn start(world: &mut World, reader: Target) -> RunNumber {
 }
 
 /// Calls the worker in the slot `reader`; the run that this begins, if it does.
-fn call(world: &mut World, run: RunNumber) -> Option<RunNumber> {
+fn call(world: &mut Fixture, run: RunNumber) -> Option<RunNumber> {
     let judgement = world.judgement(run, "reader", "call", Decision::Allow);
     world.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
     world.run(run).open.values().find_map(|phase| match phase {
@@ -62,7 +62,7 @@ fn call(world: &mut World, run: RunNumber) -> Option<RunNumber> {
 
 #[test]
 fn nested_worker_holds_only_its_own_slot_bindings() {
-    let mut world = World::new();
+    let mut world = Fixture::new();
     let deeper = Target::Endowed {
         program: program("deeper"),
         bindings: vec![binding("place", mount("/deeper"), &["read"])],
@@ -88,7 +88,7 @@ fn nested_worker_holds_only_its_own_slot_bindings() {
 
 #[test]
 fn self_calling_worker_keeps_its_grants_and_its_depth_limit() {
-    let mut world = World::new();
+    let mut world = Fixture::new();
     let run = start(&mut world, Target::Myself);
     let limit = world.run(run).limits.depth;
     let mut at = run;
@@ -104,7 +104,7 @@ fn self_calling_worker_keeps_its_grants_and_its_depth_limit() {
 }
 
 /// Has the model of a run answer, for so many tokens, and ends the run.
-fn answer(world: &mut World, run: RunNumber, tokens: u64) {
+fn answer(world: &mut Fixture, run: RunNumber, tokens: u64) {
     let prompted = world.run(run).next_step;
     let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
     world.advance(run, vec![Move::Prompt { request, model }]);
@@ -116,7 +116,7 @@ fn answer(world: &mut World, run: RunNumber, tokens: u64) {
 
 #[test]
 fn model_token_limit_is_shared_by_all_calls() {
-    let mut world = World::new();
+    let mut world = Fixture::new();
     let mut program = program("model");
     program.limits.tokens = 100;
     let run = start(&mut world, Target::Model { program, model: "scripted:other".to_owned() });
@@ -124,7 +124,7 @@ fn model_token_limit_is_shared_by_all_calls() {
     assert_eq!(world.run(first).model, "scripted:other");
     assert_eq!(world.run(first).limits.tokens, 100);
     // All that there is has been lent.
-    let refused = |world: &mut World| {
+    let refused = |world: &mut Fixture| {
         let judgement = world.judgement(run, "reader", "call", Decision::Allow);
         world.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
         format!("{:?}", world.journal(run).last()).contains("model/budget")

@@ -10,14 +10,14 @@ use kernel::txn::Table;
 use kernel::{FormulaId, Number, Value, query};
 
 use crate::agents::{copy, dismiss, mail, path, remove, request, resolve, send, store, string};
+use crate::fixture::{Fixture, done, env};
 use crate::runs::finish;
-use crate::world::{World, done, env};
 
 fn make_directory(name: &str) -> Act {
     Act::Name(NameAct::MakeDirectory { path: path(name) })
 }
 
-fn paths(w: &mut World, id: FormulaId) -> Vec<String> {
+fn paths(w: &mut Fixture, id: FormulaId) -> Vec<String> {
     let ways = query::retention(&mut w.store, &id, 10).unwrap();
     let line = |way: query::Path| way.iter().map(|(_, part)| part.clone()).collect::<Vec<_>>().join(" > ");
     ways.into_iter().map(line).collect()
@@ -25,7 +25,7 @@ fn paths(w: &mut World, id: FormulaId) -> Vec<String> {
 
 #[test]
 fn formula_without_a_name_is_collected() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, store(string("x"), "x"));
     w.as_agent(host, copy("x", "y"));
@@ -39,7 +39,7 @@ fn formula_without_a_name_is_collected() {
 
 #[test]
 fn directory_is_collected_with_formulas_named_only_there() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     for act in
         [make_directory("d"), make_directory("d/e"), store(string("x"), "d/e/x"), copy("d/e/x", "kept")]
@@ -57,7 +57,7 @@ fn directory_is_collected_with_formulas_named_only_there() {
 
 #[test]
 fn unreachable_cycles_are_collected() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let before = w.store.count(Table::Formula);
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
@@ -87,7 +87,7 @@ fn unreachable_cycles_are_collected() {
 
 #[test]
 fn self_naming_directory_is_collected() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, make_directory("d"));
     w.as_agent(host, copy("d", "d/self"));
@@ -99,7 +99,7 @@ fn self_naming_directory_is_collected() {
 
 #[test]
 fn unnamed_promise_is_collected_with_its_messages() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let fae = w.guest("fae");
     w.as_agent(host, store(string("five"), "five"));
@@ -120,7 +120,7 @@ fn unnamed_promise_is_collected_with_its_messages() {
 
 #[test]
 fn finished_run_is_collected_and_its_journal_stays() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let before = w.store.count(Table::Formula);
     let run = w.start();
@@ -139,7 +139,7 @@ fn finished_run_is_collected_and_its_journal_stays() {
 #[test]
 fn small_collection_steps_equal_one_large_step() {
     let prepared = || {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let host = w.host;
         w.as_agent(host, make_directory("d"));
         for i in 0..100 {
@@ -163,7 +163,7 @@ fn small_collection_steps_equal_one_large_step() {
 
 #[test]
 fn collection_keeps_formulas_moved_during_the_walk() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     for act in [make_directory("a"), make_directory("a/b"), store(string("x"), "a/b/x"), copy("a/b", "b")] {
         w.as_agent(host, act);
@@ -189,12 +189,12 @@ fn collection_keeps_formulas_moved_during_the_walk() {
 
 #[test]
 fn pinned_formula_is_not_collected() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, store(string("x"), "x"));
     let x = w.id(host, "x");
     w.as_agent(host, remove("x"));
-    let collect = |w: &mut World, pinned: &[FormulaId]| {
+    let collect = |w: &mut Fixture, pinned: &[FormulaId]| {
         let pinned = pinned.iter().copied().collect();
         w.apply(Act::Collect { budget: 1000, pinned }).reply
     };
@@ -204,7 +204,7 @@ fn pinned_formula_is_not_collected() {
 
 #[test]
 fn retention_paths_show_why_a_formula_is_kept() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     w.as_agent(host, make_directory("d"));
     w.as_agent(host, store(string("x"), "d/x"));
@@ -230,7 +230,7 @@ fn retention_paths_show_why_a_formula_is_kept() {
 
 #[test]
 fn expired_tokens_are_collected_in_bounded_steps() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let mut shared = Vec::new();
     // One for ever, three that end, and one whose time is long before 1970.
@@ -243,7 +243,7 @@ fn expired_tokens_are_collected_in_bounded_steps() {
         w.as_agent(host, Act::Grant(GrantAct::Share { path: path("x"), token, expires_ms }));
         w.as_agent(host, remove("x"));
     }
-    let there = |w: &mut World| -> Vec<bool> { shared.iter().map(|id| w.is_there(*id)).collect() };
+    let there = |w: &mut Fixture| -> Vec<bool> { shared.iter().map(|id| w.is_there(*id)).collect() };
     assert!(kernel::collect::is_due(&mut w.store, 0).unwrap());
     w.collect(1000);
     assert_eq!(there(&mut w), [true, true, true, true, false], "what has not ended stays");
@@ -272,14 +272,14 @@ fn expired_tokens_are_collected_in_bounded_steps() {
 }
 
 /// Returns the rows of no table of their own that begin so.
-fn counted(w: &World, prefix: &[u8]) -> usize {
+fn counted(w: &Fixture, prefix: &[u8]) -> usize {
     let rows = w.store.rows(Table::Meta);
     rows.iter().filter(|(key, _)| key.windows(prefix.len()).any(|part| part == prefix)).count()
 }
 
 #[test]
 fn usage_times_of_a_grant_are_removed_with_the_grant() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let rate = Some(Rate { calls: 3, per_ms: 60_000 });
     let run = w.start_bound(Shape::Single, vec![], None, |all| all[0].attenuation.rate = rate);
     assert_eq!(counted(&w, b"rate "), 0);

@@ -6,7 +6,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{Attachment, Completion, Entry, Phase, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value, query};
 
-use crate::world::{World, completion, done, text};
+use crate::fixture::{Fixture, completion, done, text};
 
 pub(crate) fn finish(value: &str) -> Move {
     Move::Finish { outcome: RunOutcome::Done(Value::string(value)) }
@@ -19,7 +19,7 @@ pub(crate) fn document(name: &str) -> Attachment {
 
 #[test]
 fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "out", "write", Decision::Allow);
     assert_eq!(outcome.begun.len(), 1);
@@ -37,7 +37,7 @@ fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
 
 #[test]
 fn unheld_grant_is_refused_despite_an_allow_verdict() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (mine, other) = (w.start(), w.start());
     let mut forged = w.judgement(other, "out", "write", Decision::Allow);
     forged.proposal.run = mine;
@@ -53,7 +53,7 @@ fn unheld_grant_is_refused_despite_an_allow_verdict() {
 
 #[test]
 fn ungranted_method_is_refused() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "out", "remove", Decision::Allow);
     assert!(outcome.begun.is_empty());
@@ -63,7 +63,7 @@ fn ungranted_method_is_refused() {
 
 #[test]
 fn called_worker_is_a_child_run_without_inherited_grants() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "reader", "call", Decision::Allow);
     assert!(outcome.begun.is_empty(), "a call has no effect of its own");
@@ -87,7 +87,7 @@ fn called_worker_is_a_child_run_without_inherited_grants() {
 /// is that of one command for each.
 #[test]
 fn one_command_takes_a_run_from_wait_to_wait() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let first = w.run(run).next_step;
     let hash = BlobHash([7; 32]);
@@ -129,7 +129,7 @@ fn call_passes_on_only_named_documents_of_its_run() {
         (Some(list(&["a", "c"])), Err("a, b")),
         (Some(Value::array([Value::number(1.0)])), Err("a, b")),
     ] {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let run = w.start();
         let mut row = w.run(run);
         row.input.attachments = vec![document("a"), document("b")];
@@ -158,7 +158,7 @@ fn call_passes_on_only_named_documents_of_its_run() {
 
 #[test]
 fn a_failed_child_is_a_failed_call() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
     let trouble = Trouble { code: "x/y".to_owned(), message: text("no luck"), help: "try".to_owned() };
@@ -169,7 +169,7 @@ fn a_failed_child_is_a_failed_call() {
 
 #[test]
 fn worker_calls_are_refused_beyond_the_depth_limit() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let mut run = w.start();
     let depth = w.run(run).limits.depth;
     for _ in 0..depth {
@@ -191,7 +191,7 @@ fn worker_calls_are_refused_beyond_the_depth_limit() {
 
 #[test]
 fn each_child_sees_only_its_own_document() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
     let children = w.run(run).children;
@@ -223,7 +223,7 @@ fn usage(tokens: u64) -> kernel::run::Usage {
 }
 
 /// Records one request of the run to its model, and the tokens that it used.
-fn spend(w: &mut World, run: RunNumber, tokens: u64) {
+fn spend(w: &mut Fixture, run: RunNumber, tokens: u64) {
     let prompted = w.run(run).next_step;
     let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
     w.advance(run, vec![Move::Prompt { request, model }]);
@@ -236,7 +236,7 @@ fn spend(w: &mut World, run: RunNumber, tokens: u64) {
 /// Returns the tokens that a run has used and that its open children may still use. Checks that they are within its
 /// limit.
 #[track_caller]
-fn within_limit(w: &mut World, run: RunNumber) -> u64 {
+fn within_limit(w: &mut Fixture, run: RunNumber) -> u64 {
     let parent = w.run(run);
     let children: Vec<RunNumber> = parent.open_children().collect();
     let lent: u64 = children.into_iter().map(|c| w.run(c)).map(|c| c.limits.tokens - c.used.tokens()).sum();
@@ -247,7 +247,7 @@ fn within_limit(w: &mut World, run: RunNumber) -> u64 {
 
 #[test]
 fn parallel_children_share_the_remaining_tokens() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let items = ["a", "b", "c", "d", "e"].map(document).to_vec();
     let run = w.start_shaped(Shape::Each { jobs: 3 }, items);
     let limit = w.run(run).limits.tokens;
@@ -279,7 +279,7 @@ fn parallel_children_share_the_remaining_tokens() {
 
 #[test]
 fn workers_called_in_one_turn_share_the_remaining_tokens() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     spend(&mut w, run, 20_000);
     let limit = w.run(run).limits.tokens;
@@ -292,7 +292,7 @@ fn workers_called_in_one_turn_share_the_remaining_tokens() {
     // Those that were asked about find their shares, one after the other.
     let message = w.open_mail()[0];
     w.answer(message, kernel::command::Choice::Approve { for_run: false });
-    let approved = |w: &mut World| -> Vec<Move> {
+    let approved = |w: &mut Fixture| -> Vec<Move> {
         let open = w.run(run).open;
         let ready = open.iter().filter(|(_, phase)| **phase == Phase::Approved);
         ready.map(|(step, _)| Move::Begin { proposal: *step }).collect()
@@ -315,7 +315,7 @@ fn non_worker_call_takes_no_token_share() {
         (&[("reader", Decision::Allow), ("out", Decision::Ask)], false),
         (&[("reader", Decision::Ask), ("out", Decision::Ask)], true),
     ] {
-        let mut w = World::new();
+        let mut w = Fixture::new();
         let run = w.start();
         let method = |slot: &str| if slot == "reader" { "call" } else { "write" };
         let judged = slots.iter().map(|(slot, decision)| w.judgement(run, slot, method(slot), *decision));
@@ -334,7 +334,7 @@ fn non_worker_call_takes_no_token_share() {
 
 #[test]
 fn documents_read_by_a_run_taint_its_later_proposals() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let mut read = w.judgement(run, "out", "read", Decision::Allow);
     read.proposal.effect = Effect::Observe;
@@ -352,7 +352,7 @@ fn documents_read_by_a_run_taint_its_later_proposals() {
 
 #[test]
 fn stalled_run_continues_only_on_resume() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let trouble = Trouble { code: "model/busy".to_owned(), message: text("429"), help: "wait".to_owned() };
     w.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
@@ -367,7 +367,7 @@ fn stalled_run_continues_only_on_resume() {
 
 #[test]
 fn finished_run_accepts_no_move() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     w.advance(run, vec![finish("x")]);
     assert!(matches!(w.try_advance(run, vec![finish("y")]), Err(Fault::OutOfOrder { .. })));
@@ -376,13 +376,13 @@ fn finished_run_accepts_no_move() {
 
 #[test]
 fn the_same_commands_make_the_same_store() {
-    let script = |w: &mut World| {
+    let script = |w: &mut Fixture| {
         let run = w.start();
         w.propose(run, "out", "write", Decision::Ask);
         w.propose(run, "reader", "call", Decision::Allow);
         w.propose(run, "out", "write", Decision::Deny);
     };
-    let (mut a, mut b) = (World::new(), World::new());
+    let (mut a, mut b) = (Fixture::new(), Fixture::new());
     script(&mut a);
     script(&mut b);
     assert_eq!(a.store, b.store);
@@ -390,8 +390,8 @@ fn the_same_commands_make_the_same_store() {
 
 #[test]
 fn genesis_happens_once() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let before = w.store.clone();
-    assert_eq!(kernel::genesis(&mut w.store, &crate::world::env(77)), Ok(w.host));
+    assert_eq!(kernel::genesis(&mut w.store, &crate::fixture::env(77)), Ok(w.host));
     assert_eq!(w.store, before);
 }

@@ -5,8 +5,8 @@ use kernel::provenance::Source;
 use kernel::run::{Attachment, Entry, Shape};
 use kernel::{RunNumber, table};
 
+use crate::fixture::{Fixture, text};
 use crate::runs::document;
-use crate::world::{World, text};
 
 fn say(run: RunNumber, documents: Vec<Attachment>) -> Act {
     Act::Say { run, said: text("read this"), documents, text: text("almoner chat") }
@@ -18,7 +18,7 @@ fn is_of(source: &Source, document: &Attachment) -> bool {
 
 #[test]
 fn document_in_a_chat_message_becomes_a_source() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start_shaped(Shape::Chat, vec![]);
     w.apply(say(run, vec![]));
     assert!(!w.run(run).provenance.is_untrusted(), "a person's own words are trusted");

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kernel::audit::Kept;
-use kernel::came::{Came, CameTo};
-use kernel::command::{About, Act, AgentKind, Cancel, Choice, Filled, GrantAct, MailAct, Reply};
+use kernel::audit::RecordStatus;
+use kernel::command::{Act, AgentKind, Cancel, Choice, CommandSubject, FieldValue, GrantAct, MailAct, Reply};
 use kernel::event::Change;
 use kernel::grant::Grant;
 use kernel::message::{Body, Mail};
+use kernel::outcome::{CommandOutcome, OutcomeValue};
 use kernel::proposal::Decision;
 use kernel::run::{ResultGoesTo, Run, RunOutcome, State, Trouble};
 use kernel::{FormulaId, GrantNumber, MessageNumber, Pattern, RunNumber, Value, query, table};
@@ -17,30 +17,30 @@ use crate::agents::{
     adopt, bind, code, define, dismiss, endow, field, form, mail, path, program_of, reject, remove, request,
     resolve, send, start, store, string, worker,
 };
-use crate::world::{World, program, text};
+use crate::fixture::{Fixture, program, text};
 
 /// Does it as a person says it.
-fn say(w: &mut World, actor: FormulaId, act: Act) -> Reply {
+fn say(w: &mut Fixture, actor: FormulaId, act: Act) -> Reply {
     w.try_said(actor, Some("do"), act).unwrap().reply
 }
 
 /// Returns the details of an agent's last command: the message that it answers, its run, its grant, and its outcome.
-fn told(
-    w: &mut World,
+fn last_command(
+    w: &mut Fixture,
     agent: FormulaId,
-) -> (Option<u64>, Option<RunNumber>, Option<GrantNumber>, Option<Came>) {
+) -> (Option<u64>, Option<RunNumber>, Option<GrantNumber>, Option<CommandOutcome>) {
     let letters = w.letters(agent);
-    let is_command = |letter: &&query::Letter| matches!(letter.body(), Some(Body::Command { .. }));
+    let is_command = |letter: &&query::MailboxEntry| matches!(letter.body(), Some(Body::Command { .. }));
     let last = letters.iter().rev().find(is_command).expect("a command");
     let answers = last.mail.envelope.reply_to.map(|id| {
-        query::numbered(&mut w.store, &agent, &id).unwrap().expect("a message of the same mailbox").0
+        query::number_of_message(&mut w.store, &agent, &id).unwrap().expect("a message of the same mailbox").0
     });
     let Some(Body::Command { run, grant, .. }) = last.body() else { panic!("a command") };
-    (answers, *run, *grant, last.mail.came.clone())
+    (answers, *run, *grant, last.mail.outcome.clone())
 }
 
-fn done(to: Option<CameTo>) -> Option<Came> {
-    Some(Came::Done { to })
+fn done(to: Option<OutcomeValue>) -> Option<CommandOutcome> {
+    Some(CommandOutcome::Done { to })
 }
 
 fn evaluate(source: &str) -> Act {
@@ -48,25 +48,25 @@ fn evaluate(source: &str) -> Act {
     mail(MailAct::Evaluate { vat: None, source, names: vec![], paths: vec![], result_name: None })
 }
 
-fn failed(w: &mut World, eval: FormulaId, why: &str) {
+fn failed(w: &mut Fixture, eval: FormulaId, why: &str) {
     let trouble = Trouble { code: "vat/threw".to_owned(), message: text(why), help: String::new() };
     w.apply(Act::Evaluated { eval, outcome: RunOutcome::Failed(trouble) });
 }
 
 fn parked(reply: &Reply) -> FormulaId {
     match reply {
-        Reply::Parked { eval, .. } => *eval,
+        Reply::CodeQueued { eval, .. } => *eval,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn command_replies_to_its_message_with_its_outcome() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, store(string("five"), "five"));
     let submit = |number: u64| {
-        let value = Filled::Value { value: string("x") };
+        let value = FieldValue::Value { value: string("x") };
         let values = BTreeMap::from([("n".to_owned(), value)]);
         mail(MailAct::Submit { number: MessageNumber(number), values })
     };
@@ -85,11 +85,11 @@ fn command_replies_to_its_message_with_its_outcome() {
     for ask in asks {
         w.as_agent(fae, ask);
     }
-    let sent = |number: u64| done(Some(CameTo::Message { number: MessageNumber(number) }));
+    let sent = |number: u64| done(Some(OutcomeValue::Message { number: MessageNumber(number) }));
     for (act, about, came) in [
         (resolve(first, "five"), first, done(None)),
         // Somebody was first.
-        (resolve(first, "five"), first, Some(Came::Unchanged)),
+        (resolve(first, "five"), first, Some(CommandOutcome::NoChange)),
         (reject(first + 1, "no"), first + 1, done(None)),
         (submit(first + 2), first + 2, sent(first + 8)),
         (reply(first + 3), first + 3, sent(first + 10)),
@@ -97,25 +97,25 @@ fn command_replies_to_its_message_with_its_outcome() {
         (dismiss(first + 4), first + 4, done(None)),
     ] {
         say(&mut w, host, act);
-        assert_eq!(told(&mut w, host), (Some(about), None, None, came));
+        assert_eq!(last_command(&mut w, host), (Some(about), None, None, came));
     }
     say(&mut w, host, mail(MailAct::DismissAll));
     assert!(matches!(
-        told(&mut w, host),
-        (None, None, None, Some(Came::Done { to: Some(CameTo::Dismissed { .. }) }))
+        last_command(&mut w, host),
+        (None, None, None, Some(CommandOutcome::Done { to: Some(OutcomeValue::Dismissed { .. }) }))
     ));
     say(&mut w, host, remove("five"));
-    assert_eq!(told(&mut w, host), (None, None, None, done(None)));
+    assert_eq!(last_command(&mut w, host), (None, None, None, done(None)));
 }
 
 #[test]
 fn code_outcome_stays_with_its_command_after_collection() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let mut evals = Vec::new();
     for source in ["1 + 1", "throw Error('x')", "Far('o', {})"] {
         let reply = say(&mut w, host, evaluate(source));
-        assert_eq!(told(&mut w, host).3, Some(Came::Going));
+        assert_eq!(last_command(&mut w, host).3, Some(CommandOutcome::Running));
         evals.push(parked(&reply));
     }
     let numbers: Vec<_> = w.letters(host).iter().rev().take(3).map(|letter| letter.number).collect();
@@ -129,16 +129,16 @@ fn code_outcome_stays_with_its_command_after_collection() {
     // Nothing of the code is left.
     w.collect(1000);
     assert!(evals.iter().all(|eval| !w.is_there(*eval)));
-    let of = |w: &mut World, number: MessageNumber| {
-        query::message(&mut w.store, &host, number).unwrap().unwrap().mail.came
+    let of = |w: &mut Fixture, number: MessageNumber| {
+        query::message(&mut w.store, &host, number).unwrap().unwrap().mail.outcome
     };
-    let value = |value: Value| done(Some(CameTo::Value { value }));
+    let value = |value: Value| done(Some(OutcomeValue::Value { value }));
     assert_eq!(of(&mut w, numbers[2]), value(Value::number(2.0)));
-    assert_eq!(of(&mut w, numbers[1]), Some(Came::Failed { why: text("x") }));
+    assert_eq!(of(&mut w, numbers[1]), Some(CommandOutcome::Failed { why: text("x") }));
     assert_eq!(of(&mut w, numbers[0]), value(Value::array(vec![])));
     // An event tells the readers of each command about its outcome.
     let mut came: Vec<_> = w.events().split_off(events).into_iter().map(|event| event.change).collect();
-    came.retain(|change| matches!(change, Change::Came { .. }));
+    came.retain(|change| matches!(change, Change::CommandCompleted { .. }));
     events = came.len();
     assert_eq!(events, 3);
     // No command waits for an outcome any more, and a dismissed command shows none.
@@ -150,38 +150,38 @@ fn code_outcome_stays_with_its_command_after_collection() {
 
 #[test]
 fn request_command_shows_the_answer() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, store(string("five"), "five"));
-    let asked = |w: &mut World, what: &str| {
+    let asked = |w: &mut Fixture, what: &str| {
         say(w, fae, request("@host", what, Some(what)));
         let number = w.letters(fae).iter().rev().nth(1).unwrap().number;
-        assert_eq!(told(w, fae).3, Some(Came::Asked { number: Some(number) }));
+        assert_eq!(last_command(w, fae).3, Some(CommandOutcome::WaitingForAnswer { number: Some(number) }));
         w.last(host).number.0
     };
     let number = asked(&mut w, "a");
     w.as_agent(host, resolve(number, "five"));
-    let five = done(Some(CameTo::Value { value: string("five") }));
-    assert_eq!(told(&mut w, fae).3, five);
+    let five = done(Some(OutcomeValue::Value { value: string("five") }));
+    assert_eq!(last_command(&mut w, fae).3, five);
     // The same call attaches to the answered call.
     say(&mut w, fae, request("@host", "a", Some("a")));
-    assert_eq!(told(&mut w, fae).3, five);
+    assert_eq!(last_command(&mut w, fae).3, five);
     let number = asked(&mut w, "b");
     w.as_agent(host, reject(number, "not today"));
-    assert_eq!(told(&mut w, fae).3, Some(Came::Refused { why: text("not today") }));
+    assert_eq!(last_command(&mut w, fae).3, Some(CommandOutcome::Refused { why: text("not today") }));
 }
 
 #[test]
 fn endow_command_replies_to_the_proposal() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.ask(fae, define(code("code", &[]), None));
     let number = w.last(host).number.0;
     let eval = parked(&say(&mut w, host, endow(number, &[], ResultGoesTo::Host)));
-    assert_eq!(told(&mut w, host), (Some(number), None, None, Some(Came::Going)));
+    assert_eq!(last_command(&mut w, host), (Some(number), None, None, Some(CommandOutcome::Running)));
     w.evaluated(eval, string("for the host alone"));
     let value = string("for the host alone");
-    assert_eq!(told(&mut w, host).3, done(Some(CameTo::Value { value })));
+    assert_eq!(last_command(&mut w, host).3, done(Some(OutcomeValue::Value { value })));
     // A worker: its run says how it stands, and goes back to the command, which goes back to the proposal.
     w.ask(fae, define(worker("w", &[]), None));
     let number = w.last(host).number.0;
@@ -189,14 +189,14 @@ fn endow_command_replies_to_the_proposal() {
     let goes_to = ResultGoesTo::Host;
     let act = MailAct::EndowWorker { number: MessageNumber(number), start, goes_to, result_name: None };
     let Reply::Started { run } = w.as_agent(host, mail(act)) else { panic!("started") };
-    assert_eq!(told(&mut w, host), (Some(number), Some(run), None, None));
+    assert_eq!(last_command(&mut w, host), (Some(number), Some(run), None, None));
     let source = w.run(run).source;
     assert_eq!(query::message(&mut w.store, &host, source).unwrap(), Some(w.last(host)));
 }
 
 #[test]
 fn ended_grant_or_run_records_the_ending_command() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let run = w.start();
     let source = w.run(run).source;
@@ -205,16 +205,16 @@ fn ended_grant_or_run_records_the_ending_command() {
     let revoke = Act::Grant(GrantAct::Revoke { grant: given.number });
     say(&mut w, host, revoke.clone());
     let number = w.last(host).number;
-    assert_eq!(told(&mut w, host), (Some(source.0), None, Some(given.number), done(None)));
+    assert_eq!(last_command(&mut w, host), (Some(source.0), None, Some(given.number), done(None)));
     assert_eq!(w.last_grant(host).revoked_by, Some(number));
     // A second time it changes nothing.
     say(&mut w, host, revoke);
-    assert_eq!(told(&mut w, host).3, Some(Came::Unchanged));
+    assert_eq!(last_command(&mut w, host).3, Some(CommandOutcome::NoChange));
     assert_eq!(w.last_grant(host).revoked_by, Some(number));
     // The log still tells that grants are as they were given, and that this was revoked.
     for event in w.events() {
-        let kept = kernel::audit::kept(&mut w.store, &host, &event).unwrap();
-        assert!(matches!(kept, Kept::Whole | Kept::Uncovered), "{event:?}");
+        let kept = kernel::audit::check_record(&mut w.store, &host, &event).unwrap();
+        assert!(matches!(kept, RecordStatus::Intact | RecordStatus::Uncovered), "{event:?}");
     }
 
     // The grant of that run is revoked, so another run calls a worker.
@@ -228,7 +228,7 @@ fn ended_grant_or_run_records_the_ending_command() {
     let cancel = || Act::Cancel { what: Cancel::Run { run }, reason: text("enough") };
     say(&mut w, host, cancel());
     let number = w.last(host).number;
-    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+    assert_eq!(last_command(&mut w, host), (Some(source.0), Some(run), None, done(None)));
     for ended in [run, child] {
         assert_eq!(w.run(ended).cancelled_by, Some(number));
     }
@@ -242,12 +242,12 @@ fn ended_grant_or_run_records_the_ending_command() {
     let (result, source) = (w.run(run).result, w.run(run).source);
     w.give_name(host, "result", result);
     say(&mut w, host, Act::Cancel { what: Cancel::Name { path: path("result") }, reason: text("enough") });
-    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+    assert_eq!(last_command(&mut w, host), (Some(source.0), Some(run), None, done(None)));
 }
 
 #[test]
 fn cancelled_run_of_another_host_records_no_command() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let sub = w.agent(AgentKind::Host, "sub");
     let act = Act::Start(Box::new(start(program("w"), vec![])));
     let Reply::Started { run } = w.as_agent(sub, act) else { panic!("started") };
@@ -261,7 +261,7 @@ fn cancelled_run_of_another_host_records_no_command() {
 
 #[test]
 fn resume_and_answer_commands_show_their_outcome() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let host = w.host;
     let run = w.start();
     let source = w.run(run).source;
@@ -270,18 +270,18 @@ fn resume_and_answer_commands_show_their_outcome() {
     assert!(matches!(w.run(run).state, State::Stalled { .. }));
     let resume = || Act::Resume { runs: vec![run], named: Some(run) };
     say(&mut w, host, resume());
-    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+    assert_eq!(last_command(&mut w, host), (Some(source.0), Some(run), None, done(None)));
     say(&mut w, host, resume());
-    assert_eq!(told(&mut w, host).3, Some(Came::Unchanged));
+    assert_eq!(last_command(&mut w, host).3, Some(CommandOutcome::NoChange));
     w.propose(run, "out", "write", Decision::Ask);
     let card = w.open_mail()[0];
     w.answer(card, Choice::Deny { reason: text("no") });
-    assert_eq!(told(&mut w, host), (Some(card.0), Some(run), None, done(None)));
+    assert_eq!(last_command(&mut w, host), (Some(card.0), Some(run), None, done(None)));
 }
 
 #[test]
 fn refused_command_is_recorded_with_its_reason() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(fae, request("@host", "a number", None));
     let number = w.last(host).number;
@@ -289,25 +289,25 @@ fn refused_command_is_recorded_with_its_reason() {
     let (cause, grant) = (w.run(run).source, w.last_grant(host));
     let letters = w.letters(host).len();
     for (about, expected) in [
-        (About::message(number), (Some(number.0), None, None)),
-        (About::run(run), (Some(cause.0), Some(run), None)),
-        (About::grant(grant.number), (Some(cause.0), None, Some(grant.number))),
+        (CommandSubject::message(number), (Some(number.0), None, None)),
+        (CommandSubject::run(run), (Some(cause.0), Some(run), None)),
+        (CommandSubject::grant(grant.number), (Some(cause.0), None, Some(grant.number))),
         // An attempt is also recorded if its message or run does not exist.
-        (About::message(MessageNumber(99)), (None, None, None)),
-        (About::run(RunNumber(99)), (None, None, None)),
-        (About::default(), (None, None, None)),
+        (CommandSubject::message(MessageNumber(99)), (None, None, None)),
+        (CommandSubject::run(RunNumber(99)), (None, None, None)),
+        (CommandSubject::default(), (None, None, None)),
     ] {
         let before = (w.run(run), w.last_grant(host));
         say(&mut w, host, Act::Refused { about, why: text("no such name") });
-        let (answers, of, grant, came) = told(&mut w, host);
+        let (answers, of, grant, came) = last_command(&mut w, host);
         assert_eq!((answers, of, grant), expected);
-        assert_eq!(came, Some(Came::Refused { why: text("no such name") }));
+        assert_eq!(came, Some(CommandOutcome::Refused { why: text("no such name") }));
         assert_eq!((w.run(run), w.last_grant(host)), before);
     }
     assert_eq!(w.letters(host).len(), letters + 6);
     // Guests keep their refused commands as well.
-    say(&mut w, fae, Act::Refused { about: About::default(), why: text("no") });
-    assert_eq!(told(&mut w, fae).3, Some(Came::Refused { why: text("no") }));
+    say(&mut w, fae, Act::Refused { about: CommandSubject::default(), why: text("no") });
+    assert_eq!(last_command(&mut w, fae).3, Some(CommandOutcome::Refused { why: text("no") }));
 }
 
 /// Rows of a store that knew nothing of all this, and rows that need it not.
@@ -323,12 +323,12 @@ fn older_rows_are_read_and_new_rows_omit_empty_fields() {
         r#"{{"id":{id},"number":1,"target":{id},"words":"w","holder":{id},"owner":{number},"slot":"s","methods":["read"],"attenuation":{{"suffixes":[],"max_bytes":null}},"allow":[],"ask":[],"source":null,"given_ms":1,"expires_ms":null,"revoked_ms":null}}"#
     );
     let read: Mail = serde_json::from_str(&mail).unwrap();
-    assert_eq!((read.came.clone(), serde_json::to_string(&read).unwrap()), (None, mail));
+    assert_eq!((read.outcome.clone(), serde_json::to_string(&read).unwrap()), (None, mail));
     let read: Body = serde_json::from_str(command).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), command);
     let read: Grant = serde_json::from_str(&grant).unwrap();
     assert_eq!((read.revoked_by, serde_json::to_string(&read).unwrap()), (None, grant));
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let run = w.start();
     let mut row = serde_json::to_value(w.run(run)).unwrap();
     assert!(row.as_object_mut().unwrap().remove("cancelled_by").is_none());

@@ -1,15 +1,15 @@
 //! Places where code runs. Emptying a place ends the actor's own code that waits there, and leaves the place.
 
-use kernel::command::{Act, Cancel, MailAct, NameAct, Provided};
+use kernel::command::{Act, Cancel, MailAct, NameAct, ProvidedObject};
 use kernel::formula::Formula;
 use kernel::table::{PromiseRow, Task};
 use kernel::{FormulaId, Value, query};
 
 use crate::agents::{copy, mail, path, send};
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 /// Parks code in a place, endowed with the targets of these names, and returns it with its promise.
-fn waiting(w: &mut World, actor: FormulaId, vat: Option<&str>, names: &[&str]) -> (FormulaId, FormulaId) {
+fn waiting(w: &mut Fixture, actor: FormulaId, vat: Option<&str>, names: &[&str]) -> (FormulaId, FormulaId) {
     let act = MailAct::Evaluate {
         vat: vat.map(path),
         source: text("1"),
@@ -29,11 +29,11 @@ fn rejected() -> PromiseRow {
 }
 
 /// Returns a host with two places, `one` and `two`, and a guest who was given the first.
-fn world() -> (World, FormulaId, FormulaId) {
-    let mut w = World::new();
+fn world() -> (Fixture, FormulaId, FormulaId) {
+    let mut w = Fixture::new();
     let host = w.host;
     for name in ["one", "two"] {
-        w.as_agent(host, Act::Name(NameAct::Provide { thing: Provided::Vat, path: path(name) }));
+        w.as_agent(host, Act::Name(NameAct::Provide { thing: ProvidedObject::Vat, path: path(name) }));
     }
     let fae = w.guest("fae");
     w.as_agent(host, send("fae", &[("vat", "one")]));

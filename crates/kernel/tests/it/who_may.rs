@@ -9,7 +9,7 @@ use kernel::run::{ResultGoesTo, RunOutcome};
 use kernel::{FormulaId, MessageNumber, RunNumber, Value};
 
 use crate::agents::{code, define, endow, mail, path, program_of, start};
-use crate::world::{World, text};
+use crate::fixture::{Fixture, text};
 
 /// Returns the acts that a guest may not do, each with its error message.
 fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
@@ -37,7 +37,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Discard { run: RunNumber(1), files: vec![] }, "only a host can discard what runs changed"),
         (Act::Forget { run: RunNumber(1) }, "only a host can forget runs"),
         (Act::Undo { run: RunNumber(1), files: vec![] }, "only a host can undo what runs changed"),
-        (Act::Stand { agent }, "only the daemon can keep the journals of agents"),
+        (Act::OpenAgentJournal { agent }, "only the daemon can keep the journals of agents"),
         (Act::Recover, "only a host can take up the outbox"),
         (Act::Provide(provide), "only a host can make agents"),
         (cancel(Cancel::Run { run: RunNumber(1) }), "only a host can cancel runs"),
@@ -61,7 +61,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
 
 #[test]
 fn guest_acts_reserved_for_hosts_are_refused() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
     // A definition lies in the guest's own mailbox, and a run of the host's is open: neither helps.
     w.start();
@@ -77,7 +77,7 @@ fn guest_acts_reserved_for_hosts_are_refused() {
 
 #[test]
 fn daemon_acts_are_refused_to_other_hosts() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     let second = w.agent(AgentKind::Host, "second");
     let evaluate = || {
         mail(MailAct::Evaluate {
@@ -97,7 +97,7 @@ fn daemon_acts_are_refused_to_other_hosts() {
 
 #[test]
 fn withheld_result_asks_the_host_of_the_code() {
-    let mut w = World::new();
+    let mut w = Fixture::new();
     w.mount("cap");
     let host = w.host;
     let second = w.agent(AgentKind::Host, "second");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use kernel::table::behind;
+use kernel::table::prefix_end;
 use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 
 type Rows = BTreeMap<Vec<u8>, Arc<[u8]>>;
@@ -135,7 +135,7 @@ impl ReadTxn for Image {
         reverse: bool,
     ) -> Result<Vec<RawRow>, StoreFault> {
         let start = place(owner, from);
-        let end = if to.is_empty() { behind(owner) } else { place(owner, to) };
+        let end = if to.is_empty() { prefix_end(owner) } else { place(owner, to) };
         if !end.is_empty() && end <= start {
             return Ok(vec![]);
         }

@@ -20,7 +20,7 @@ mod laws;
 mod random;
 mod script;
 mod seeds;
-mod world;
+mod simulation;
 
 use std::time::Instant;
 

@@ -8,7 +8,7 @@ use crate::bug::Planted;
 use crate::counts::Counts;
 use crate::laws::{Broken, Law};
 use crate::script;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 /// Seeds from one to below another.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,8 @@ impl fmt::Display for Failure {
 }
 
 /// Plays one seed to its end, or to the first law that breaks.
-pub(crate) fn played(seed: u64, planted: Planted) -> (World, Law) {
-    let mut world = World::new(seed, planted);
+pub(crate) fn played(seed: u64, planted: Planted) -> (Simulation, Law) {
+    let mut world = Simulation::new(seed, planted);
     let law = script::play(&mut world);
     (world, law)
 }

@@ -71,7 +71,7 @@ pub(crate) trait Assembly {
 
 impl Format {
     /// Returns the format of a vendor.
-    pub(crate) fn of(vendor: Vendor) -> Self {
+    pub(crate) fn for_vendor(vendor: Vendor) -> Self {
         match vendor {
             Vendor::Anthropic => Self::Anthropic,
             Vendor::OpenAi => Self::Chat,
@@ -159,9 +159,9 @@ fn versioned(base_url: &str, version: &str) -> String {
 fn form(request: &Request, dialect: Dialect) -> Option<Form> {
     request.output.as_ref()?;
     Some(match dialect.form {
-        Form::Native if !request.tools.is_empty() && !dialect.form_beside_tools => Form::Words,
+        Form::Native if !request.tools.is_empty() && !dialect.form_beside_tools => Form::Prompt,
         // A tool that must be called leaves no other to be called.
-        Form::Tool if !request.tools.is_empty() => Form::Words,
+        Form::Tool if !request.tools.is_empty() => Form::Prompt,
         form => form,
     })
 }
@@ -169,7 +169,7 @@ fn form(request: &Request, dialect: Dialect) -> Option<Form> {
 /// Returns the standing instructions, with the form of the output in words if it is asked for so.
 fn system(request: &Request, form: Option<Form>) -> String {
     let mut system = request.system.clone();
-    if let (Some(Form::Words), Some(schema)) = (form, &request.output) {
+    if let (Some(Form::Prompt), Some(schema)) = (form, &request.output) {
         system.push_str(
             "\n\nWhen you give your final answer, write nothing but one JSON value that satisfies this JSON Schema:\n",
         );

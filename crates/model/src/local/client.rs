@@ -20,11 +20,11 @@ use crate::request::{Cancel, Request};
 pub type Launch = Arc<dyn Fn(&Path) -> Command + Send + Sync>;
 
 /// How often a cancelled call is noticed.
-const POLL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Tries at one request: the second covers a host that died or had just gone to rest.
-const TRIES: u32 = 2;
+const MAX_TRIES: u32 = 2;
 /// How much of a dead host's last words is kept.
-const LAST_WORDS: usize = 2000;
+const MAX_STDERR_LEN: usize = 2000;
 
 /// Asks a local model, whose process it starts at the first request and again whenever it has died. Requests from
 /// several threads wait for each other.
@@ -71,7 +71,7 @@ impl Client {
                 Ok(guard) => return Ok(guard),
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) if cancel.is_canceled() => return Err(ModelError::Canceled),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(POLL_INTERVAL),
             }
         }
     }
@@ -86,7 +86,7 @@ impl Provider for Client {
         let begun = Instant::now();
         let mut slot = self.turn(&request.cancel)?;
         let mut last = String::new();
-        for attempt in 0..TRIES {
+        for attempt in 0..MAX_TRIES {
             if attempt > 0 {
                 progress(Progress::Restarted);
             }
@@ -101,7 +101,7 @@ impl Provider for Client {
                     reply.usage.seconds = begun.elapsed().as_secs_f64();
                     return Ok(reply);
                 }
-                Err(Gone) => last = host.last_words(),
+                Err(HostExited) => last = host.last_words(),
             }
         }
         Err(ModelError::HostDied { reason: last })
@@ -109,7 +109,7 @@ impl Provider for Client {
 }
 
 /// The host went away in the middle.
-struct Gone;
+struct HostExited;
 
 impl Host {
     fn start(launch: &Launch, weights: &Path) -> Result<Self, ModelError> {
@@ -144,7 +144,7 @@ impl Host {
                 let mut buffer = [0; 1024];
                 while let Ok(n @ 1..) = reader.read(&mut buffer) {
                     kept.extend_from_slice(buffer.get(..n).unwrap_or_default());
-                    let excess = kept.len().saturating_sub(LAST_WORDS);
+                    let excess = kept.len().saturating_sub(MAX_STDERR_LEN);
                     kept.drain(..excess);
                 }
                 String::from_utf8_lossy(&kept).trim().to_owned()
@@ -157,22 +157,22 @@ impl Host {
         &mut self,
         request: &Request,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Result<Reply, ModelError>, Gone> {
+    ) -> Result<Result<Reply, ModelError>, HostExited> {
         self.next_id += 1;
         let mine = self.next_id;
         let question = ToHost::Complete { id: mine, request: Box::new(request.clone()) };
-        frame::write(&mut self.stdin, &question).map_err(|_| Gone)?;
+        frame::write(&mut self.stdin, &question).map_err(|_| HostExited)?;
         loop {
-            match self.frames.recv_timeout(POLL) {
+            match self.frames.recv_timeout(POLL_INTERVAL) {
                 Ok(FromHost::Done { id, result }) if id == mine => return Ok(result),
                 Ok(FromHost::Progress { id, progress: news }) if id == mine => progress(news),
                 // The rest of a call that was cancelled.
                 Ok(_) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Gone),
+                Err(RecvTimeoutError::Disconnected) => return Err(HostExited),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if request.cancel.is_canceled() {
-                frame::write(&mut self.stdin, &ToHost::Cancel { id: mine }).map_err(|_| Gone)?;
+                frame::write(&mut self.stdin, &ToHost::Cancel { id: mine }).map_err(|_| HostExited)?;
                 return Ok(Err(ModelError::Canceled));
             }
         }

@@ -22,7 +22,7 @@ use crate::weights::{self, PullError};
 /// Bytes that the cache takes for a token of a model of this kind.
 const CACHE_PER_TOKEN: u64 = 57 << 10;
 /// Memory for the vocabulary, grammars and scratch.
-const REST: u64 = 128 << 20;
+const FIXED_OVERHEAD: u64 = 128 << 20;
 
 /// A model in memory, with the tokens that it read last.
 pub(super) struct Engine {
@@ -114,7 +114,7 @@ impl Engine {
 /// (together 2.1 times the file, as measured), the cache, and the rest of the process.
 fn needed(length: u64, context: usize) -> u64 {
     let content = length.saturating_mul(21) / 10;
-    content.saturating_add((context as u64).saturating_mul(CACHE_PER_TOKEN)).saturating_add(REST)
+    content.saturating_add((context as u64).saturating_mul(CACHE_PER_TOKEN)).saturating_add(FIXED_OVERHEAD)
 }
 
 fn load(options: &HostOptions) -> Result<Engine, String> {

@@ -14,7 +14,7 @@ use crate::reply::Stop;
 use crate::request::Cancel;
 
 /// The result of writing.
-pub(super) struct Written {
+pub(super) struct GeneratedText {
     pub(super) text: String,
     pub(super) tokens: u64,
     pub(super) stop: Stop,
@@ -86,7 +86,7 @@ pub(super) fn write(
     mut scores: Vec<f32>,
     history: &mut Vec<TokenId>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Written, ModelError> {
+) -> Result<GeneratedText, ModelError> {
     let Task { vocabulary, mut matcher, limit, chunk, cancel } = task;
     let mut bytes = Vec::new();
     let mut shown = 0;
@@ -131,7 +131,7 @@ pub(super) fn write(
         history.extend_from_slice(&fresh);
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Written { text, tokens: count as u64, stop })
+    Ok(GeneratedText { text, tokens: count as u64, stop })
 }
 
 /// Returns the best token that the grammar allows, consumed.

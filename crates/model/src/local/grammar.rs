@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use crate::request::Request;
 
 /// Characters of a string that has no limit of its own.
-const STRING: u64 = 600;
+const MAX_STRING_LEN: u64 = 600;
 /// Characters of an answer in free text, when there are tools beside it.
-const ANSWER: u64 = 4000;
+const MAX_ANSWER_LEN: u64 = 4000;
 /// Elements of a list without a limit.
-const LIST: u64 = 40;
+const MAX_LIST_ITEMS: u64 = 40;
 /// Beyond this an integer is no longer exact in JSON.
-const INTEGER: i64 = 9_007_199_254_740_991;
+const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Returns the name under which answering is offered beside the tools. Small models choose well between functions and
 /// badly between a function and something else, so to them answering is a function, too.
@@ -29,7 +29,8 @@ pub(super) fn answer_name(request: &Request) -> String {
 
 /// Returns the parameters of answering: one value of the form that is asked for, or text.
 pub(super) fn answer_parameters(request: &Request) -> Value {
-    let value = request.output.clone().unwrap_or_else(|| json!({ "type": "string", "maxLength": ANSWER }));
+    let value =
+        request.output.clone().unwrap_or_else(|| json!({ "type": "string", "maxLength": MAX_ANSWER_LEN }));
     let mut definitions = Map::new();
     let value = moved(value, "answer", &mut definitions);
     json!({ "type": "object", "properties": { "answer": value }, "required": ["answer"],
@@ -155,21 +156,21 @@ fn bounded(schema: &Value) -> Value {
     };
     if !fixed && may_be("string") && !says("format") {
         let least = map.get("minLength").and_then(Value::as_u64).unwrap_or(0);
-        default("maxLength", json!(STRING.max(least)));
+        default("maxLength", json!(MAX_STRING_LEN.max(least)));
     }
     if !fixed && may_be("array") {
         let least = map.get("minItems").and_then(Value::as_u64).unwrap_or(0);
-        default("maxItems", json!(LIST.max(least)));
+        default("maxItems", json!(MAX_LIST_ITEMS.max(least)));
         if !says("prefixItems") {
             default("items", anything(0));
         }
     }
     if !fixed && may_be("integer") {
         if !says("minimum") && !says("exclusiveMinimum") {
-            default("minimum", json!(-INTEGER));
+            default("minimum", json!(-MAX_INTEGER));
         }
         if !says("maximum") && !says("exclusiveMaximum") {
-            default("maximum", json!(INTEGER));
+            default("maximum", json!(MAX_INTEGER));
         }
     }
     if !fixed && may_be("object") {
@@ -189,14 +190,14 @@ const ANNOTATIONS: &[&str] =
 /// Returns a schema for "any value": plain values, and below that `depth` levels of lists and objects.
 fn anything(depth: u32) -> Value {
     let mut choices = vec![
-        json!({ "type": "string", "maxLength": STRING }),
+        json!({ "type": "string", "maxLength": MAX_STRING_LEN }),
         json!({ "type": "number" }),
         json!({ "type": "boolean" }),
         json!({ "type": "null" }),
     ];
     if depth > 0 {
         let inner = anything(depth - 1);
-        choices.push(json!({ "type": "array", "items": inner, "maxItems": LIST }));
+        choices.push(json!({ "type": "array", "items": inner, "maxItems": MAX_LIST_ITEMS }));
         choices.push(json!({ "type": "object", "additionalProperties": inner }));
     }
     json!({ "anyOf": choices })
@@ -213,22 +214,22 @@ mod tests {
         fn check(schema: Value, expected: Value) {
             assert_eq!(bounded(&schema), expected);
         }
-        check(json!({"type": "string"}), json!({"type": "string", "maxLength": STRING}));
+        check(json!({"type": "string"}), json!({"type": "string", "maxLength": MAX_STRING_LEN}));
         check(json!({"type": "string", "maxLength": 5}), json!({"type": "string", "maxLength": 5}));
         check(json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a"]}));
         check(
             json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {"$ref": "#/$defs/x"}},
                    "$defs": {"x": {"type": "array", "items": {"type": "boolean"}}}}),
             json!({"type": "object",
-                   "properties": {"a": {"type": ["string", "null"], "maxLength": STRING}, "b": {"$ref": "#/$defs/x"}},
+                   "properties": {"a": {"type": ["string", "null"], "maxLength": MAX_STRING_LEN}, "b": {"$ref": "#/$defs/x"}},
                    "additionalProperties": false,
-                   "$defs": {"x": {"type": "array", "items": {"type": "boolean"}, "maxItems": LIST}}}),
+                   "$defs": {"x": {"type": "array", "items": {"type": "boolean"}, "maxItems": MAX_LIST_ITEMS}}}),
         );
         check(json!({"description": "whatever"}), anything(1));
         check(json!(true), anything(1));
         check(
             json!({"type": "integer", "minimum": 1}),
-            json!({"type": "integer", "minimum": 1, "maximum": INTEGER}),
+            json!({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}),
         );
     }
 

@@ -40,7 +40,7 @@ impl HostOptions {
 }
 
 /// The files that a host reads beside its weights: the size of the memory and the number of processors.
-pub const READS: &[&str] = &[
+pub const READ_PATHS: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/sys/devices/system/cpu",

@@ -27,5 +27,5 @@ mod qwen2;
 mod vocabulary;
 
 pub use client::{Client, Launch};
-pub use host::{HostOptions, READS, VARIABLES, serve};
+pub use host::{HostOptions, READ_PATHS, VARIABLES, serve};
 pub use memory::available as available_memory;

@@ -40,7 +40,9 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
         }
         match message {
             Message::User { text, .. } => turns.push(("user", text.clone())),
-            Message::Assistant { text, calls } => turns.push(("assistant", said(request, text, calls))),
+            Message::Assistant { text, calls } => {
+                turns.push(("assistant", assistant_text(request, text, calls)))
+            }
             Message::ToolResult { .. } => {}
         }
     }
@@ -51,9 +53,9 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
 }
 
 /// Returns an earlier message of the model, in the form in which it would write it now.
-fn said(request: &Request, text: &str, calls: &[Call]) -> String {
+fn assistant_text(request: &Request, text: &str, calls: &[Call]) -> String {
     if !calls.is_empty() {
-        let call = |call: &Call| spaced(&json!({"name": call.name, "arguments": call.arguments}));
+        let call = |call: &Call| spaced_json(&json!({"name": call.name, "arguments": call.arguments}));
         return calls.iter().map(call).collect::<Vec<_>>().join("\n");
     }
     if request.tools.is_empty() {
@@ -61,7 +63,7 @@ fn said(request: &Request, text: &str, calls: &[Call]) -> String {
     }
     let answer = request.output.as_ref().and_then(|_| serde_json::from_str::<Value>(text).ok());
     let answer = json!({"answer": answer.unwrap_or_else(|| json!(text))});
-    spaced(&json!({"name": grammar::answer_name(request), "arguments": answer}))
+    spaced_json(&json!({"name": grammar::answer_name(request), "arguments": answer}))
 }
 
 fn system(request: &Request) -> String {
@@ -71,7 +73,7 @@ fn system(request: &Request) -> String {
     }
     if request.tools.is_empty() {
         if let Some(schema) = &request.output {
-            let schema = spaced(schema);
+            let schema = spaced_json(schema);
             text.push_str(&format!(
                 "\n\nAnswer with one JSON value that satisfies this JSON Schema:\n{schema}"
             ));
@@ -84,7 +86,7 @@ fn system(request: &Request) -> String {
     );
     let mut offer = |name: &str, description: &str, parameters: &Value| {
         let function = json!({"name": name, "description": description, "parameters": parameters});
-        text.push_str(&format!("\n{}", spaced(&json!({"type": "function", "function": function}))));
+        text.push_str(&format!("\n{}", spaced_json(&json!({"type": "function", "function": function}))));
     };
     for tool in &request.tools {
         offer(&tool.name, &tool.description, &tool.parameters);
@@ -101,11 +103,11 @@ fn system(request: &Request) -> String {
 }
 
 /// Returns JSON with a space after each separator: models have read this form most.
-fn spaced(value: &Value) -> String {
+fn spaced_json(value: &Value) -> String {
     match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced_json).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            let entry = |(key, value): (&String, &Value)| format!("{}: {}", json!(key), spaced(value));
+            let entry = |(key, value): (&String, &Value)| format!("{}: {}", json!(key), spaced_json(value));
             format!("{{{}}}", map.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         scalar => scalar.to_string(),
@@ -137,8 +139,8 @@ mod tests {
             ..Request::default()
         };
         let turns = turns(&request);
-        let (role, said) = turns.last().cloned().unwrap_or_default();
-        let results: Vec<&str> = said
+        let (role, assistant_text) = turns.last().cloned().unwrap_or_default();
+        let results: Vec<&str> = assistant_text
             .split("<tool_response>\n")
             .skip(1)
             .filter_map(|part| part.split("\n</tool_response>").next())

@@ -186,7 +186,7 @@ impl Qwen2 {
         let mut x = self.embedding.embedding(&ids)?;
         for layer in &mut self.layers {
             let h = rms_norm(&x, &layer.attention_norm, epsilon)?;
-            let [q, k, v] = together([&layer.q.weight, &layer.k.weight, &layer.v.weight], &h)?;
+            let [q, k, v] = multiply_all([&layer.q.weight, &layer.k.weight, &layer.v.weight], &h)?;
             let q = layer.q.add_bias(q)?.reshape((1, count, heads, head))?;
             let k = layer.k.add_bias(k)?.reshape((1, count, kv_heads, head))?;
             let v = layer.v.add_bias(v)?.reshape((1, count, kv_heads, head))?;
@@ -199,7 +199,7 @@ impl Qwen2 {
             x = (x + layer.o.forward(&attended)?)?;
 
             let h = rms_norm(&x, &layer.ffn_norm, epsilon)?;
-            let [gate, up] = together([&layer.gate, &layer.up], &h)?;
+            let [gate, up] = multiply_all([&layer.gate, &layer.up], &h)?;
             x = (x + layer.down.forward(&(silu(&gate)? * up)?)?)?;
         }
         self.length += count;
@@ -210,7 +210,7 @@ impl Qwen2 {
 }
 
 /// Multiplies several matrices by one vector or batch, in one parallel region where candle can.
-fn together<const N: usize>(matrices: [&QMatMul; N], x: &Tensor) -> Result<[Tensor; N]> {
+fn multiply_all<const N: usize>(matrices: [&QMatMul; N], x: &Tensor) -> Result<[Tensor; N]> {
     let quantized: Vec<&QTensor> = matrices
         .iter()
         .filter_map(|matrix| match matrix {

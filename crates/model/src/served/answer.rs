@@ -21,7 +21,7 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(assembly: Box<dyn Assembly>) -> Self {
         Self {
-            framing: Framing::Whole,
+            framing: Framing::SingleMessage,
             events: Events::up_to(MAX_EVENT),
             lines: Lines::default(),
             whole: Vec::new(),
@@ -41,7 +41,7 @@ impl Answer {
                 self.received += piece.len() as u64;
                 let mut complete = Vec::new();
                 let fed = match self.framing {
-                    Framing::Whole => {
+                    Framing::SingleMessage => {
                         self.whole.extend_from_slice(&piece);
                         return Ok(false);
                     }
@@ -72,7 +72,7 @@ impl Answer {
 
     fn end(&mut self, shown: &mut dyn FnMut(String)) -> Result<bool, ModelError> {
         let last = match self.framing {
-            Framing::Whole => {
+            Framing::SingleMessage => {
                 let whole = std::mem::take(&mut self.whole);
                 if whole.trim_ascii().is_empty() {
                     return Err(self.cut_off());

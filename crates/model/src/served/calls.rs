@@ -9,11 +9,11 @@ use crate::reply::{MalformedCall, Reply};
 use crate::request::Call;
 
 /// More calls than this in one reply are not taken.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 
 /// A call on its way.
 #[derive(Debug, Default)]
-pub(crate) struct Partial {
+pub(crate) struct PartialCall {
     /// The number under which pieces of it come.
     pub(crate) index: u64,
     /// The server's name for it, if it gives one.
@@ -28,20 +28,20 @@ pub(crate) struct Partial {
 
 /// The calls of one reply.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(pub(crate) Vec<Partial>);
+pub(crate) struct Calls(pub(crate) Vec<PartialCall>);
 
 impl Calls {
     /// Adds a call.
-    pub(crate) fn push(&mut self, call: Partial) -> Result<(), ModelError> {
-        if self.0.len() == MOST_CALLS {
-            return Err(ModelError::Malformed { what: format!("more than {MOST_CALLS} calls in one reply") });
+    pub(crate) fn push(&mut self, call: PartialCall) -> Result<(), ModelError> {
+        if self.0.len() == MAX_CALLS {
+            return Err(ModelError::Malformed { what: format!("more than {MAX_CALLS} calls in one reply") });
         }
         self.0.push(call);
         Ok(())
     }
 
     /// Returns the call whose pieces come under this number: the last one, where a server uses a number twice.
-    pub(crate) fn at(&mut self, index: u64) -> Option<&mut Partial> {
+    pub(crate) fn at(&mut self, index: u64) -> Option<&mut PartialCall> {
         self.0.iter_mut().rev().find(|call| call.index == index)
     }
 

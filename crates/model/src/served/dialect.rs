@@ -9,7 +9,7 @@ pub(crate) enum Form {
     /// By a tool that it must call, whose arguments are the answer.
     Tool,
     /// By asking for it in words.
-    Words,
+    Prompt,
 }
 
 /// The parts of a request to a server that are left out or written otherwise.
@@ -60,10 +60,10 @@ impl Dialect {
         } else if FORM.iter().any(|word| lower.contains(word)) {
             self.form = match self.form {
                 Form::Native if self.can_force => Form::Tool,
-                _ => Form::Words,
+                _ => Form::Prompt,
             };
         } else if lower.contains("tool_choice") && self.form == Form::Tool {
-            self.form = Form::Words;
+            self.form = Form::Prompt;
         } else if lower.contains("stream_options") {
             self.no_stream_options = true;
         } else if lower.contains("stream") {
@@ -86,8 +86,8 @@ mod tests {
         let forced = Dialect { can_force: true, ..Dialect::default() };
         let tool = forced.after_refusal("output_config.format: Extra inputs are not permitted").unwrap();
         let words = tool.after_refusal("tool_choice: this model cannot be forced").unwrap();
-        assert_eq!((tool.form, words.form), (Form::Tool, Form::Words));
+        assert_eq!((tool.form, words.form), (Form::Tool, Form::Prompt));
         let words = Dialect::default().after_refusal("Unknown name \"responseJsonSchema\"").unwrap();
-        assert_eq!((words.form, words.after_refusal("response_format")), (Form::Words, None));
+        assert_eq!((words.form, words.after_refusal("response_format")), (Form::Prompt, None));
     }
 }

@@ -14,9 +14,9 @@ use crate::request::Cancel;
 use crate::secret::Secret;
 
 /// A whole body may not be larger than this.
-const LARGEST_BODY: u64 = 64 << 20;
+const MAX_BODY: u64 = 64 << 20;
 /// How much of a server's complaint is kept.
-const LONGEST_MESSAGE: usize = 500;
+const MAX_MESSAGE_LEN: usize = 500;
 
 /// An event of the exchange, in order: one head, then pieces, then the end.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// It is one message.
-    Whole,
+    SingleMessage,
     /// Server-sent events.
     Events,
     /// A line each.
@@ -204,7 +204,7 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
     let framing = match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "text/event-stream" => Framing::Events,
         "application/x-ndjson" | "application/jsonl" => Framing::Lines,
-        _ => Framing::Whole,
+        _ => Framing::SingleMessage,
     };
     if sender.send(Part::Head { framing }).is_err() {
         return Ok(());
@@ -220,8 +220,8 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
             Err(_) => return Err(ModelError::CutOff { bytes: received }),
         };
         received += n as u64;
-        if received > LARGEST_BODY {
-            return Err(ModelError::TooLarge { limit: LARGEST_BODY });
+        if received > MAX_BODY {
+            return Err(ModelError::TooLarge { limit: MAX_BODY });
         }
         let piece = buffer.get(..n).unwrap_or_default().to_vec();
         if sender.send(Part::Piece(piece)).is_err() {
@@ -311,7 +311,7 @@ fn complaint(body: &str) -> String {
     });
     let words = words.unwrap_or_else(|| body.to_owned());
     let line: String =
-        words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_MESSAGE).collect();
+        words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_MESSAGE_LEN).collect();
     let line = line.trim().to_owned();
     if line.is_empty() { "no reason given".to_owned() } else { line }
 }

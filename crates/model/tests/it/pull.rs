@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use model::Cancel;
-use model::weights::{self, Hub, Packages, PullError, PullProgress, Source, Weights};
+use model::weights::{self, ModelHub, Packages, PullError, PullProgress, Source, Weights};
 use zip::write::SimpleFileOptions;
 
 use crate::server::{Answer, Server, http};
@@ -26,7 +26,7 @@ fn small() -> Weights {
         memory: 0,
         licence: "Apache-2.0",
         origin: "a test",
-        hub: Hub { base_url: "http://127.0.0.1:1", path: "/small/resolve/main/small.gguf" },
+        hub: ModelHub { base_url: "http://127.0.0.1:1", path: "/small/resolve/main/small.gguf" },
         packages: Packages { name: "small-part", module: "small_part", version: "1.0", parts: 3 },
     }
 }
@@ -109,7 +109,7 @@ fn interrupted_download_resumes() {
     for ranges in [true, false] {
         let dir = tempfile::tempdir().unwrap();
         let server = hub(bytes(), Some(40_000), ranges);
-        let source = Source::Hub { base_url: Some(server.url.clone()) };
+        let source = Source::ModelHub { base_url: Some(server.url.clone()) };
         let (first, _) = pull(dir.path(), &source);
         assert!(matches!(first, Err(PullError::Unreachable { .. })), "{first:?}");
         assert_eq!(names(dir.path()), ["small.gguf.partial"]);
@@ -136,14 +136,14 @@ fn wrong_file_from_the_hub_is_rejected() {
     long.push(0);
     for served in [wrong, long] {
         let server = hub(served, None, true);
-        let (result, _) = pull(dir.path(), &Source::Hub { base_url: Some(server.url.clone()) });
+        let (result, _) = pull(dir.path(), &Source::ModelHub { base_url: Some(server.url.clone()) });
         assert!(matches!(result, Err(PullError::WrongFile { .. })), "{result:?}");
         assert_eq!(names(dir.path()), [""; 0]);
     }
     let gone = Server::new(vec![http("404 Not Found", "", "")]);
-    let (result, _) = pull(dir.path(), &Source::Hub { base_url: Some(gone.url.clone()) });
+    let (result, _) = pull(dir.path(), &Source::ModelHub { base_url: Some(gone.url.clone()) });
     assert!(matches!(result, Err(PullError::Status { status: 404, .. })), "{result:?}");
-    let (result, _) = pull(dir.path(), &Source::Hub { base_url: None });
+    let (result, _) = pull(dir.path(), &Source::ModelHub { base_url: None });
     assert!(
         matches!(&result, Err(error @ PullError::Unreachable { .. }) if error.help().contains("mirror")),
         "{result:?}"
@@ -229,7 +229,7 @@ fn pull_can_be_cancelled() {
     let server = hub(bytes(), None, true);
     let cancel = Cancel::default();
     let switch = cancel.clone();
-    let source = Source::Hub { base_url: Some(server.url) };
+    let source = Source::ModelHub { base_url: Some(server.url) };
     let result = weights::pull(&small(), dir.path(), &source, &cancel, &mut |_| switch.cancel());
     assert_eq!(result, Err(PullError::Canceled));
     assert_eq!(names(dir.path()), ["small.gguf.partial"]);

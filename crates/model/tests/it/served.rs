@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use model::served::Served;
+use model::served::ServedModel;
 use model::{Message, ModelError, Progress, Provider, Reply, Request, Retry, Secret, Stop};
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn ask(answers: Vec<Answer>) -> Outcome {
     let slept = Arc::default();
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
     let key = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new("sk-topsecret"));
-    let served = Served::open(&reference, &key, retry(&slept)).unwrap();
+    let served = ServedModel::open(&reference, &key, retry(&slept)).unwrap();
     let request = Request { messages: vec![Message::user("hi")], ..Request::default() };
     let mut news = Vec::new();
     let result = served.complete(&request, &mut |progress| news.push(progress));
@@ -173,7 +173,7 @@ fn endless_answer_is_aborted() {
 fn missing_server_is_an_error_with_help() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let reference = format!("compat:http://{free}/v1#m").parse().unwrap();
-    let served = Served::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
+    let served = ServedModel::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
     let error = served.complete(&Request::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error}");
     assert!(error.is_transient() && error.help().contains("-m local"), "{}", error.help());
@@ -183,7 +183,7 @@ fn missing_server_is_an_error_with_help() {
 fn call_ends_at_its_timeout() {
     let server = Server::new(vec![Answer { bytes: Vec::new(), step: usize::MAX, end: End::Silence }]);
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
-    let served = Served::open(&reference, &|_| None, Retry::default()).unwrap();
+    let served = ServedModel::open(&reference, &|_| None, Retry::default()).unwrap();
     let mut request = Request::default();
     request.cancel = request.cancel.within(Duration::from_millis(150));
     assert_eq!(served.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
@@ -207,7 +207,7 @@ fn key_is_redacted_in_every_notation() {
         let server = Server::new(vec![answer]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
         let lookup = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new(key));
-        let served = Served::open(&reference, &lookup, Retry::default()).unwrap();
+        let served = ServedModel::open(&reference, &lookup, Retry::default()).unwrap();
         let mut shown = String::new();
         let result = served.complete(&Request::default(), &mut |part| shown += &format!("{part:?}"));
         let all = format!("{result:?} {shown}");
@@ -220,7 +220,7 @@ fn call_can_be_cancelled_while_the_server_is_silent() {
     for bytes in [Vec::new(), events(&STREAM[..100]).bytes] {
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
-        let served = Served::open(&reference, &|_| None, Retry::default()).unwrap();
+        let served = ServedModel::open(&reference, &|_| None, Retry::default()).unwrap();
         let request = Request::default();
         let switch = request.cancel.clone();
         std::thread::spawn(move || {

@@ -113,7 +113,7 @@ pub fn to_base64(bytes: &[u8]) -> String {
 /// Bytes from padded base64; refuses every spelling but the one that [`to_base64`] writes.
 ///
 /// # Errors
-/// [`Problem::Base64`].
+/// [`ListProblem::Base64`].
 pub fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
     // The standard engine wants the padding, and nothing in the bits that it fills.
     STANDARD.decode(text).map_err(|_| Problem::Base64)

@@ -43,7 +43,7 @@ impl<C: Reference> Pattern<C> {
     /// Returns the pattern of values that do not match the part.
     #[allow(clippy::should_implement_trait, reason = "named as the matcher that it makes")]
     pub fn not(part: Pattern<C>) -> Self {
-        Self::new(Matcher::Not(part))
+        Self::new(Matcher::Negation(part))
     }
 
     /// Returns an atom or a remotable.

@@ -129,7 +129,7 @@ fn nested<C: Reference, R: Report<C>>(
 }
 
 /// Looks behind a capability, and refuses it if its kind is not the one that the pattern asks for.
-fn taken<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference: &C, report: &mut R) -> bool {
+fn check_capability<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference: &C, report: &mut R) -> bool {
     match report.takes(pattern, reference) {
         Ok(()) => true,
         Err(mismatch) => report.refuse(|| mismatch),
@@ -149,7 +149,7 @@ fn refuse<C: Reference, R: Report<C>>(
 /// Refuses a value that exceeds a limit, with upstream's message and the size found.
 ///
 /// The expectation names the limit, also where the pattern does not set it itself.
-fn exceeds<C: Reference, R: Report<C>>(
+fn refuse_excess<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     limits: &Limits,
     limit: Limit,
@@ -191,7 +191,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
         }
         Matcher::Or(parts) => confirm_or(pattern, parts, specimen, report),
         // A negated part does not look behind capabilities: their kind says nothing here.
-        Matcher::Not(part) => match confirm(part, specimen, &mut Silent { takes: None })? {
+        Matcher::Negation(part) => match confirm(part, specimen, &mut Silent { takes: None })? {
             false => Ok(true),
             true => refuse(pattern, specimen, report, || {
                 format!("{} - Must fail negated pattern: (a string)", about())
@@ -229,7 +229,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
         }
         Matcher::String(limits) => match specimen {
             Value::String(text) if within(text.utf16_len(), limits.get(Limit::StringLength)) => Ok(true),
-            Value::String(text) => exceeds(pattern, limits, Limit::StringLength, report, || {
+            Value::String(text) => refuse_excess(pattern, limits, Limit::StringLength, report, || {
                 let message = format!("string {} must not be bigger than (a number)", about());
                 (message, format!("a text of {} characters", text.utf16_len()))
             }),
@@ -241,7 +241,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
                 if within(symbol.name().utf16_len(), limit) {
                     return Ok(true);
                 }
-                exceeds(pattern, limits, Limit::SymbolNameLength, report, || {
+                refuse_excess(pattern, limits, Limit::SymbolNameLength, report, || {
                     let name = symbol.name();
                     let message = format!("Symbol name {} must not be bigger than (a number)", quoted(name));
                     (message, format!("a symbol of {} characters", name.utf16_len()))
@@ -251,13 +251,13 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
         },
         Matcher::Bytes(limits) => match specimen {
             Value::Bytes(bytes) if within(bytes.len(), limits.get(Limit::ByteLength)) => Ok(true),
-            Value::Bytes(_) => exceeds(pattern, limits, Limit::ByteLength, report, || {
+            Value::Bytes(_) => refuse_excess(pattern, limits, Limit::ByteLength, report, || {
                 (format!("byteArray {} must not be bigger than (a number)", about()), found(specimen))
             }),
             _ => confirm_style(pattern, "byteArray", specimen, report),
         },
         Matcher::Remotable(label) => match specimen {
-            Value::Remotable(remote) => Ok(taken(pattern, &remote.reference, report)),
+            Value::Remotable(remote) => Ok(check_capability(pattern, &remote.reference, report)),
             _ => not_a(pattern, "remotable", label, specimen, report),
         },
         Matcher::Promise(label) => match specimen {
@@ -295,7 +295,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
                 return confirm_style(pattern, "copyArray", specimen, report);
             };
             if !within(array.len(), limits.get(Limit::ArrayLength)) {
-                return exceeds(pattern, limits, Limit::ArrayLength, report, || {
+                return refuse_excess(pattern, limits, Limit::ArrayLength, report, || {
                     ("Array length (a number) must be <= limit (a number)".to_owned(), found(specimen))
                 });
             }
@@ -307,7 +307,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             };
             let most = limits.get(Limit::NumProperties);
             if !within(record.len(), most) {
-                return exceeds(pattern, limits, Limit::NumProperties, report, || {
+                return refuse_excess(pattern, limits, Limit::NumProperties, report, || {
                     let most = super::mismatch::quoted_number(most);
                     let message = format!("Must not have more than {most} properties: {}", about());
                     (message, format!("a record of {} fields", record.len()))
@@ -323,7 +323,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             let most = limits.get(Limit::NumSetElements);
             // Here upstream asks for fewer than the limit; everywhere else the limit itself is allowed.
             if !within(elements.len() + 1, most) {
-                return exceeds(pattern, limits, Limit::NumSetElements, report, || {
+                return refuse_excess(pattern, limits, Limit::NumSetElements, report, || {
                     let most = super::mismatch::quoted_number(most);
                     let message = format!("Set must not have more than {most} elements: (a number)");
                     (message, format!("a set of {} elements", elements.len()))
@@ -339,7 +339,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             let most = limits.get(Limit::NumMapEntries);
             let (keys, values) = map_parts(specimen);
             if !within(keys.len(), most) {
-                return exceeds(pattern, limits, Limit::NumMapEntries, report, || {
+                return refuse_excess(pattern, limits, Limit::NumMapEntries, report, || {
                     let most = super::mismatch::quoted_number(most);
                     let message = format!("CopyMap must have no more than {most} entries: {}", about());
                     (message, format!("a map of {} entries", keys.len()))
@@ -423,7 +423,7 @@ fn confirm_kind<C: Reference, R: Report<C>>(
 ) -> Verdict {
     match confirm_kind_of(specimen) {
         Ok(real) if kind == real => Ok(match specimen {
-            Value::Remotable(remote) => taken(pattern, &remote.reference, report),
+            Value::Remotable(remote) => check_capability(pattern, &remote.reference, report),
             _ => true,
         }),
         Ok(real) => refuse(pattern, specimen, report, || {
@@ -509,7 +509,7 @@ fn digits<C: Reference, R: Report<C>>(
     let limit = limits.get(Limit::DecimalDigits);
     match specimen.as_bigint().is_some_and(|number| too_many_digits(number, limit)) {
         false => Ok(true),
-        true => exceeds(pattern, limits, Limit::DecimalDigits, report, || {
+        true => refuse_excess(pattern, limits, Limit::DecimalDigits, report, || {
             let message = format!("bigint {} must not have more than (a number) digits", redacted(specimen));
             (message, found(specimen))
         }),

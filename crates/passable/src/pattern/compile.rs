@@ -200,7 +200,7 @@ fn compile_matcher<C: Reference>(
         "pattern" => bare(Matcher::Pattern)?,
         "and" => Matcher::And(parts()?),
         "or" => Matcher::Or(parts()?),
-        "not" => Matcher::Not(Pattern::from_value(payload)?),
+        "not" => Matcher::Negation(Pattern::from_value(payload)?),
         "kind" => match payload {
             Value::String(kind) => Matcher::Kind(kind.clone()),
             _ => {

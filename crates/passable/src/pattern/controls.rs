@@ -218,7 +218,7 @@ fn written<C: Reference>(value: &Value<C>) -> Json {
 }
 
 /// Returns a literal in words; where a number stands among them, a big integer says that it is one.
-pub(super) fn told_apart<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
+pub(super) fn distinct_label<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
     let numbers = all.iter().any(|one| matches!(one, Value::Number(_)));
     match value {
         Value::BigInt(number) if numbers => format!("{number} (a big integer)"),
@@ -228,7 +228,7 @@ pub(super) fn told_apart<C: Reference>(all: &[Value<C>], value: &Value<C>) -> St
 
 fn choices<C: Reference>(values: &[Value<C>]) -> Vec<Choice> {
     let choice = |(value, sent): (&Value<C>, String)| Choice {
-        label: told_apart(values, value),
+        label: distinct_label(values, value),
         value: written(value),
         sent,
     };

@@ -1,6 +1,6 @@
 //! One plain line in English that describes a pattern.
 
-use super::controls::told_apart;
+use super::controls::distinct_label;
 use super::mismatch::{found, number_text};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::keys::kind_of;
@@ -9,13 +9,13 @@ use crate::value::{Reference, Value};
 use crate::visible::visible_line;
 
 /// How deep a description goes before it says "…".
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Of more choices than this, only the first are told.
-const MOST_CHOICES: usize = 50;
+const MAX_CHOICES: usize = 50;
 
 /// How many those are.
-const FEW_CHOICES: usize = 20;
+const PREVIEW_CHOICES: usize = 20;
 
 impl<C: Reference> Pattern<C> {
     /// Describes the pattern in one line that is safe to show, the same on all surfaces.
@@ -280,7 +280,7 @@ fn describe_and<C: Reference>(parts: &[Pattern<C>], level: usize) -> String {
 }
 
 fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
-    if level > DEEPEST {
+    if level > MAX_DEPTH {
         return "…".to_owned();
     }
     let inner = |part: &Pattern<C>| describe(part, level + 1);
@@ -307,11 +307,11 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
             (None, parts) => {
                 let all_literal = parts.iter().all(|part| part.as_literal().is_some());
                 // A user with a thousand choices searches them, and does not read this line.
-                let more = if parts.len() > MOST_CHOICES { parts.len() - FEW_CHOICES } else { 0 };
+                let more = if parts.len() > MAX_CHOICES { parts.len() - PREVIEW_CHOICES } else { 0 };
                 let values: Vec<Value<C>> =
                     parts.iter().filter_map(|part| part.as_literal().cloned()).collect();
                 let one = |part: &Pattern<C>| match part.as_literal() {
-                    Some(value @ Value::BigInt(_)) => told_apart(&values, value),
+                    Some(value @ Value::BigInt(_)) => distinct_label(&values, value),
                     _ => among(parts, part, level + 1),
                 };
                 let mut told: Vec<String> = parts.iter().take(parts.len() - more).map(one).collect();
@@ -322,7 +322,7 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
                 if all_literal { format!("one of {told}") } else { told }
             }
         },
-        Matcher::Not(part) => format!("anything but {}", inner(part)),
+        Matcher::Negation(part) => format!("anything but {}", inner(part)),
         Matcher::Scalar => "a single value (not a list or record)".to_owned(),
         Matcher::Key => "a key (comparable, no promises or errors)".to_owned(),
         Matcher::Pattern => "a pattern".to_owned(),

@@ -22,7 +22,7 @@ pub enum Elicitation {
 }
 
 /// The name of the only field when the pattern is not a record.
-const ALONE: &str = "value";
+const SINGLE_FIELD: &str = "value";
 
 /// How the answer in one field becomes a value.
 enum Reading<C> {
@@ -48,7 +48,7 @@ struct Field<C: Reference> {
 impl<C: Reference> Field<C> {
     fn name(&self) -> String {
         match self.path.is_empty() {
-            true => ALONE.to_owned(),
+            true => SINGLE_FIELD.to_owned(),
             false => self.path.iter().map(Text::to_str_lossy).collect::<Vec<_>>().join("."),
         }
     }
@@ -157,10 +157,10 @@ fn flatten<C: Reference>(
     }
 }
 
-type Part<C> = (Text, Pattern<C>, bool);
+type NamedPart<C> = (Text, Pattern<C>, bool);
 
 /// Returns the parts of a pattern that is asked for in parts: fields of records, elements of tuples.
-fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Part<C>>> {
+fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<NamedPart<C>>> {
     let dotted = |name: &Text| name.is_empty() || name.as_bytes().contains(&b'.') || !name.is_well_formed();
     let fields = |fields: &[(Text, Pattern<C>)], required: bool| {
         fields.iter().map(|(name, part)| (name.clone(), part.clone(), required)).collect::<Vec<_>>()

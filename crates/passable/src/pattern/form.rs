@@ -29,17 +29,17 @@
 //! | pattern text | an `M.` expression |
 //! | note | none |
 
+mod element_count;
 mod number;
 mod problems;
 mod read;
-mod tally;
 mod tree;
 mod write;
 
+pub use element_count::ElementCount;
 pub use read::{form_bytes, form_of_bytes};
-pub use tally::Tally;
 
-use super::controls::told_apart;
+use super::controls::distinct_label;
 use super::{Mismatch, Pattern, Resolve};
 use crate::value::{Reference, Value};
 
@@ -74,7 +74,7 @@ impl<C: Reference> Pattern<C> {
         pairs: &[(String, String)],
         resolve: &mut Resolve<'_, C>,
     ) -> Result<Value<C>, Mismatch> {
-        let root = tree::plant(pairs)?;
+        let root = tree::build_tree(pairs)?;
         let value = match read::read(self, &root, resolve)? {
             Some(value) => value,
             // A user who marks the value as given has not left it out.
@@ -103,7 +103,8 @@ impl<C: Reference> Pattern<C> {
         resolve: &mut Resolve<'_, C>,
     ) -> Vec<Mismatch> {
         let Err(first) = self.read_form_with(pairs, resolve) else { return Vec::new() };
-        let all = tree::plant(pairs).map_or_else(|_| Vec::new(), |root| problems::all(self, &root, resolve));
+        let all =
+            tree::build_tree(pairs).map_or_else(|_| Vec::new(), |root| problems::all(self, &root, resolve));
         if all.is_empty() { vec![first] } else { all }
     }
 
@@ -120,14 +121,14 @@ impl<C: Reference> Pattern<C> {
     /// assert_eq!(counted[0].1.words(), "1 of 2 needed rows are 3 or more");
     /// # Ok::<(), passable::PatternError>(())
     /// ```
-    pub fn tally_form_with(
+    pub fn count_elements_with(
         &self,
         pairs: &[(String, String)],
         resolve: &mut Resolve<'_, C>,
-    ) -> Vec<(String, Tally)> {
+    ) -> Vec<(String, ElementCount)> {
         let mut out = Vec::new();
-        if let Ok(root) = tree::plant(pairs) {
-            tally::tally(self, ROOT, &root, resolve, &mut out);
+        if let Ok(root) = tree::build_tree(pairs) {
+            element_count::count_elements(self, ROOT, &root, resolve, &mut out);
         }
         out
     }
@@ -165,13 +166,13 @@ impl<C: Reference> Pattern<C> {
 pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
     let text = |value: &Value<C>| match value.as_str() {
         // One that is typed can be seen, and is not empty.
-        Some(text) if values.len() > LISTED => Some(shown(text)),
+        Some(text) if values.len() > MAX_LISTED_CHOICES => Some(shown(text)),
         text => text.filter(|text| is_plain(text)).map(str::to_owned),
     };
     let texts: Option<Vec<String>> = values.iter().map(text).collect();
     texts
         .filter(|texts| are_different(texts))
-        .or_else(|| called(values))
+        .or_else(|| distinct_labels(values))
         .unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
 }
 
@@ -188,12 +189,13 @@ fn are_different(texts: &[String]) -> bool {
 }
 
 /// How many literals are offered as a list at most. Of more, one is looked for and typed, also where they are no texts.
-const LISTED: usize = 20;
+const MAX_LISTED_CHOICES: usize = 20;
 
 /// Returns the labels of many literals, if the labels tell them apart.
-fn called<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
-    let labels: Vec<String> = values.iter().map(|value| told_apart(values, value)).collect();
-    let is_told = values.len() > LISTED && are_different(&labels) && labels.iter().all(|one| is_plain(one));
+fn distinct_labels<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
+    let labels: Vec<String> = values.iter().map(|value| distinct_label(values, value)).collect();
+    let is_told =
+        values.len() > MAX_LISTED_CHOICES && are_different(&labels) && labels.iter().all(|one| is_plain(one));
     is_told.then_some(labels)
 }
 

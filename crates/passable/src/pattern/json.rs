@@ -4,7 +4,7 @@
 //! `"12"` is a big integer where the pattern asks for one, `["a"]` a set where it asks for one.
 
 mod escape;
-mod held;
+mod pick_checker;
 
 use serde_json::{Map, Value as Json, json};
 
@@ -14,7 +14,7 @@ use crate::codec::{plain, read_bigint, to_base64};
 use crate::text::Text;
 use crate::value::{Record, Reference, Value};
 use escape::{has_references, is_escape, read_escape, read_plain};
-pub(super) use held::{read_held, read_shaped};
+pub(super) use pick_checker::{read_plain_checked, read_shaped};
 
 /// Resolves the text of a capability to a reference, where the pattern asks for one or an escape of plain JSON names
 /// one.
@@ -264,7 +264,7 @@ fn too_deep(error: crate::ValueError) -> Mismatch {
 /// Returns whether a pattern says nothing about how its values are written as JSON.
 pub(super) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
-        Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Not(_) => true,
+        Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Negation(_) => true,
         Matcher::And(parts) => parts.iter().all(is_open),
         _ => false,
     }

@@ -172,7 +172,7 @@ fn json<C: Reference>(parts: &[Pattern<C>]) -> Widget {
 }
 
 /// Returns the pattern of a row where only some rows must match: the part, or anything else.
-fn perhaps<C: Reference>(part: &Pattern<C>) -> Pattern<C> {
+fn optional_row<C: Reference>(part: &Pattern<C>) -> Pattern<C> {
     match part.matcher() {
         Matcher::Any | Matcher::Scalar => Pattern::any(),
         _ => Pattern::or([part.clone(), Pattern::any()]),
@@ -224,7 +224,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     let single = Layout::Single;
     match pattern.matcher() {
         Matcher::Any | Matcher::Scalar => Layout::Variants(anything(pattern)),
-        Matcher::Key | Matcher::Not(_) | Matcher::Map(_) => single(json(std::slice::from_ref(pattern))),
+        Matcher::Key | Matcher::Negation(_) | Matcher::Map(_) => single(json(std::slice::from_ref(pattern))),
         Matcher::Pattern => single(Widget::PatternText),
         Matcher::Literal(value) => Layout::Fixed(value.clone()),
         Matcher::Kind(kind) => match kind.as_str() {
@@ -307,10 +307,10 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
         }
         Matcher::ContainerHas(part, ..) => {
             let max = Limit::ArrayLength.default_value();
-            Layout::Rows { item: perhaps(part), max, distinct: false }
+            Layout::Rows { item: optional_row(part), max, distinct: false }
         }
         Matcher::BagOf(key, count, limits) => {
-            let own = Limits::of([(Limit::DecimalDigits, limits.get(Limit::DecimalDigits))]);
+            let own = Limits::from_pairs([(Limit::DecimalDigits, limits.get(Limit::DecimalDigits))]);
             let natural = match limits.own(Limit::DecimalDigits) {
                 Some(_) => Pattern::nat_within(own),
                 None => Pattern::nat(),
@@ -355,8 +355,10 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
 
 /// Returns the pattern of a name of a record: text of a bounded length that also matches the given pattern.
 fn named<C: Reference>(name: &Pattern<C>, limits: &Limits) -> Pattern<C> {
-    let text =
-        Pattern::string_within(Limits::of([(Limit::StringLength, limits.get(Limit::PropertyNameLength))]));
+    let text = Pattern::string_within(Limits::from_pairs([(
+        Limit::StringLength,
+        limits.get(Limit::PropertyNameLength),
+    )]));
     // There is always a name, so that none can be left out.
     let name = std::iter::successors(Some(name), |name| name.as_optional()).last().unwrap_or(name);
     match name.matcher() {

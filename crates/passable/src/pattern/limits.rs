@@ -70,7 +70,7 @@ impl Limits {
     }
 
     /// Returns these limits, with the defaults for all others.
-    pub fn of(limits: impl IntoIterator<Item = (Limit, f64)>) -> Self {
+    pub fn from_pairs(limits: impl IntoIterator<Item = (Limit, f64)>) -> Self {
         let mut entries: Vec<(Text, f64)> =
             limits.into_iter().map(|(limit, value)| (Text::from(limit.name()), value)).collect();
         entries.sort_by(|left, right| left.0.cmp(&right.0));

@@ -29,7 +29,7 @@ pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
 pub use controls::{Choice, Control, ControlField, Variant, Widget};
 pub use elicitation::{Elicitation, is_elicitation_schema};
-pub use form::{Tally, form_bytes, form_of_bytes};
+pub use form::{ElementCount, form_bytes, form_of_bytes};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};
@@ -78,7 +78,7 @@ pub enum Matcher<C = NoRef> {
     /// `M.or(...)`
     Or(Vec<Pattern<C>>),
     /// `M.not(p)`
-    Not(Pattern<C>),
+    Negation(Pattern<C>),
     /// `M.scalar()`
     Scalar,
     /// `M.key()`

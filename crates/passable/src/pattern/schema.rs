@@ -95,7 +95,7 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         },
         Matcher::And(parts) => conjunction(parts),
         Matcher::Or(parts) => disjunction(pattern, parts),
-        Matcher::Not(part) => match part.matcher() {
+        Matcher::Negation(part) => match part.matcher() {
             // Only where the schema of the part accepts nothing that the part does not.
             Matcher::Literal(value) if is_plain_literal(value) => json!({ "not": schema(part) }),
             Matcher::Kind(kind) if kind == "boolean" || kind == "null" => json!({ "not": schema(part) }),
@@ -297,7 +297,7 @@ fn is_least(keyword: &str) -> bool {
 fn beside<C: Reference>(base: &Pattern<C>, part: &Pattern<C>) -> Option<Json> {
     let written = structural(base);
     match (written.matcher(), part.matcher()) {
-        (Matcher::String(_), Matcher::Not(other))
+        (Matcher::String(_), Matcher::Negation(other))
             if other.as_literal().and_then(Value::as_str) == Some("") =>
         {
             Some(json!({ "minLength": 1 }))

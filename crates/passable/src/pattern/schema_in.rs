@@ -396,7 +396,7 @@ impl<'a> Reader<'a> {
 
     fn limits(&self, object: &Map<String, Json>, keyword: &str, limit: Limit) -> Outcome<Limits> {
         let most = self.count(object, keyword)?;
-        Ok(most.map_or_else(Limits::none, |most| Limits::of([(limit, most as f64)])))
+        Ok(most.map_or_else(Limits::none, |most| Limits::from_pairs([(limit, most as f64)])))
     }
 
     fn typed<C: Reference>(

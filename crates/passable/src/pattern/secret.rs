@@ -10,10 +10,10 @@ pub enum Secrecy {
     /// Nowhere.
     None,
     /// The whole value is one, or is left out: it can be sealed.
-    Whole,
+    Full,
     /// A part of the value is a secret, or only some of the matching values are. Such a value cannot be sealed, and
     /// would be shown.
-    Part,
+    Partial,
 }
 
 impl<C: Reference> Pattern<C> {
@@ -29,9 +29,9 @@ impl<C: Reference> Pattern<C> {
     /// ```
     pub fn secrecy(&self) -> Secrecy {
         if is_secret(self) {
-            Secrecy::Whole
+            Secrecy::Full
         } else if asks(self) {
-            Secrecy::Part
+            Secrecy::Partial
         } else {
             Secrecy::None
         }
@@ -58,34 +58,34 @@ mod tests {
     #[test]
     fn secret_is_found_in_every_part_of_a_pattern() {
         for (pattern, expected) in [
-            ("M.refine('secret')", Secrecy::Whole),
-            ("M.and(M.refine('date'), M.refine('secret'))", Secrecy::Whole),
-            ("M.and(M.string(), M.and(M.string(), M.refine('secret')))", Secrecy::Whole),
-            ("M.opt(M.opt(M.refine('secret')))", Secrecy::Whole),
-            ("M.or(M.refine('secret'), M.number())", Secrecy::Part),
-            ("M.or(M.refine('secret'), M.number(), M.undefined())", Secrecy::Part),
-            ("M.not(M.refine('secret'))", Secrecy::Part),
-            ("[M.string(), M.refine('secret')]", Secrecy::Part),
-            ("{ user: M.string(), password: M.opt(M.refine('secret')) }", Secrecy::Part),
-            ("makeCopyMap([['a', M.refine('secret')]])", Secrecy::Part),
-            ("M.tagged('t', M.refine('secret'))", Secrecy::Part),
-            ("M.tagged(M.refine('secret'), M.any())", Secrecy::Part),
-            ("M.arrayOf(M.refine('secret'))", Secrecy::Part),
-            ("M.setOf(M.refine('secret'))", Secrecy::Part),
-            ("M.bagOf(M.refine('secret'), M.any())", Secrecy::Part),
-            ("M.bagOf(M.any(), M.refine('secret'))", Secrecy::Part),
-            ("M.mapOf(M.refine('secret'), M.any())", Secrecy::Part),
-            ("M.mapOf(M.any(), M.refine('secret'))", Secrecy::Part),
-            ("M.recordOf(M.refine('secret'), M.any())", Secrecy::Part),
-            ("M.recordOf(M.any(), M.refine('secret'))", Secrecy::Part),
-            ("M.containerHas(M.refine('secret'))", Secrecy::Part),
-            ("M.splitArray([M.refine('secret')])", Secrecy::Part),
-            ("M.splitArray([], [M.refine('secret')])", Secrecy::Part),
-            ("M.splitArray([], [], M.arrayOf(M.refine('secret')))", Secrecy::Part),
-            ("M.splitRecord({ a: M.refine('secret') })", Secrecy::Part),
-            ("M.splitRecord({}, { a: M.refine('secret') })", Secrecy::Part),
-            ("M.splitRecord({}, {}, M.recordOf(M.any(), M.refine('secret')))", Secrecy::Part),
-            ("M.and(M.arrayOf(M.any()), M.not(M.arrayOf(M.refine('secret'))))", Secrecy::Part),
+            ("M.refine('secret')", Secrecy::Full),
+            ("M.and(M.refine('date'), M.refine('secret'))", Secrecy::Full),
+            ("M.and(M.string(), M.and(M.string(), M.refine('secret')))", Secrecy::Full),
+            ("M.opt(M.opt(M.refine('secret')))", Secrecy::Full),
+            ("M.or(M.refine('secret'), M.number())", Secrecy::Partial),
+            ("M.or(M.refine('secret'), M.number(), M.undefined())", Secrecy::Partial),
+            ("M.not(M.refine('secret'))", Secrecy::Partial),
+            ("[M.string(), M.refine('secret')]", Secrecy::Partial),
+            ("{ user: M.string(), password: M.opt(M.refine('secret')) }", Secrecy::Partial),
+            ("makeCopyMap([['a', M.refine('secret')]])", Secrecy::Partial),
+            ("M.tagged('t', M.refine('secret'))", Secrecy::Partial),
+            ("M.tagged(M.refine('secret'), M.any())", Secrecy::Partial),
+            ("M.arrayOf(M.refine('secret'))", Secrecy::Partial),
+            ("M.setOf(M.refine('secret'))", Secrecy::Partial),
+            ("M.bagOf(M.refine('secret'), M.any())", Secrecy::Partial),
+            ("M.bagOf(M.any(), M.refine('secret'))", Secrecy::Partial),
+            ("M.mapOf(M.refine('secret'), M.any())", Secrecy::Partial),
+            ("M.mapOf(M.any(), M.refine('secret'))", Secrecy::Partial),
+            ("M.recordOf(M.refine('secret'), M.any())", Secrecy::Partial),
+            ("M.recordOf(M.any(), M.refine('secret'))", Secrecy::Partial),
+            ("M.containerHas(M.refine('secret'))", Secrecy::Partial),
+            ("M.splitArray([M.refine('secret')])", Secrecy::Partial),
+            ("M.splitArray([], [M.refine('secret')])", Secrecy::Partial),
+            ("M.splitArray([], [], M.arrayOf(M.refine('secret')))", Secrecy::Partial),
+            ("M.splitRecord({ a: M.refine('secret') })", Secrecy::Partial),
+            ("M.splitRecord({}, { a: M.refine('secret') })", Secrecy::Partial),
+            ("M.splitRecord({}, {}, M.recordOf(M.any(), M.refine('secret')))", Secrecy::Partial),
+            ("M.and(M.arrayOf(M.any()), M.not(M.arrayOf(M.refine('secret'))))", Secrecy::Partial),
             ("M.any()", Secrecy::None),
             ("{ a: M.string(), b: M.refine('date') }", Secrecy::None),
             ("'secret'", Secrecy::None),

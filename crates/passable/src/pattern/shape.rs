@@ -82,7 +82,7 @@ pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
         Matcher::Any | Matcher::Scalar | Matcher::Key | Matcher::Pattern | Matcher::Kind(_) => 1,
         Matcher::Refine(_) => 1,
         Matcher::And(parts) | Matcher::Or(parts) => 2 + deepest(parts),
-        Matcher::Not(part) => 1 + deepest([part]),
+        Matcher::Negation(part) => 1 + deepest([part]),
         Matcher::Tagged(tag, payload) => 2 + deepest([tag, payload]),
         Matcher::BigInt(limits)
         | Matcher::Nat(limits)
@@ -118,7 +118,7 @@ impl<C> Pattern<C> {
             | Matcher::RecordOf(one, two, _)
             | Matcher::BagOf(one, two, _)
             | Matcher::MapOf(one, two, _) => vec![one, two],
-            Matcher::Not(part)
+            Matcher::Negation(part)
             | Matcher::ArrayOf(part, _)
             | Matcher::SetOf(part, _)
             | Matcher::ContainerHas(part, ..) => vec![part],
@@ -184,7 +184,7 @@ impl<C: Reference> Pattern<C> {
             Matcher::Pattern => tagged("pattern", Value::Undefined),
             Matcher::And(parts) => tagged("and", array(parts)),
             Matcher::Or(parts) => tagged("or", array(parts)),
-            Matcher::Not(part) => tagged("not", part.to_value()),
+            Matcher::Negation(part) => tagged("not", part.to_value()),
             Matcher::Kind(kind) => tagged("kind", Value::String(kind.clone())),
             Matcher::Tagged(tag, payload) => {
                 tagged("tagged", Value::array([tag.to_value(), payload.to_value()]))

@@ -278,7 +278,7 @@ pub(super) fn call<C: Reference>(
         "null" => Matcher::Literal(Value::Null),
         "and" => Matcher::And(args.all()?),
         "or" => Matcher::Or(args.all()?),
-        "not" => Matcher::Not(args.pattern()?),
+        "not" => Matcher::Negation(args.pattern()?),
         "opt" => Matcher::Or(vec![Pattern::undefined(), args.pattern()?]),
         "eref" => Matcher::Or(vec![args.pattern()?, Pattern::any_promise()]),
         "kind" => match args.text()? {
@@ -314,7 +314,7 @@ pub(super) fn call<C: Reference>(
                         no_more(args)?;
                         return Ok(Item::Pattern(equal));
                     }
-                    Matcher::Not(equal)
+                    Matcher::Negation(equal)
                 }
             }
         }

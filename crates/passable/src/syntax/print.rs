@@ -177,7 +177,7 @@ impl<'a, C: Reference> Printer<'a, C> {
                 }
                 parts => self.parts("or", parts),
             },
-            Matcher::Not(part) => self.call("not", |printer| printer.pattern(part)),
+            Matcher::Negation(part) => self.call("not", |printer| printer.pattern(part)),
             Matcher::Kind(kind) => match kind.as_str() {
                 Some(name @ ("boolean" | "number" | "error" | "undefined" | "remotable" | "promise")) => {
                     self.call(name, |_| {});

@@ -105,7 +105,7 @@ pub(crate) fn value(refs: bool) -> BoxedStrategy<V> {
 }
 
 fn limits(limit: Limit) -> impl Strategy<Value = Limits> {
-    prop_oneof![3 => Just(Limits::none()), 1 => (0..5u8).prop_map(move |most| Limits::of([(limit, most.into())]))]
+    prop_oneof![3 => Just(Limits::none()), 1 => (0..5u8).prop_map(move |most| Limits::from_pairs([(limit, most.into())]))]
 }
 
 fn simple_pattern() -> impl Strategy<Value = P> {

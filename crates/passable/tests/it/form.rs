@@ -302,9 +302,9 @@ fn counts_of_matching_elements_agree_with_the_check() {
         (marks, "nonsense=1", ""),
     ] {
         let parsed = P::parse(pattern).unwrap();
-        let counted = parsed.tally_form_with(&body(pairs), &mut resolve);
+        let counted = parsed.count_elements_with(&body(pairs), &mut resolve);
         let said: Vec<String> =
-            counted.iter().map(|(name, tally)| format!("{name}: {}", tally.words())).collect();
+            counted.iter().map(|(name, tally)| format!("{name}: {}", tally.summary())).collect();
         assert_eq!(said.join("|"), expected, "{pattern} {pairs}");
     }
 }

@@ -332,12 +332,12 @@ proptest! {
         match pattern.secrecy() {
             Secrecy::None => prop_assert!(!hides(&pattern), "{:?}", pattern),
             // The whole is asked for as one text, or may be left out.
-            Secrecy::Whole => prop_assert!(hides(&pattern), "{:?}", pattern),
-            Secrecy::Part => {}
+            Secrecy::Full => prop_assert!(hides(&pattern), "{:?}", pattern),
+            Secrecy::Partial => {}
         }
         let inner: P = Pattern::and([pattern.clone(), Pattern::refine(passable::Refinement::Secret)]);
-        prop_assert_eq!(inner.secrecy(), Secrecy::Whole);
-        prop_assert_eq!(Pattern::<String>::array_of(inner).secrecy(), Secrecy::Part);
+        prop_assert_eq!(inner.secrecy(), Secrecy::Full);
+        prop_assert_eq!(Pattern::<String>::array_of(inner).secrecy(), Secrecy::Partial);
     }
 
     /// Checks that a form returns records whose names match any pattern.

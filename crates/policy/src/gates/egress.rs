@@ -135,7 +135,7 @@ mod tests {
     use resource::web::Place;
 
     use super::*;
-    use crate::egress::Allowed;
+    use crate::egress::WebGrant;
     use crate::fixture::{Call, check};
 
     /// Returns a call that reaches this, where `https://api.example.com/v1` was granted for reading.
@@ -145,7 +145,7 @@ mod tests {
         let (host, port) =
             host.split_once(':').unwrap_or((host, if scheme == "https" { "443" } else { "80" }));
         Call::new(method).but(|c| {
-            c.facts.allowed.push(Allowed {
+            c.facts.allowed.push(WebGrant {
                 place: Place::parse("https://api.example.com/v1").unwrap(),
                 methods: ["GET".to_owned()].into(),
                 address: None,

@@ -13,11 +13,11 @@ pub(super) const GATE: Gate =
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
-    let as_known = known(context);
+    let as_known = as_policy_call(context);
     let context = &Context { proposal: as_known.as_ref().unwrap_or(context.proposal), ..*context };
     let mut opinion = operator.opinion(context);
     // A policy that forbids reading or writing a file covers every way to do so.
-    for other in as_others(context) {
+    for other in as_plainer_calls(context) {
         if opinion.stance == Stance::Forbids {
             break;
         }
@@ -43,7 +43,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 
 /// Returns a call of a server's tool in the form that policies know: the name of the tool, and its arguments.
 /// Policies cannot know the tools of every server.
-fn known(context: &Context<'_>) -> Option<Proposal> {
+fn as_policy_call(context: &Context<'_>) -> Option<Proposal> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Mcp) {
         return None;
@@ -55,7 +55,7 @@ fn known(context: &Context<'_>) -> Option<Proposal> {
 
 /// Returns the plainer calls that a call of a directory amounts to. A policy that forbids such a `list`, `read` or
 /// `write` forbids the call as well. The paths are those of the call itself.
-fn as_others(context: &Context<'_>) -> Vec<Proposal> {
+fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Dir { write: false }) {
         return vec![];
@@ -89,7 +89,7 @@ mod tests {
     use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
-    use crate::fixture::{Call, Fixed, check};
+    use crate::fixture::{Call, FixedOperator, check};
 
     fn finding() -> Finding {
         Finding::new("operator/no-evil", "not there").at("method").counter_example("x").allowed("y")
@@ -100,16 +100,16 @@ mod tests {
         check(&GATE, &Call::new("send"), (Allow, Allow), &[]);
         for (stance, decision) in [(Stance::Silent, Allow), (Stance::Permits, Allow), (Stance::Forbids, Deny)]
         {
-            let call = Call::new("send").under(Fixed::new(stance, vec![finding()]));
+            let call = Call::new("send").under(FixedOperator::new(stance, vec![finding()]));
             check(&GATE, &call, (decision, decision), &["operator/no-evil"]);
         }
     }
 
     /// Forbids one method, and permits everything else.
     #[derive(Debug)]
-    struct But(&'static str);
+    struct ForbidOneMethod(&'static str);
 
-    impl crate::rules::Operator for But {
+    impl crate::rules::Operator for ForbidOneMethod {
         fn opinion(&self, context: &Context<'_>) -> crate::rules::Opinion {
             let stance = if context.proposal.method == self.0 { Stance::Forbids } else { Stance::Permits };
             crate::rules::Opinion { stance, findings: vec![] }
@@ -126,9 +126,10 @@ mod tests {
             c.subject.kind = kind.to_owned();
             c.proposal.method = method.to_owned();
         });
-        let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(But(forbidden)));
+        let rules =
+            crate::rules::Rules::default().with_operator(std::sync::Arc::new(ForbidOneMethod(forbidden)));
         call.rules = std::sync::Arc::new(rules);
-        crate::ruling::combine(vec![judge(&call.context())], crate::ruling::Lifted::default()).decision
+        crate::ruling::combine(vec![judge(&call.context())], crate::ruling::ActiveLifts::default()).decision
     }
 
     #[test]
@@ -165,13 +166,13 @@ mod tests {
 
     #[test]
     fn refusal_without_findings_denies() {
-        let call = Call::new("look").under(Fixed::new(Stance::Forbids, vec![]));
+        let call = Call::new("look").under(FixedOperator::new(Stance::Forbids, vec![]));
         check(&GATE, &call, (Deny, Deny), &["operator/forbidden"]);
     }
 
     #[test]
     fn permit_lifts_only_questions_an_operator_may_lift() {
-        let permit = || Fixed::new(Stance::Permits, vec![finding()]);
+        let permit = || FixedOperator::new(Stance::Permits, vec![finding()]);
         for (call, before, after) in [
             (Call::new("change").by_model(), Ask, Allow),
             (Call::new("change").by_model().overwriting(), Ask, Allow),
@@ -194,7 +195,7 @@ mod tests {
     fn failing_policies_deny() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
-        let verdict = Call::new("look").under(Fixed::broken()).verdict();
+        let verdict = Call::new("look").under(FixedOperator::broken()).verdict();
         std::panic::set_hook(hook);
         assert_eq!(verdict.decision, Deny);
         assert_eq!(verdict.findings[0].rule, "operator/failed");

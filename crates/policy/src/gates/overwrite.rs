@@ -43,14 +43,18 @@ mod tests {
     use super::*;
     use crate::fixture::{Call, check};
 
-    use crate::facts::Written;
+    use crate::facts::WrittenFile;
 
     #[test]
     fn overwriting_a_foreign_file_asks() {
         let rules = &["overwrite/replaces"][..];
         let own = |call: &mut Call| {
             let lost = call.facts.overwrites.clone().unwrap();
-            call.written.push(Written { target: call.grant.target, path: lost.path, digest: lost.digest });
+            call.written.push(WrittenFile {
+                target: call.grant.target,
+                path: lost.path,
+                digest: lost.digest,
+            });
         };
         for (call, decisions, rules) in [
             (Call::new("change").by_model(), (Allow, Allow), &[][..]),

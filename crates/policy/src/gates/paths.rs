@@ -7,7 +7,7 @@ use resource::Kind;
 
 use super::Gate;
 use crate::facts::{Context, PathFact};
-use crate::protected::{Why, protected};
+use crate::protected::{ProtectionReason, protected};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
@@ -25,7 +25,7 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     // A list of names is shown in any case.
     let names = [Some(&fact.path), fact.leads_to.as_ref()];
     let (path, why) = names.into_iter().flatten().find_map(|path| {
-        let judged = |path: &str| protected(path).filter(|why| !reads || *why == Why::Keys);
+        let judged = |path: &str| protected(path).filter(|why| !reads || *why == ProtectionReason::Keys);
         let why = judged(path).or_else(|| places(context, path).find_map(|place| judged(&place)));
         why.map(|why| (path, why))
     })?;
@@ -33,7 +33,7 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let (rule, does) = if reads { ("paths/keys", "read") } else { ("paths/protected", "written") };
     Some(Ruling::ask(
         Lift::Permission,
-        Finding::new(rule, quoting!("`{}` would be ", shown).and(does).and(", and ").and(why.words()))
+        Finding::new(rule, quoting!("`{}` would be ", shown).and(does).and(", and ").and(why.describe()))
             .at(fact.argument.clone())
             .counter_example(shown)
             .allowed("a person's approval of exactly this call, or another file"),

@@ -17,7 +17,7 @@ pub(super) const GATE: Gate = Gate {
 };
 
 /// The most findings about single arguments.
-const MOST: usize = 8;
+const MAX_ITEMS: usize = 8;
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(program) = &context.facts.program else { return Ruling::allow() };
@@ -27,7 +27,7 @@ fn judge(context: &Context<'_>) -> Ruling {
             return Ruling::deny(
                 Finding::new(
                     "programs/not-endowed",
-                    called(program).and(" is not a program that was endowed"),
+                    program_name(program).and(" is not a program that was endowed"),
                 )
                 .at("argv[0]")
                 .counter_example(argv)
@@ -35,7 +35,8 @@ fn judge(context: &Context<'_>) -> Ruling {
             );
         }
         Some(endowed) if endowed != program.digest => {
-            let message = called(program).and(" is not the program that was endowed: its file has changed");
+            let message =
+                program_name(program).and(" is not the program that was endowed: its file has changed");
             return Ruling::deny(
                 Finding::new("programs/changed", message)
                     .at("argv[0]")
@@ -53,7 +54,7 @@ fn judge(context: &Context<'_>) -> Ruling {
                 let all = each.collect::<Vec<_>>().join(", ");
                 if all.is_empty() { "nothing".to_owned() } else { all }
             };
-            let message = called(program).and(" is a script, and what reads it is not what it was");
+            let message = program_name(program).and(" is a script, and what reads it is not what it was");
             return Ruling::deny(
                 Finding::new("programs/changed", message)
                     .at("argv[0]")
@@ -71,16 +72,16 @@ fn judge(context: &Context<'_>) -> Ruling {
         Finding::new(rule, message).at(at).counter_example(argv.clone()).allowed(seen)
     };
     let mut findings = Vec::new();
-    for launch in launched(program).into_iter().take(MOST) {
+    for launch in launched(program).into_iter().take(MAX_ITEMS) {
         let rule = if launch.at == 0 { "programs/launcher" } else { "programs/names-program" };
-        findings.push(ask(rule, format!("argv[{}]", launch.at), launch.what));
+        findings.push(ask(rule, format!("argv[{}]", launch.at), launch.description));
     }
     if program.starts_others && findings.is_empty() {
-        let message = called(program).and(" was endowed to start any program of this machine");
+        let message = program_name(program).and(" was endowed to start any program of this machine");
         findings.push(ask("programs/starts-others", "argv[0]".to_owned(), message));
     }
-    for named in program.names.protected.iter().take(MOST) {
-        let message = quoting!("`{}` is named, and ", visible_line(&named.path)).and(named.why.words());
+    for named in program.names.protected.iter().take(MAX_ITEMS) {
+        let message = quoting!("`{}` is named, and ", visible_line(&named.path)).and(named.why.describe());
         findings.push(ask("programs/protected", format!("argv[{}]", named.at), message));
     }
     if let Some(at) = program.names.beyond {
@@ -88,19 +89,19 @@ fn judge(context: &Context<'_>) -> Ruling {
         findings.push(ask("programs/protected", format!("argv[{at}]"), message.into()));
     }
     if program.network {
-        let message = called(program).and(" can reach the network, and send what it reads anywhere");
+        let message = program_name(program).and(" can reach the network, and send what it reads anywhere");
         findings.push(ask("programs/network", "argv[0]".to_owned(), message));
     }
     let mut rulings: Vec<Ruling> =
         findings.into_iter().map(|finding| Ruling::ask(Lift::Permission, finding)).collect();
-    rulings.extend(program.secrets.iter().map(|secret| given(context, program, secret)));
+    rulings.extend(program.secrets.iter().map(|secret| secret_question(context, program, secret)));
     Ruling::strictest(rulings)
 }
 
 /// Returns the question about a program that gets a secret, with which it can do anything. A user who endowed both
 /// together may have allowed this without a question. A call that itself chooses the secret always asks.
-fn given(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ruling {
-    let (name, variable) = (called(program), &given.variable);
+fn secret_question(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ruling {
+    let (name, variable) = (program_name(program), &given.variable);
     let (lift, what, allowed) = match &given.slot {
         None => (
             Lift::Endowment,
@@ -138,19 +139,19 @@ pub(crate) fn commits(program: &ProgramFact) -> bool {
 fn launched(program: &ProgramFact) -> Vec<Launch> {
     let mut found = launches(&program.path, &program.argv);
     if let Some(reader) = program.interpreters.last() {
-        let what = called(program)
+        let what = program_name(program)
             .then(&quoting!(" is a script, and `{}` does what it says", visible_line(&reader.path)));
-        found.insert(0, Launch { at: 0, what });
+        found.insert(0, Launch { at: 0, description: what });
     }
     if found.is_empty() && program.writes && obeys_repository(&program.path, &program.argv) {
-        let what =
-            called(program).and(" does what the settings of a repository say, and those can be written");
-        found.push(Launch { at: 0, what });
+        let what = program_name(program)
+            .and(" does what the settings of a repository say, and those can be written");
+        found.push(Launch { at: 0, description: what });
     }
     found
 }
 
-fn called(program: &ProgramFact) -> Quoting {
+fn program_name(program: &ProgramFact) -> Quoting {
     quoting!("`{}`", visible_line(program.argv.first().map_or("", String::as_str)))
 }
 
@@ -166,9 +167,9 @@ mod tests {
     use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
-    use crate::arguments::{Named, Names};
+    use crate::arguments::{FileMentions, ProtectedMention};
     use crate::fixture::{Call, check};
-    use crate::protected::Why;
+    use crate::protected::ProtectionReason;
 
     fn program(line: &str) -> ProgramFact {
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -180,7 +181,7 @@ mod tests {
             interpreters: vec![],
             endowed_interpreters: vec![],
             allowed: vec!["rg".into(), "git".into()],
-            names: Names::default(),
+            names: FileMentions::default(),
             writes: false,
             network: false,
             starts_others: false,
@@ -241,17 +242,19 @@ mod tests {
 
     #[test]
     fn named_protected_file_asks() {
-        let named = Named { at: 1, path: ".env".into(), why: Why::Keys };
+        let named = ProtectedMention { at: 1, path: ".env".into(), why: ProtectionReason::Keys };
         let asks = &["programs/protected"][..];
         for (names, decisions, rules) in [
-            (Names { protected: vec![named.clone()], beyond: None }, (Ask, Ask), asks),
-            (Names { protected: vec![], beyond: Some(3) }, (Ask, Ask), asks),
-            (Names::default(), (Allow, Allow), &[]),
+            (FileMentions { protected: vec![named.clone()], beyond: None }, (Ask, Ask), asks),
+            (FileMentions { protected: vec![], beyond: Some(3) }, (Ask, Ask), asks),
+            (FileMentions::default(), (Allow, Allow), &[]),
         ] {
             check(&GATE, &call(ProgramFact { names, ..program("cat .env") }), decisions, rules);
         }
-        let fact =
-            ProgramFact { names: Names { protected: vec![named], beyond: None }, ..program("cat .env") };
+        let fact = ProgramFact {
+            names: FileMentions { protected: vec![named], beyond: None },
+            ..program("cat .env")
+        };
         assert_eq!(call(fact).allowed().verdict().decision, Ask, "no endowment lifts it");
     }
 

@@ -18,7 +18,7 @@ pub(super) const GATE: Gate = Gate {
 };
 
 /// How many sources a finding names before it only counts them.
-const NAMED: usize = 3;
+const MAX_NAMED_SOURCES: usize = 3;
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
@@ -87,7 +87,7 @@ fn describe(source: &Source) -> String {
 
 /// Returns the first few by name, and how many more there are.
 fn enumerate(items: &[String]) -> Quoting {
-    let named = &items[..items.len().min(NAMED)];
+    let named = &items[..items.len().min(MAX_NAMED_SOURCES)];
     let more = items.len() - named.len();
     let listed = |items: &[String]| Quoting::joined(items.iter().map(Quoting::theirs), ", ");
     match named {

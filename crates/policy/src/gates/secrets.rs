@@ -8,7 +8,7 @@ use passable::quoting;
 use super::Gate;
 use crate::facts::Context;
 use crate::ruling::{Lift, Ruling};
-use crate::secrets::What;
+use crate::secrets::HitKind;
 
 pub(super) const GATE: Gate =
     Gate { name: "secrets", version: 4, about: "no secret stands in the words of a call", judge };
@@ -27,18 +27,18 @@ fn judge(context: &Context<'_>) -> Ruling {
         method.and_then(|method| method.params.get(at)).map_or("arguments", |param| param.name.as_str())
     };
     let said = proposal.args.iter().enumerate().map(|(at, value)| (names(at), value));
-    let handed = facts.handed.iter().map(|(name, text)| (name.as_str(), text));
+    let handed = facts.reader_documents.iter().map(|(name, text)| (name.as_str(), text));
     let sightings = secrets.inspect(said.chain(handed));
     let mut rulings: Vec<Ruling> = Vec::new();
     // One finding for each thing and argument, however often it stands there.
-    let mut told: BTreeMap<(String, &What), ()> = BTreeMap::new();
+    let mut told: BTreeMap<(String, &HitKind), ()> = BTreeMap::new();
     for sighting in &sightings {
-        if told.insert((sighting.argument.clone(), &sighting.what), ()).is_some() {
+        if told.insert((sighting.argument.clone(), &sighting.kind), ()).is_some() {
             continue;
         }
         let at = &sighting.argument;
-        rulings.push(match &sighting.what {
-            What::Value(name) => Ruling::deny(
+        rulings.push(match &sighting.kind {
+            HitKind::Value(name) => Ruling::deny(
                 Finding::new(
                     "secrets/value",
                     quoting!("`{}` holds the value of the secret `{}` ({})", at, name, sighting.spelling),
@@ -50,7 +50,7 @@ fn judge(context: &Context<'_>) -> Ruling {
                     name
                 )),
             ),
-            What::StandIn(name) => Ruling::deny(
+            HitKind::StandIn(name) => Ruling::deny(
                 Finding::new(
                     "secrets/stand-in",
                     quoting!(
@@ -63,14 +63,14 @@ fn judge(context: &Context<'_>) -> Ruling {
                 .counter_example(crate::secrets::stand_in(name))
                 .allowed("words that leave the secret out, or another file"),
             ),
-            What::Shape(kind) => Ruling::ask(
+            HitKind::Shape(kind) => Ruling::ask(
                 Lift::Permission,
                 Finding::new("secrets/shape", quoting!("`{}` holds what looks like ", at).and(kind))
                     .at(at)
                     .counter_example(*kind)
                     .allowed("a person's approval of exactly this call, or the same without it"),
             ),
-            What::Unsearched => Ruling::ask(
+            HitKind::Unsearched => Ruling::ask(
                 Lift::Permission,
                 Finding::new(
                     "secrets/unsearched",
@@ -152,7 +152,7 @@ mod tests {
         let told = |c: &mut Call| c.facts.reader = Some("the model m".into());
         let handed = |c: &mut Call| {
             c.facts.reader = Some("the model m".into());
-            c.facts.handed = vec![("attachments".into(), Value::from(format!("it is {TOKEN}")))];
+            c.facts.reader_documents = vec![("attachments".into(), Value::from(format!("it is {TOKEN}")))];
         };
         let value = &["secrets/value"][..];
         let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";

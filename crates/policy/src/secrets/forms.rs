@@ -10,10 +10,10 @@ const FORM: &str = "as in a form";
 const ONE_LINE: &str = "without line breaks";
 
 /// Values of fewer bytes are not looked for: they would be found everywhere.
-const SHORTEST: usize = 4;
+const MIN_LEN: usize = 4;
 
 /// Values of fewer bytes are looked for only as they are and as hexadecimal digits: their other spellings are too short.
-const SHORTEST_SPELLED: usize = 6;
+const MIN_ENCODED_LEN: usize = 6;
 
 /// A spelling of a value.
 pub(super) struct Form {
@@ -36,20 +36,20 @@ impl Form {
 }
 
 /// Returns every spelling of a value.
-pub(super) fn of(secret: usize, value: &[u8]) -> Vec<Form> {
+pub(super) fn spellings(secret: usize, value: &[u8]) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let mut add = |spelling, text: Vec<u8>, any_case| {
         let text = Wiped::new(text);
-        if text.len() >= SHORTEST && !forms.iter().any(|form| form.text == text) {
+        if text.len() >= MIN_LEN && !forms.iter().any(|form| form.text == text) {
             forms.push(Form { secret, spelling, text, any_case });
         }
     };
-    if value.len() < SHORTEST {
+    if value.len() < MIN_LEN {
         return forms;
     }
     add(AS_WRITTEN, value.to_vec(), false);
     add(HEX, hex(value, None), true);
-    if value.len() < SHORTEST_SPELLED {
+    if value.len() < MIN_ENCODED_LEN {
         return forms;
     }
     for separator in [b' ', b':'] {
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn short_values_have_few_spellings() {
-        assert!(of(0, b"abc").is_empty());
-        assert_eq!(of(0, b"abcd").len(), 2);
-        assert_eq!(of(0, b"swordfish").len(), 7);
+        assert!(spellings(0, b"abc").is_empty());
+        assert_eq!(spellings(0, b"abcd").len(), 2);
+        assert_eq!(spellings(0, b"swordfish").len(), 7);
     }
 }

@@ -4,12 +4,12 @@
 //! decoded first, around the places that have escapes ([`decode`]). A hit tells the name of the secret, its place and
 //! its spelling, and never the secret itself.
 
+mod decode;
 mod forms;
-mod leaves;
-mod net;
-mod pieces;
+mod matcher;
 mod shapes;
-mod unspell;
+mod split;
+mod strings;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,10 +18,10 @@ use kernel::proposal::Value;
 use zeroize::Zeroizing;
 
 use forms::Form;
-use net::{Catch, Net};
+use matcher::{Matcher, PatternRef};
 
-pub use leaves::Sighting;
 pub use shapes::{SHAPES, Shape};
+pub use strings::Sighting;
 
 /// The beginning of the stand-in for a value that was redacted from a text.
 const STAND_IN: &str = "⟦secret ";
@@ -38,7 +38,7 @@ pub fn stand_in(name: &str) -> String {
 pub struct Secrets {
     names: Vec<String>,
     forms: Vec<Form>,
-    net: Net,
+    net: Matcher,
     /// The longest spelling.
     longest: usize,
     is_locked: bool,
@@ -62,7 +62,7 @@ impl Default for Secrets {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// The kind of the hit.
-    pub what: What,
+    pub kind: HitKind,
     /// How it was spelled, in words.
     pub spelling: Cow<'static, str>,
     /// Where it begins in the text, in bytes.
@@ -73,7 +73,7 @@ pub struct Hit {
 
 /// The kind of a hit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum HitKind {
     /// The value of the secret of this name.
     Value(String),
     /// The stand-in for the value of the secret of this name.
@@ -90,11 +90,11 @@ impl Secrets {
         let (mut names, mut forms, mut spans_lines) = (Vec::new(), Vec::new(), false);
         for (name, value) in values {
             spans_lines |= value.trim_end().contains('\n');
-            forms.extend(forms::of(names.len(), value.as_bytes()));
+            forms.extend(forms::spellings(names.len(), value.as_bytes()));
             names.push(name.to_owned());
         }
-        let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0).max(shapes::LONGEST);
-        let net = Net::new(&forms);
+        let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0).max(shapes::MAX_LEN);
+        let net = Matcher::new(&forms);
         Secrets { names, forms, net, longest, is_locked: false, spans_lines }
     }
 
@@ -115,13 +115,13 @@ impl Secrets {
 
     /// Returns the end of the last line of a text up to which the text is complete. No value begins before that end
     /// and ends behind it, in any continuation of the text. Only ends of lines from `from` on are checked.
-    pub fn whole(&self, text: &str, from: usize) -> Option<usize> {
+    pub fn complete_up_to(&self, text: &str, from: usize) -> Option<usize> {
         if self.spans_lines {
             return None;
         }
         let bytes = text.as_bytes();
         let ends = (from..bytes.len()).rev().filter(|at| bytes[*at] == b'\n');
-        ends.into_iter().find(|at| !unspell::may_go_on(bytes, *at)).map(|at| at + 1)
+        ends.into_iter().find(|at| !decode::may_go_on(bytes, *at)).map(|at| at + 1)
     }
 
     /// Returns everything that is found in a text.
@@ -133,17 +133,22 @@ impl Secrets {
     pub(crate) fn scan_bytes(&self, text: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         self.catch(text, |what, spelling, start, end| {
-            hits.push(Hit { what, spelling: Cow::Borrowed(spelling), start, end });
+            hits.push(Hit { kind: what, spelling: Cow::Borrowed(spelling), start, end });
         });
-        for window in unspell::windows(text, self.longest) {
-            for variant in unspell::variants(&text[window.clone()]) {
+        for window in decode::windows(text, self.longest) {
+            for variant in decode::variants(&text[window.clone()]) {
                 self.catch(&variant.text, |what, spelling, start, end| {
                     let spelling = match (spelling, variant.spelling) {
                         (forms::AS_WRITTEN, how) => Cow::Borrowed(how),
                         (form, how) => Cow::Owned(format!("{form}, {how}")),
                     };
                     let (start, end) = variant.span(start, end);
-                    hits.push(Hit { what, spelling, start: start + window.start, end: end + window.start });
+                    hits.push(Hit {
+                        kind: what,
+                        spelling,
+                        start: start + window.start,
+                        end: end + window.start,
+                    });
                 });
             }
         }
@@ -151,7 +156,7 @@ impl Secrets {
         // A hit that overlaps with the one before is a part of the same leak, which then ends where the later of them
         // does.
         hits.dedup_by(|b, a| {
-            let is_same = a.what == b.what && b.start < a.end;
+            let is_same = a.kind == b.kind && b.start < a.end;
             if is_same {
                 a.end = a.end.max(b.end);
             }
@@ -160,23 +165,23 @@ impl Secrets {
         hits
     }
 
-    fn catch(&self, text: &[u8], mut found: impl FnMut(What, &'static str, usize, usize)) {
+    fn catch(&self, text: &[u8], mut found: impl FnMut(HitKind, &'static str, usize, usize)) {
         self.net.catch(text, |catch, start| match catch {
-            Catch::Form(at) => {
+            PatternRef::Form(at) => {
                 let form = &self.forms[at];
                 if form.stands_at(text, start) {
-                    let what = What::Value(self.names[form.secret].clone());
+                    let what = HitKind::Value(self.names[form.secret].clone());
                     found(what, form.spelling, start, start + form.text.len());
                 }
             }
-            Catch::Shape(at) => {
+            PatternRef::Shape(at) => {
                 if let Some(end) = SHAPES.get(at).and_then(|shape| shape.end(text, start)) {
-                    found(What::Shape(SHAPES[at].name), forms::AS_WRITTEN, start, end);
+                    found(HitKind::Shape(SHAPES[at].name), forms::AS_WRITTEN, start, end);
                 }
             }
-            Catch::StandIn => {
+            PatternRef::StandIn => {
                 if let Some((name, end)) = self.stand_in_at(text, start) {
-                    found(What::StandIn(name), forms::AS_WRITTEN, start, end);
+                    found(HitKind::StandIn(name), forms::AS_WRITTEN, start, end);
                 }
             }
         });
@@ -200,7 +205,7 @@ impl Secrets {
         let mut out = String::new();
         let mut done = 0;
         for hit in self.scan(text) {
-            let What::Value(name) = &hit.what else { continue };
+            let HitKind::Value(name) = &hit.kind else { continue };
             if hit.end <= done {
                 continue;
             }
@@ -229,12 +234,12 @@ impl Secrets {
 
     /// Returns a value with its texts redacted.
     pub fn redact_value(&self, value: &Value) -> Value {
-        if self.names.is_empty() { value.clone() } else { leaves::redact(self, value) }
+        if self.names.is_empty() { value.clone() } else { strings::redact(self, value) }
     }
 
     /// Returns the sightings in the arguments of a call, in each one and in all of them together.
     pub fn inspect<'a>(&self, arguments: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Sighting> {
-        leaves::inspect(self, arguments)
+        strings::inspect(self, arguments)
     }
 }
 

@@ -59,6 +59,6 @@ fn records_and_lists_are_redacted_inside() {
         (TOKEN.into(), Value::Null),
     ]);
     let redacted = secrets.redact_value(&value.unwrap());
-    assert!(secrets.inspect([("x", &redacted)]).iter().all(|seen| matches!(seen.what, What::StandIn(_))));
+    assert!(secrets.inspect([("x", &redacted)]).iter().all(|seen| matches!(seen.kind, HitKind::StandIn(_))));
     assert!(redacted.get("a").and_then(Value::as_array).is_some_and(|list| list.len() == 2));
 }

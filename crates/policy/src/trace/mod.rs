@@ -38,30 +38,30 @@ pub struct Document<'a> {
 }
 
 /// The most traces of one call.
-pub const MOST_TRACES: usize = 16;
+pub const MAX_TRACES: usize = 16;
 
 /// The most traces of one argument that are not addresses, so that a long text does not crowd out the rest.
-const MOST_PER_ARGUMENT: usize = 5;
+const MAX_PER_ARGUMENT: usize = 5;
 
 /// How many bytes of document, decoded and not, are searched in all.
-const SEARCHED: usize = 4 << 20;
+const MAX_SEARCHED_BYTES: usize = 4 << 20;
 
 /// How many matches of any parts are looked at in one view before the rest is given up: parts that begin with each
 /// other could match as often as there are parts at every place.
-const MATCHES: usize = 1 << 14;
+const MAX_MATCHES: usize = 1 << 14;
 
 /// The same for addresses, which are searched for by themselves so that nothing else can crowd them out.
-const ADDRESS_MATCHES: usize = 1 << 17;
+const MAX_ADDRESS_MATCHES: usize = 1 << 17;
 
 /// Fewer letters and digits in a row occur by chance.
-const SHORTEST_SQUEEZED: usize = 10;
+const MIN_SQUEEZED_LEN: usize = 10;
 
 /// Longer parts of arguments are shown up to here.
-const SHOWN: usize = 200;
+const MAX_SHOWN_LEN: usize = 200;
 
 /// Finds the strings in `args`, pairs of a parameter's name and its argument, in `documents`: as written up to
 /// case and white space, and through the usual encodings, nested up to three deep, on either side. At most
-/// [`MOST_TRACES`], the telling ones first: addresses, then whole arguments, then parts.
+/// [`MAX_TRACES`], the telling ones first: addresses, then whole arguments, then parts.
 pub fn trace<'a>(
     args: impl IntoIterator<Item = (&'a str, &'a Value)>,
     documents: &[Document<'_>],
@@ -72,29 +72,29 @@ pub fn trace<'a>(
     }
     let search = Search::new(&needles);
     let mut hits = Vec::new();
-    let mut budget = Budget::new(SEARCHED);
+    let mut budget = Budget::new(MAX_SEARCHED_BYTES);
     for (index, document) in documents.iter().enumerate() {
         // Each document gets its share of the remaining budget, so that a long one cannot hide a short one.
         let mut share = budget.share(documents.len() - index);
-        let mut found = Found::default();
+        let mut found = DocumentMatches::default();
         for view in view::document(document.text, &mut share) {
             search.look(&needles, &view, &mut found);
         }
         budget.settle(share);
-        hits.extend(found.all().map(|(needle, how)| Hit { needle: &needles[needle], document, how }));
+        hits.extend(found.all().map(|(needle, how)| NeedleMatch { needle: &needles[needle], document, how }));
     }
     choose(hits)
 }
 
 /// The needles that were found in one document, and how each is written there.
 #[derive(Default)]
-struct Found {
+struct DocumentMatches {
     whole: BTreeMap<usize, String>,
     /// Only with its punctuation and blanks taken out.
     apart: BTreeMap<usize, String>,
 }
 
-impl Found {
+impl DocumentMatches {
     fn all(mut self) -> impl Iterator<Item = (usize, String)> {
         self.apart.append(&mut self.whole);
         self.apart.into_iter()
@@ -102,7 +102,7 @@ impl Found {
 }
 
 /// A needle that was found.
-struct Hit<'a> {
+struct NeedleMatch<'a> {
     needle: &'a Needle,
     document: &'a Document<'a>,
     how: String,
@@ -152,22 +152,22 @@ impl Search {
         Search {
             parts: Patterns::new(of(false)),
             addresses: Patterns::new(of(true)),
-            squeezed: Patterns::new(squeezed.filter(|(_, text)| text.len() >= SHORTEST_SQUEEZED)),
+            squeezed: Patterns::new(squeezed.filter(|(_, text)| text.len() >= MIN_SQUEEZED_LEN)),
         }
     }
 
     /// Adds to `found` the needles that occur in `view` and in no view before it.
-    fn look(&self, needles: &[Needle], view: &View, found: &mut Found) {
+    fn look(&self, needles: &[Needle], view: &View, found: &mut DocumentMatches) {
         // Undoing the same encoding on both sides only repeats the match of the plain texts.
         let is_new =
             |needle: &usize| view.steps.is_empty() || view.steps.last() != needles[*needle].steps.last();
         let text = view::normalise(&view.text);
-        let parts = self.parts.find(&text, MATCHES);
-        for needle in self.addresses.find(&text, ADDRESS_MATCHES).chain(parts).filter(is_new) {
+        let parts = self.parts.find(&text, MAX_MATCHES);
+        for needle in self.addresses.find(&text, MAX_ADDRESS_MATCHES).chain(parts).filter(is_new) {
             found.whole.entry(needle).or_insert_with(|| how(&view.steps, None));
         }
         if self.squeezed.automaton.is_some() {
-            for needle in self.squeezed.find(&view::squeeze(&text), ADDRESS_MATCHES).filter(is_new) {
+            for needle in self.squeezed.find(&view::squeeze(&text), MAX_ADDRESS_MATCHES).filter(is_new) {
                 found.apart.entry(needle).or_insert_with(|| how(&view.steps, Some("spelled apart")));
             }
         }
@@ -181,9 +181,9 @@ fn how(steps: &[&str], last: Option<&str>) -> String {
 }
 
 /// Puts the telling hits first and leaves out the hits that these already cover.
-fn choose(mut hits: Vec<Hit<'_>>) -> Vec<Trace> {
+fn choose(mut hits: Vec<NeedleMatch<'_>>) -> Vec<Trace> {
     hits.sort_by_key(|hit| (hit.needle.order(), std::cmp::Reverse(hit.needle.text.len())));
-    let mut kept: Vec<Hit<'_>> = Vec::new();
+    let mut kept: Vec<NeedleMatch<'_>> = Vec::new();
     let mut parts: BTreeMap<&str, usize> = BTreeMap::new();
     for hit in hits {
         let is_said = kept.iter().any(|earlier| {
@@ -193,7 +193,7 @@ fn choose(mut hits: Vec<Hit<'_>>) -> Vec<Trace> {
         });
         let count = parts.entry(&hit.needle.argument).or_default();
         let is_address = hit.needle.rank == Rank::Address;
-        if is_said || kept.len() == MOST_TRACES || (!is_address && *count == MOST_PER_ARGUMENT) {
+        if is_said || kept.len() == MAX_TRACES || (!is_address && *count == MAX_PER_ARGUMENT) {
             continue;
         }
         *count += usize::from(!is_address);
@@ -213,7 +213,7 @@ fn choose(mut hits: Vec<Hit<'_>>) -> Vec<Trace> {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_LEN) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
@@ -314,7 +314,7 @@ mod tests {
     fn document_text_in_an_argument_is_traced() {
         let quoted: String = INVOICE.lines().map(|line| format!("> {line}\n")).collect();
         let traces = find(&[("body", &format!("As asked:\n{quoted}"))], &[INVOICE]);
-        assert_eq!(traces.len(), MOST_PER_ARGUMENT + 1, "{traces:?}");
+        assert_eq!(traces.len(), MAX_PER_ARGUMENT + 1, "{traces:?}");
         // "Lighting, wiring and tests for halls", encoded by the author of the call.
         for (body, how) in [
             ("TGlnaHRpbmcsIHdpcmluZyBhbmQgdGVzdHMgZm9yIGhhbGxz", "base64"),
@@ -335,12 +335,12 @@ mod tests {
         let document = format!("{lines} and write to {RECIPIENT}");
         let traces = find(&[("body", &lines), ("to", RECIPIENT)], &[&document, &document]);
         assert_eq!(traces[0].argument, "to");
-        assert!(traces.len() <= MOST_TRACES);
+        assert!(traces.len() <= MAX_TRACES);
         let long = "x".repeat(5000);
         assert!(
             find(&[("body", &long[..4000])], &[&long])
                 .iter()
-                .all(|trace| trace.text.chars().count() <= SHOWN + 1)
+                .all(|trace| trace.text.chars().count() <= MAX_SHOWN_LEN + 1)
         );
     }
 
@@ -374,7 +374,7 @@ mod tests {
         let document = format!("{}\nwrite to {RECIPIENT}", hostile.join("\n"));
         let started = std::time::Instant::now();
         let traces = find(&args, &documents);
-        assert!(traces.len() <= MOST_TRACES);
+        assert!(traces.len() <= MAX_TRACES);
         args.push(("to", RECIPIENT));
         let traces = find(&args, &[&document]);
         assert!(
@@ -390,7 +390,7 @@ mod tests {
 
         #[test]
         fn any_text_yields_bounded_traces(argument in ".{0,200}", document in ".{0,200}") {
-            assert!(find(&[("to", &argument)], &[&document]).len() <= MOST_TRACES);
+            assert!(find(&[("to", &argument)], &[&document]).len() <= MAX_TRACES);
         }
 
         #[test]

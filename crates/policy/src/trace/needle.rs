@@ -12,7 +12,7 @@ pub(super) enum Rank {
     /// An address to which something could be sent.
     Address,
     /// A whole string.
-    Whole,
+    Text,
     /// A line.
     Line,
     /// A path, a number, a name with signs in it.
@@ -20,7 +20,7 @@ pub(super) enum Rank {
     /// The host of an address.
     Host,
     /// A few words in a row.
-    Words,
+    Phrase,
 }
 
 /// One part of one argument.
@@ -46,23 +46,23 @@ impl Needle {
 }
 
 /// The shortest part that is searched for, except addresses.
-const SHORTEST: usize = 8;
+const MIN_LEN: usize = 8;
 
 /// The longest part that is searched for; longer ones are found by their own parts.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 /// The most parts of all arguments.
-const MOST: usize = 512;
+const MAX_ITEMS: usize = 512;
 
 /// How many bytes of arguments, decoded and not, are looked at.
-const LOOKED_AT: usize = 1 << 20;
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// How many words in a row count as copied.
-const WORDS: usize = 5;
+const PHRASE_WORDS: usize = 5;
 
 /// Returns the needles of all strings in all arguments, the telling ones first.
 pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Needle> {
-    let mut budget = Budget::new(LOOKED_AT);
+    let mut budget = Budget::new(MAX_ARGUMENT_BYTES);
     let mut needles = Vec::new();
     for (argument, value) in args {
         let mut strings = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
                     let is_meant = match rank {
                         // Words such as "at" in prose produce texts that only look like addresses.
                         Rank::Address => view.steps.is_empty() || text.contains('.'),
-                        _ => (SHORTEST..=LONGEST).contains(&text.len()),
+                        _ => (MIN_LEN..=MAX_LEN).contains(&text.len()),
                     };
                     if is_meant {
                         let steps = view.steps.clone();
@@ -93,7 +93,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
     needles.sort_by_key(Needle::order);
     let mut seen = BTreeSet::new();
     needles.retain(|needle| seen.insert((needle.argument.clone(), needle.text.clone())));
-    needles.truncate(MOST);
+    needles.truncate(MAX_ITEMS);
     needles
 }
 
@@ -114,7 +114,7 @@ fn gather(value: &Value, strings: &mut Vec<String>) {
 
 /// Hands every part of `text` to `take`.
 fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
-    take(Rank::Whole, text.trim());
+    take(Rank::Text, text.trim());
     for address in addresses(text) {
         take(Rank::Address, address);
         if let Some((_, host)) = address.split_once('@') {
@@ -126,12 +126,12 @@ fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
         let words: Vec<&str> = line.split_whitespace().collect();
         for word in &words {
             let token = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
-            if token.len() >= SHORTEST && token.contains(|c: char| !c.is_alphabetic()) {
+            if token.len() >= MIN_LEN && token.contains(|c: char| !c.is_alphabetic()) {
                 take(Rank::Token, token);
             }
         }
-        if words.len() > WORDS {
-            words.chunks_exact(WORDS).for_each(|some| take(Rank::Words, &some.join(" ")));
+        if words.len() > PHRASE_WORDS {
+            words.chunks_exact(PHRASE_WORDS).for_each(|some| take(Rank::Phrase, &some.join(" ")));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::decode::{DECODERS, Decoder};
 
 /// How deep encodings may be nested and still be undone.
-const DEEPEST: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 /// One reading of a text.
 pub(super) struct View {
@@ -47,7 +47,7 @@ impl Budget {
 /// Returns the readings of a document, plain ones first.
 pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
     // A decoder that is its own inverse applies to any text, so it is tried only near the surface.
-    views(text, budget, DEEPEST, |decoder, depth| !decoder.involution || depth < 2)
+    views(text, budget, MAX_DEPTH, |decoder, depth| !decoder.involution || depth < 2)
 }
 
 /// Returns the readings of an argument. Decoders that are their own inverse are left out: the document's side has

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kernel::Value;
 use policy::Secrets;
-use policy::secrets::What;
+use policy::secrets::HitKind;
 use serde_json::Value as Json;
 
 const FOUND: &str = include_str!("../data/secrets/found.ndjson");
@@ -24,7 +24,7 @@ impl Draw {
         z ^ (z >> 31)
     }
 
-    fn of(&mut self, set: &str, count: usize) -> String {
+    fn string(&mut self, set: &str, count: usize) -> String {
         let set = set.as_bytes();
         (0..count).map(|_| set[(self.next() % set.len() as u64) as usize] as char).collect()
     }
@@ -55,7 +55,7 @@ fn drawn(text: &str, draw: &mut Draw) -> String {
         out.push_str(before);
         match set {
             Some((set, count, left)) => {
-                out.push_str(&draw.of(&set, count));
+                out.push_str(&draw.string(&set, count));
                 rest = left;
             }
             None => {
@@ -98,12 +98,12 @@ fn every_secret_of_the_corpus_is_found_in_each_spelling() {
             .collect();
         let what = row["what"].as_str().unwrap();
         let seen = secrets.inspect(args.iter().map(|value| ("x", value)));
-        let is_it = |found: &What| match found {
-            What::Value(name) => name == what,
-            What::Shape(name) => *name == what,
-            What::StandIn(_) | What::Unsearched => false,
+        let is_it = |found: &HitKind| match found {
+            HitKind::Value(name) => name == what,
+            HitKind::Shape(name) => *name == what,
+            HitKind::StandIn(_) | HitKind::Unsearched => false,
         };
-        if !seen.iter().any(|sighting| is_it(&sighting.what)) {
+        if !seen.iter().any(|sighting| is_it(&sighting.kind)) {
             missed.push(format!("{what}, {how}: {args:?}"));
         }
         // The control: without the vault, the values are words like others.
@@ -121,17 +121,17 @@ fn public_text_is_not_reported_as_secret() {
     let mut draw = Draw(2);
     let mut texts: Vec<String> = BENIGN.lines().map(str::to_owned).collect();
     for _ in 0..2000 {
-        texts.push(format!("GIT_SHA={}", draw.of(HEX, 40)));
-        texts.push(format!("token={}", draw.of(HEX, 64)));
-        let uuid = [8, 4, 4, 4, 12].map(|count| draw.of(HEX, count)).join("-");
+        texts.push(format!("GIT_SHA={}", draw.string(HEX, 40)));
+        texts.push(format!("token={}", draw.string(HEX, 64)));
+        let uuid = [8, 4, 4, 4, 12].map(|count| draw.string(HEX, count)).join("-");
         texts.push(format!("id: {uuid}"));
-        texts.push(format!("id={}", draw.of(DIGITS, 18)));
-        texts.push(format!("key_{}", draw.of(ALNUM, 24)));
+        texts.push(format!("id={}", draw.string(DIGITS, 18)));
+        texts.push(format!("key_{}", draw.string(ALNUM, 24)));
     }
     for _ in 0..200 {
         let bytes = 4 * (50 + draw.next() as usize % 2000);
-        texts.push(format!("data:image/png;base64,{}", draw.of(&format!("{ALNUM}+/"), bytes)));
-        texts.push(format!("https://cdn.example/{}.js", draw.of(&format!("{ALNUM}_-"), bytes / 20)));
+        texts.push(format!("data:image/png;base64,{}", draw.string(&format!("{ALNUM}+/"), bytes)));
+        texts.push(format!("https://cdn.example/{}.js", draw.string(&format!("{ALNUM}_-"), bytes / 20)));
     }
     let found: Vec<String> = texts
         .iter()
@@ -178,7 +178,7 @@ fn public_packages_yield_almost_no_false_positives() {
         count += 1;
         bytes += text.len();
         for hit in secrets.scan(&text) {
-            *hits.entry(format!("{:?} in {}", hit.what, path.display())).or_default() += 1;
+            *hits.entry(format!("{:?} in {}", hit.kind, path.display())).or_default() += 1;
         }
     }
     println!("{count} files, {} KiB, {} taken for secrets", bytes >> 10, hits.len());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Begins, Kind, Limit, ResourceSpec, Row, words};
+use super::{Kind, Limit, ResourceSpec, Row, TextStart, keyword_kinds};
 use crate::{Attenuation, Rate, SpecError, Surroundings, quote, staged_copy, units};
 
 /// The row of `dir` in the table.
@@ -13,7 +13,7 @@ pub(crate) static DIR: Row = Row {
     label: "dir",
     noun: "a directory",
     type_name: "mount",
-    begins: Begins::Path,
+    start: TextStart::Path,
     example: "PATH",
     grammar: "PATH, or SLOT=PATH?suffix=.pdf&max=10MiB&methods=list,read&rate=60/h&private",
     keys: &["suffix=", "max=", "methods=", "rate=", "private"],
@@ -21,8 +21,8 @@ pub(crate) static DIR: Row = Row {
     methods: &["list", "read", "glob", "grep", "stat"],
     discloses: true,
     sends: false,
-    weighs: false,
-    lets: "",
+    needs_confirmation: false,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -33,7 +33,7 @@ pub(crate) static DIR_RW: Row = Row {
     label: "dir rw",
     noun: "a directory that may be written",
     type_name: "mount",
-    begins: Begins::Path,
+    start: TextStart::Path,
     example: "PATH:rw",
     grammar: "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read&rate=60/h&private",
     keys: &["suffix=", "max=", "total=", "methods=", "rate=", "private"],
@@ -53,8 +53,8 @@ pub(crate) static DIR_RW: Row = Row {
     ],
     discloses: true,
     sends: false,
-    weighs: false,
-    lets: "",
+    needs_confirmation: false,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -65,7 +65,7 @@ pub(crate) static OUTBOX: Row = Row {
     label: "outbox",
     noun: "an outbox",
     type_name: "spool",
-    begins: Begins::Path,
+    start: TextStart::Path,
     example: "PATH",
     grammar: "PATH, or SLOT=PATH?max=1MiB&rate=60/h",
     keys: &["max=", "methods=", "rate="],
@@ -73,8 +73,8 @@ pub(crate) static OUTBOX: Row = Row {
     methods: &["send"],
     discloses: false,
     sends: true,
-    weighs: false,
-    lets: "",
+    needs_confirmation: false,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -96,12 +96,12 @@ pub(crate) fn is_suffix(text: &str) -> bool {
 }
 
 /// Describes a directory.
-pub(crate) fn words(path: &str, write: bool) -> String {
+pub(crate) fn directory_summary(path: &str, write: bool) -> String {
     format!("directory {path}{}", if write { " (rw)" } else { "" })
 }
 
 /// Describes a spool of outgoing mail.
-pub(crate) fn spool_words(path: &str) -> String {
+pub(crate) fn spool_summary(path: &str) -> String {
     format!("mail spool {path}")
 }
 
@@ -154,7 +154,12 @@ impl PathSpec {
         }
     }
 
-    pub(super) fn of(path: &str, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> PathSpec {
+    pub(super) fn from_grant(
+        path: &str,
+        kind: Kind,
+        taken: &Attenuation,
+        methods: &BTreeSet<String>,
+    ) -> PathSpec {
         let is_all = kind.methods().iter().all(|method| methods.contains(*method));
         let path = taken.staged_from.clone().unwrap_or_else(|| path.to_owned());
         PathSpec {
@@ -168,7 +173,7 @@ impl PathSpec {
     }
 
     /// Returns why a slot of this kind cannot have all that was typed, if it cannot: it would not enforce the limit.
-    pub(super) fn misfit(&self, kind: Kind) -> Option<String> {
+    pub(super) fn unsupported_limit(&self, kind: Kind) -> Option<String> {
         let row = kind.row();
         if self.stage && !matches!(kind, Kind::Dir { .. }) {
             return Some(format!("`:stage` is for a directory, and this is {}", row.noun));
@@ -198,12 +203,12 @@ impl PathSpec {
         }
     }
 
-    pub(super) fn words(&self, kind: Kind) -> String {
+    pub(super) fn summary(&self, kind: Kind) -> String {
         match (kind, self.stage) {
-            (Kind::Outbox, _) => spool_words(&self.path),
-            (Kind::Worker, _) => words::file_words(&self.path),
+            (Kind::Outbox, _) => spool_summary(&self.path),
+            (Kind::Worker, _) => keyword_kinds::worker_file_summary(&self.path),
             (_, true) => staged_copy(&self.path),
-            (_, false) => words(&self.path, self.write),
+            (_, false) => directory_summary(&self.path, self.write),
         }
     }
 
@@ -232,14 +237,14 @@ impl PathSpec {
     }
 }
 
-/// Returns a path as [`take_manner`] reads it, quoted if it has one of `special` in it.
+/// Returns a path as [`split_access_suffix`] reads it, quoted if it has one of `special` in it.
 pub(crate) fn typed_path(path: &str, special: &[char]) -> String {
     let ends = [":rw", ":ro", ":stage"].iter().any(|manner| path.ends_with(manner));
     if ends { quote::quoted(path) } else { quote::part(path, special) }
 }
 
 /// Returns a path that may be quoted, and the suffix of `manners` after it.
-pub(crate) fn take_manner<'a>(text: &str, manners: &[&'a str]) -> Option<(String, &'a str)> {
+pub(crate) fn split_access_suffix<'a>(text: &str, manners: &[&'a str]) -> Option<(String, &'a str)> {
     if let Some((path, behind)) = quote::leading(text) {
         let manner = manners.iter().copied().chain([""]).find(|manner| *manner == behind);
         return manner.map(|manner| (path, manner));
@@ -258,7 +263,7 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
         None => text.rsplit_once('?').filter(|_| !around.exists(text)),
     };
     let (path, query) = cut.unwrap_or((text, ""));
-    let (path, manner) = take_manner(path, &[":rw", ":stage", ":ro"])
+    let (path, manner) = split_access_suffix(path, &[":rw", ":stage", ":ro"])
         .ok_or_else(|| wrong("behind a path only `:rw`, `:stage` or `?` can follow"))?;
     if path.is_empty() {
         return Err(wrong("there is no path"));
@@ -292,7 +297,7 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
             }
             _ => {
                 // Which slot a path fills is not known yet, so every key of a path may be meant.
-                let row = if spec.kind() == Kind::Worker { &words::WORKER } else { &DIR_RW };
+                let row = if spec.kind() == Kind::Worker { &keyword_kinds::WORKER } else { &DIR_RW };
                 return Err(row.unknown_key());
             }
         }

@@ -1,13 +1,13 @@
 //! The table of kinds: the resources that can fill a slot. One file a kind, and here the three enums that list them.
 
 pub mod directory;
+pub mod keyword_kinds;
 pub mod mcp;
 pub mod model;
 pub mod programs;
 pub mod repository;
 pub mod secret;
 mod web;
-pub mod words;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,7 +19,7 @@ pub use mcp::{McpSpec, ToolServer};
 pub use model::ModelSpec;
 pub use programs::{ProgramSpec, Programs};
 pub use repository::{GitSpec, Repository};
-pub use secret::HandedSecret;
+pub use secret::SecretHandle;
 pub use web::WebSpec;
 
 use crate::web::Web;
@@ -71,12 +71,12 @@ pub static KINDS: [&Row; 15] = [
     &web::ROW,
     &repository::GIT,
     &repository::GIT_RW,
-    &words::CLOCK,
+    &keyword_kinds::CLOCK,
     &mcp::ROW,
-    &words::WORKER,
-    &words::ASK,
-    &words::TIMER,
-    &words::MAIL,
+    &keyword_kinds::WORKER,
+    &keyword_kinds::ASK,
+    &keyword_kinds::TIMER,
+    &keyword_kinds::MAIL,
     &model::ROW,
     &secret::ROW,
 ];
@@ -109,12 +109,12 @@ impl Kind {
             Kind::Http => &web::ROW,
             Kind::Git { write: false } => &repository::GIT,
             Kind::Git { write: true } => &repository::GIT_RW,
-            Kind::Clock => &words::CLOCK,
+            Kind::Clock => &keyword_kinds::CLOCK,
             Kind::Mcp => &mcp::ROW,
-            Kind::Worker => &words::WORKER,
-            Kind::Ask => &words::ASK,
-            Kind::Timer => &words::TIMER,
-            Kind::Mail => &words::MAIL,
+            Kind::Worker => &keyword_kinds::WORKER,
+            Kind::Ask => &keyword_kinds::ASK,
+            Kind::Timer => &keyword_kinds::TIMER,
+            Kind::Mail => &keyword_kinds::MAIL,
             Kind::Model => &model::ROW,
             Kind::Secret => &secret::ROW,
         }
@@ -136,7 +136,7 @@ pub enum ResourceSpec {
     /// Another model.
     Model(ModelSpec),
     /// A secret of the vault, to be handed on unseen.
-    Secret(HandedSecret),
+    Secret(SecretHandle),
     /// The clock of this machine.
     Clock,
     /// For a slot that wants a worker: the one that has the slot, once more.
@@ -170,24 +170,24 @@ impl ResourceSpec {
             ResourceSpec::Git(spec) => spec.typed(),
             ResourceSpec::Model(spec) => spec.typed(),
             ResourceSpec::Secret(secret) => secret.typed(),
-            ResourceSpec::Clock => words::CLOCK_WORD.to_owned(),
-            ResourceSpec::Myself => words::SELF_WORD.to_owned(),
+            ResourceSpec::Clock => keyword_kinds::CLOCK_WORD.to_owned(),
+            ResourceSpec::Myself => keyword_kinds::SELF_WORD.to_owned(),
             ResourceSpec::Mcp(spec) => spec.typed(),
         }
     }
 
     /// Describes the resource in a few words, for a slot of this kind, without its limits.
-    pub(crate) fn words(&self, kind: Kind) -> String {
+    pub(crate) fn summary(&self, kind: Kind) -> String {
         match self {
-            ResourceSpec::Path(spec) => spec.words(kind),
-            ResourceSpec::Program(spec) => spec.words(),
-            ResourceSpec::Web(spec) => spec.web.words(),
-            ResourceSpec::Git(spec) => spec.words(),
-            ResourceSpec::Model(spec) => spec.words(),
-            ResourceSpec::Secret(secret) => secret.words(),
-            ResourceSpec::Clock => words::THE_CLOCK.to_owned(),
-            ResourceSpec::Myself => words::MYSELF.to_owned(),
-            ResourceSpec::Mcp(spec) => spec.words(),
+            ResourceSpec::Path(spec) => spec.summary(kind),
+            ResourceSpec::Program(spec) => spec.summary(),
+            ResourceSpec::Web(spec) => spec.web.summary(),
+            ResourceSpec::Git(spec) => spec.summary(),
+            ResourceSpec::Model(spec) => spec.summary(),
+            ResourceSpec::Secret(secret) => secret.summary(),
+            ResourceSpec::Clock => keyword_kinds::THE_CLOCK.to_owned(),
+            ResourceSpec::Myself => keyword_kinds::MYSELF.to_owned(),
+            ResourceSpec::Mcp(spec) => spec.summary(),
         }
     }
 
@@ -243,7 +243,7 @@ impl ResourceSpec {
     pub fn check(&self, kind: Kind) -> Result<(), SpecError> {
         // Other resources fill slots of one kind only, and the row of that kind has checked them.
         let ResourceSpec::Path(spec) = self else { return Ok(()) };
-        match spec.misfit(kind) {
+        match spec.unsupported_limit(kind) {
             Some(what) => Err(kind.row().wrong(what)),
             None => Ok(()),
         }
@@ -267,7 +267,7 @@ impl ResourceSpec {
 
     /// Returns the limits of a grant that this leaves out, in words. A slot of this kind that is filled with it gets
     /// more than the grant allows. Empty if nothing is left out. Not made visible.
-    pub fn unsaid(&self, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> Vec<String> {
+    pub fn missing_limits(&self, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> Vec<String> {
         let has = |limit: Limit| kind.row().limits.contains(&limit);
         // Such a slot refuses the limits that its kind does not have.
         let mut said = self.attenuation();
@@ -281,7 +281,7 @@ impl ResourceSpec {
             // Nothing that is only read grows.
             taken.total_bytes = None;
         }
-        let mut unsaid = taken.unsaid(&said);
+        let mut unsaid = taken.missing_limits(&said);
         if methods.is_empty() {
             unsaid.push("no method".to_owned());
         } else if self.granted(kind) != *methods {
@@ -295,7 +295,7 @@ impl ResourceSpec {
     /// grant.
     ///
     /// The text may leave out some limits of the grant. Returns `None` for a resource that is never typed.
-    pub fn of(
+    pub fn from_grant(
         resource: &Resource,
         kind: Kind,
         taken: &Attenuation,
@@ -303,16 +303,16 @@ impl ResourceSpec {
     ) -> Option<ResourceSpec> {
         Some(match resource {
             Resource::Directory { path, .. } | Resource::Outbox { path } => {
-                ResourceSpec::Path(PathSpec::of(path, kind, taken, methods))
+                ResourceSpec::Path(PathSpec::from_grant(path, kind, taken, methods))
             }
-            Resource::Programs(programs) => ResourceSpec::Program(ProgramSpec::of(programs, taken)),
-            Resource::Web(web) => ResourceSpec::Web(WebSpec::of(web, taken, methods)),
+            Resource::Programs(programs) => ResourceSpec::Program(ProgramSpec::from_grant(programs, taken)),
+            Resource::Web(web) => ResourceSpec::Web(WebSpec::from_grant(web, taken, methods)),
             Resource::Repository(repository) => {
-                ResourceSpec::Git(GitSpec::of(repository, kind, taken, methods))
+                ResourceSpec::Git(GitSpec::from_grant(repository, kind, taken, methods))
             }
             Resource::Secret(secret) => ResourceSpec::Secret(secret.clone()),
             Resource::Clock => ResourceSpec::Clock,
-            Resource::Mcp(server) => ResourceSpec::Mcp(McpSpec::of(server, taken, methods)),
+            Resource::Mcp(server) => ResourceSpec::Mcp(McpSpec::from_grant(server, taken, methods)),
             Resource::Questions | Resource::Alarm | Resource::Mail => return None,
         })
     }
@@ -342,7 +342,7 @@ pub enum Resource {
     /// A repository of git.
     Repository(Repository),
     /// A secret of the vault that somebody may hand on by a slot's name.
-    Secret(HandedSecret),
+    Secret(SecretHandle),
     /// The clock of this machine.
     Clock,
     /// Tools of a server.
@@ -401,36 +401,36 @@ impl Resource {
     }
 
     /// Describes the resource in a few words, without the limits of a grant. Not made visible.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         match self {
-            Resource::Directory { path, .. } => directory::words(path, false),
-            Resource::Outbox { path } => directory::spool_words(path),
-            Resource::Programs(programs) => programs.words(),
-            Resource::Web(web) => web.words(),
-            Resource::Repository(repository) => repository.words(),
-            Resource::Secret(secret) => secret.words(),
-            Resource::Clock => words::THE_CLOCK.to_owned(),
-            Resource::Mcp(server) => server.words(),
-            Resource::Questions => words::QUESTIONS.to_owned(),
-            Resource::Alarm => words::ALARM.to_owned(),
-            Resource::Mail => words::INBOX.to_owned(),
+            Resource::Directory { path, .. } => directory::directory_summary(path, false),
+            Resource::Outbox { path } => directory::spool_summary(path),
+            Resource::Programs(programs) => programs.summary(),
+            Resource::Web(web) => web.summary(),
+            Resource::Repository(repository) => repository.summary(),
+            Resource::Secret(secret) => secret.summary(),
+            Resource::Clock => keyword_kinds::THE_CLOCK.to_owned(),
+            Resource::Mcp(server) => server.summary(),
+            Resource::Questions => keyword_kinds::QUESTIONS.to_owned(),
+            Resource::Alarm => keyword_kinds::ALARM.to_owned(),
+            Resource::Mail => keyword_kinds::INBOX.to_owned(),
         }
     }
 
     /// Returns the same, through a grant of these methods.
-    pub fn words_with(&self, methods: &BTreeSet<String>) -> String {
+    pub fn summary_with(&self, methods: &BTreeSet<String>) -> String {
         match self {
             Resource::Directory { path, read_only } => {
-                directory::words(path, !read_only && directory::can_write(methods))
+                directory::directory_summary(path, !read_only && directory::can_write(methods))
             }
-            other => other.words(),
+            other => other.summary(),
         }
     }
 }
 
 /// The beginning of a typed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begins {
+pub enum TextStart {
     /// A path, without a prefix.
     Path,
     /// With these letters.
@@ -471,7 +471,7 @@ pub struct Row {
     /// The type of the stored resource, as Endo's clients know it.
     pub type_name: &'static str,
     /// How it begins when it is typed.
-    pub begins: Begins,
+    pub start: TextStart,
     /// One example of the text behind `-e SLOT=`; `PATH` and `FILE` stand for paths.
     pub example: &'static str,
     /// All that can be typed behind `-e SLOT=`.
@@ -487,9 +487,9 @@ pub struct Row {
     /// Whether something can leave this machine through it.
     pub sends: bool,
     /// Whether a page asks again before it is handed over: it starts programs, reaches the network or carries a secret.
-    pub weighs: bool,
+    pub needs_confirmation: bool,
     /// The phrase for the run's permission towards its user, if it is never typed: "may wait for a time".
-    pub lets: &'static str,
+    pub permission_phrase: &'static str,
     /// Whether a name of the person's can stand for it when a run asks for something.
     pub by_name: bool,
     /// Reads the text after the beginning.
@@ -504,14 +504,14 @@ impl Row {
 
     /// Returns the row that reads a text behind `-e SLOT=`, and the text after its beginning. A text with no other
     /// beginning is a path.
-    pub fn begun(text: &str) -> (&'static Row, &str) {
+    pub fn for_text(text: &str) -> (&'static Row, &str) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let is_address = matches!(scheme.as_deref(), Some("http" | "https"));
-        let rest = |row: &Row| match row.begins {
-            Begins::Prefix(prefix) => text.strip_prefix(prefix),
-            Begins::Word(word) => Some(text).filter(|text| *text == word),
-            Begins::Address => Some(text).filter(|_| is_address),
-            Begins::Path | Begins::Never => None,
+        let rest = |row: &Row| match row.start {
+            TextStart::Prefix(prefix) => text.strip_prefix(prefix),
+            TextStart::Word(word) => Some(text).filter(|text| *text == word),
+            TextStart::Address => Some(text).filter(|_| is_address),
+            TextStart::Path | TextStart::Never => None,
         };
         let found = KINDS.iter().find_map(|row| Some((*row, rest(row)?)));
         found.unwrap_or((&directory::DIR, text))
@@ -519,7 +519,7 @@ impl Row {
 
     /// Returns whether a user types the resource of such a slot.
     pub fn is_typed(&self) -> bool {
-        self.begins != Begins::Never
+        self.start != TextStart::Never
     }
 
     /// Returns the example for a slot, as an option of the command line.
@@ -601,10 +601,10 @@ impl ResourceSpec {
     /// # Errors
     /// When it is not written as any kind is, or names a program that is not there.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-        if text == words::SELF_WORD {
+        if text == keyword_kinds::SELF_WORD {
             return Ok(ResourceSpec::Myself);
         }
-        let (row, rest) = Row::begun(text);
+        let (row, rest) = Row::for_text(text);
         (row.parse)(rest, around)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Begins, Kind, ResourceSpec, Row, secret};
+use super::{Kind, ResourceSpec, Row, TextStart, secret};
 use crate::{SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "model:";
@@ -13,7 +13,7 @@ pub(crate) static ROW: Row = Row {
     label: "model",
     noun: "a model",
     type_name: "worker",
-    begins: Begins::Prefix(PREFIX),
+    start: TextStart::Prefix(PREFIX),
     example: "model:NAME?tokens=200k",
     grammar: "model:anthropic:NAME?tokens=200k&usd=0.50&key=SECRET, with a model as after `-m`",
     keys: &["tokens=", "usd=", "key="],
@@ -21,8 +21,8 @@ pub(crate) static ROW: Row = Row {
     methods: &["call"],
     discloses: false,
     sends: true,
-    weighs: true,
-    lets: "",
+    needs_confirmation: true,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -42,7 +42,7 @@ pub struct ModelSpec {
 }
 
 /// Describes a model, with the limits of all its calls.
-pub fn words(model: &str, tokens: Option<u64>, usd_micros: Option<u64>) -> String {
+pub fn model_summary(model: &str, tokens: Option<u64>, usd_micros: Option<u64>) -> String {
     let mut words = format!("model {model}");
     if let Some(tokens) = tokens {
         words += &format!(", at most {tokens} tokens");
@@ -54,9 +54,9 @@ pub fn words(model: &str, tokens: Option<u64>, usd_micros: Option<u64>) -> Strin
 }
 
 impl ModelSpec {
-    pub(super) fn words(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
-        words(&format!("{}{}", self.model, key.unwrap_or_default()), self.tokens, self.usd_micros)
+        model_summary(&format!("{}{}", self.model, key.unwrap_or_default()), self.tokens, self.usd_micros)
     }
 
     pub(super) fn typed(&self) -> String {

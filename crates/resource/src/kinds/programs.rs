@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
 
-use super::directory::{take_manner, typed_path};
-use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
+use super::directory::{split_access_suffix, typed_path};
+use super::{Kind, Limit, ResourceSpec, Row, TextStart, secret};
 use crate::{Attenuation, BlobHash, SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "program:";
@@ -14,11 +14,11 @@ const PREFIX: &str = "program:";
 const VARIABLE: &str = "env.";
 
 /// The default time limit of one call, in milliseconds.
-pub const WALL_MS: u64 = 60_000;
+pub const DEFAULT_WALL_TIMEOUT_MS: u64 = 60_000;
 /// The longest that one call may be said to take, in milliseconds.
-const MAX_WALL_MS: u64 = 86_400_000;
+const MAX_WALL_TIMEOUT_MS: u64 = 86_400_000;
 /// The default memory limit of one call: 1 GiB.
-pub const MEMORY: u64 = 1 << 30;
+pub const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 /// The most output of a call, however high its limit: it goes into a model's context.
 const MAX_OUTPUT: u64 = 16 << 20;
 
@@ -28,7 +28,7 @@ pub(crate) static ROW: Row = Row {
     label: "program",
     noun: "programs",
     type_name: "program",
-    begins: Begins::Prefix(PREFIX),
+    start: TextStart::Prefix(PREFIX),
     example: "program:NAME?dir=PATH",
     grammar: "program:NAME,PATH?dir=PATH:rw&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB",
     keys: &["dir=", "net=", "exec=", "env.NAME=", "time=", "memory=", "max="],
@@ -36,8 +36,8 @@ pub(crate) static ROW: Row = Row {
     methods: &["run"],
     discloses: false,
     sends: true,
-    weighs: true,
-    lets: "",
+    needs_confirmation: true,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -65,30 +65,30 @@ pub struct ProgramSpec {
 }
 
 impl ProgramSpec {
-    pub(super) fn of(programs: &Programs, taken: &Attenuation) -> ProgramSpec {
+    pub(super) fn from_grant(programs: &Programs, taken: &Attenuation) -> ProgramSpec {
         ProgramSpec {
             programs: programs.programs.iter().map(|one| (one.name.clone(), one.path.clone())).collect(),
             directories: programs.directories.iter().map(|one| (one.path.clone(), one.write)).collect(),
             network: programs.network,
             starts_others: programs.starts_others,
             environment: programs.environment.clone(),
-            wall_ms: Some(programs.wall_ms).filter(|ms| *ms != WALL_MS),
-            memory: Some(programs.memory).filter(|bytes| *bytes != MEMORY),
+            wall_ms: Some(programs.wall_ms).filter(|ms| *ms != DEFAULT_WALL_TIMEOUT_MS),
+            memory: Some(programs.memory).filter(|bytes| *bytes != DEFAULT_MEMORY_BYTES),
             output: taken.max_bytes,
         }
     }
 
-    pub(super) fn words(&self) -> String {
-        Words {
+    pub(super) fn summary(&self) -> String {
+        ProgramsSummary {
             names: self.programs.iter().map(|(name, _)| name.as_str()).collect(),
             directories: self.directories.iter().map(|(path, write)| (path.as_str(), *write)).collect(),
             environment: &self.environment,
             network: self.network,
             starts_others: self.starts_others,
-            wall_ms: self.wall_ms.unwrap_or(WALL_MS),
-            memory: self.memory.unwrap_or(MEMORY),
+            wall_ms: self.wall_ms.unwrap_or(DEFAULT_WALL_TIMEOUT_MS),
+            memory: self.memory.unwrap_or(DEFAULT_MEMORY_BYTES),
         }
-        .told()
+        .render()
     }
 
     pub(super) fn typed(&self) -> String {
@@ -174,7 +174,7 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
         };
         match key {
             "dir" => {
-                let (path, manner) = take_manner(value, &[":rw", ":ro"])
+                let (path, manner) = split_access_suffix(value, &[":rw", ":ro"])
                     .ok_or_else(|| wrong("behind a directory only `:rw` can follow".to_owned()))?;
                 if path.is_empty() {
                     return Err(wrong("there is no path".to_owned()));
@@ -191,7 +191,7 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
                 }
             }
             "time" => {
-                let ms = units::duration_ms(value).filter(|ms| (1..=MAX_WALL_MS).contains(ms));
+                let ms = units::duration_ms(value).filter(|ms| (1..=MAX_WALL_TIMEOUT_MS).contains(ms));
                 spec.wall_ms =
                     Some(ms.ok_or_else(|| wrong("`time` is written like `90s`, at most a day".to_owned()))?);
             }
@@ -227,7 +227,7 @@ fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Set
 }
 
 /// The facts that a description of programs tells, whether the programs have been looked at or not.
-struct Words<'a> {
+struct ProgramsSummary<'a> {
     names: Vec<&'a str>,
     directories: Vec<(&'a str, bool)>,
     environment: &'a BTreeMap<String, Setting>,
@@ -237,8 +237,8 @@ struct Words<'a> {
     memory: u64,
 }
 
-impl Words<'_> {
-    fn told(&self) -> String {
+impl ProgramsSummary<'_> {
+    fn render(&self) -> String {
         let noun = if self.names.len() == 1 { "program" } else { "programs" };
         let mut words = format!("{noun} {}", self.names.join(", "));
         for (at, (path, write)) in self.directories.iter().enumerate() {
@@ -257,10 +257,10 @@ impl Words<'_> {
                 Setting::Secret(name) => format!(", with {variable} from the secret {name}"),
             };
         }
-        if self.wall_ms != WALL_MS {
+        if self.wall_ms != DEFAULT_WALL_TIMEOUT_MS {
             words += &format!(", at most {} a call", units::typed_duration(self.wall_ms));
         }
-        if self.memory != MEMORY {
+        if self.memory != DEFAULT_MEMORY_BYTES {
             words += &format!(", at most {} of memory", units::typed_bytes(self.memory));
         }
         words
@@ -343,9 +343,9 @@ impl Setting {
 }
 
 /// Variables that confine a program, or load code into it: they cannot be set by name.
-const KEPT: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
+const RESERVED_VARIABLES: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
 /// The same by how they begin.
-const KEPT_BEGINNINGS: [&str; 2] = ["LD_", "GIT_CONFIG"];
+const RESERVED_PREFIXES: [&str; 2] = ["LD_", "GIT_CONFIG"];
 
 /// Returns why a variable of a program's environment cannot be set by this name, if it cannot.
 pub fn variable_problem(name: &str) -> Option<&'static str> {
@@ -354,7 +354,8 @@ pub fn variable_problem(name: &str) -> Option<&'static str> {
     if !is_begun || !is_plain {
         return Some("a variable has a name of letters, digits and `_`, at most 64");
     }
-    let is_kept = KEPT.contains(&name) || KEPT_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    let is_kept =
+        RESERVED_VARIABLES.contains(&name) || RESERVED_PREFIXES.iter().any(|begin| name.starts_with(begin));
     is_kept.then_some("this variable says how the program is confined, and what is loaded into it")
 }
 
@@ -365,8 +366,8 @@ impl Programs {
     }
 
     /// Describes the programs in a few words that a person reads: "programs rg, git in /work (rw), with network".
-    pub fn words(&self) -> String {
-        Words {
+    pub fn summary(&self) -> String {
+        ProgramsSummary {
             names: self.programs.iter().map(|program| program.name.as_str()).collect(),
             directories: self.directories.iter().map(|one| (one.path.as_str(), one.write)).collect(),
             environment: &self.environment,
@@ -375,7 +376,7 @@ impl Programs {
             wall_ms: self.wall_ms,
             memory: self.memory,
         }
-        .told()
+        .render()
     }
 }
 
@@ -398,20 +399,20 @@ mod tests {
             environment: BTreeMap::new(),
             network: false,
             starts_others: false,
-            wall_ms: WALL_MS,
-            memory: MEMORY,
+            wall_ms: DEFAULT_WALL_TIMEOUT_MS,
+            memory: DEFAULT_MEMORY_BYTES,
         };
-        assert_eq!(programs.words(), "program rg");
+        assert_eq!(programs.summary(), "program rg");
         programs.programs.push(program("git"));
         programs.directories = vec![directory("/w", true), directory("/r", false)];
         programs.network = true;
         programs.starts_others = true;
-        assert_eq!(programs.words(), "programs rg, git in /w (rw), /r, with network, starting others");
+        assert_eq!(programs.summary(), "programs rg, git in /w (rw), /r, with network, starting others");
         programs.environment = BTreeMap::from([
             ("HOST".to_owned(), Setting::Text("a.example".to_owned())),
             ("TOKEN".to_owned(), Setting::Secret("github".to_owned())),
         ]);
-        assert!(programs.words().ends_with(", with HOST=a.example, with TOKEN from the secret github"));
+        assert!(programs.summary().ends_with(", with HOST=a.example, with TOKEN from the secret github"));
         assert_eq!(programs.secrets().collect::<Vec<_>>(), ["github"]);
     }
 

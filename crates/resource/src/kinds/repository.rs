@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{take_manner, typed_path};
-use super::{Begins, Kind, Limit, ResourceSpec, Row};
+use super::directory::{split_access_suffix, typed_path};
+use super::{Kind, Limit, ResourceSpec, Row, TextStart};
 use crate::{Attenuation, SpecError, Surroundings, quote};
 
 const PREFIX: &str = "git:";
@@ -19,7 +19,7 @@ pub(crate) static GIT: Row = Row {
     label: "git",
     noun: "a repository",
     type_name: "repository",
-    begins: Begins::Prefix(PREFIX),
+    start: TextStart::Prefix(PREFIX),
     example: "git:PATH",
     grammar: GRAMMAR,
     keys: KEYS,
@@ -27,8 +27,8 @@ pub(crate) static GIT: Row = Row {
     methods: &["status", "log", "diff", "show", "blame", "branches"],
     discloses: true,
     sends: false,
-    weighs: false,
-    lets: "",
+    needs_confirmation: false,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -39,7 +39,7 @@ pub(crate) static GIT_RW: Row = Row {
     label: "git rw",
     noun: "a repository that may be changed",
     type_name: "repository",
-    begins: Begins::Prefix(PREFIX),
+    start: TextStart::Prefix(PREFIX),
     example: "git:PATH:rw",
     grammar: GRAMMAR,
     keys: KEYS,
@@ -49,8 +49,8 @@ pub(crate) static GIT_RW: Row = Row {
     ],
     discloses: true,
     sends: false,
-    weighs: false,
-    lets: "",
+    needs_confirmation: false,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -72,7 +72,7 @@ pub struct GitSpec {
 }
 
 impl GitSpec {
-    pub(super) fn of(
+    pub(super) fn from_grant(
         repository: &Repository,
         kind: Kind,
         taken: &Attenuation,
@@ -88,9 +88,9 @@ impl GitSpec {
         }
     }
 
-    pub(super) fn words(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let GitSpec { path, write, author, .. } = self;
-        Repository { path: path.clone(), write: *write, author: author.clone() }.words()
+        Repository { path: path.clone(), write: *write, author: author.clone() }.summary()
     }
 
     pub(super) fn typed(&self) -> String {
@@ -111,7 +111,7 @@ impl GitSpec {
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let wrong = |what: &str| GIT.wrong(what);
     let (path, query) = quote::split_once(text, '?').unwrap_or((text, ""));
-    let (path, manner) = take_manner(path, &[":rw", ":ro"])
+    let (path, manner) = split_access_suffix(path, &[":rw", ":ro"])
         .ok_or_else(|| wrong("behind a path only `:rw` or `?` can follow"))?;
     if path.is_empty() {
         return Err(wrong("there is no path"));
@@ -175,7 +175,7 @@ impl std::fmt::Display for Author {
 
 impl Repository {
     /// Describes the repository in a few words that a person reads.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let mut words = format!("repository {}", self.path);
         if self.write {
             words += " (rw)";

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::programs::variable_problem;
-use super::{Begins, Kind, ResourceSpec, Row};
+use super::{Kind, ResourceSpec, Row, TextStart};
 use crate::{SpecError, Surroundings, quote};
 
 /// The prefix with which a person types a secret.
@@ -25,7 +25,7 @@ pub(crate) static ROW: Row = Row {
     label: "secret",
     noun: "a secret",
     type_name: "handed-secret",
-    begins: Begins::Prefix(PREFIX),
+    start: TextStart::Prefix(PREFIX),
     example: "secret:NAME",
     grammar: "secret:NAME, or SLOT=secret:NAME?env=VARIABLE&for=PROGRAM, with a name of `almoner secret list`",
     keys: &["env=", "for="],
@@ -33,8 +33,8 @@ pub(crate) static ROW: Row = Row {
     methods: &["describe"],
     discloses: true,
     sends: false,
-    weighs: true,
-    lets: "",
+    needs_confirmation: true,
+    permission_phrase: "",
     by_name: false,
     parse,
 };
@@ -55,7 +55,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let (name, query) = text.split_once('?').unwrap_or((text, ""));
     check_name(name).map_err(|what| ROW.wrong(what))?;
-    let mut secret = HandedSecret { name: name.to_owned(), ..HandedSecret::default() };
+    let mut secret = SecretHandle { name: name.to_owned(), ..SecretHandle::default() };
     for (key, value) in quote::query(query) {
         let value = value.ok_or_else(|| ROW.wrong(format!("`{key}` has no `=`")))?;
         let names = quote::list(value);
@@ -80,7 +80,7 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
 
 /// A secret that somebody may hand on without ever seeing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HandedSecret {
+pub struct SecretHandle {
     /// Its name in the vault.
     pub name: String,
     /// The only variables of a program's environment that may be set to it; empty: any.
@@ -91,7 +91,7 @@ pub struct HandedSecret {
     pub programs: BTreeSet<String>,
 }
 
-impl HandedSecret {
+impl SecretHandle {
     pub(super) fn typed(&self) -> String {
         let mut query: Vec<String> = Vec::new();
         for (key, names) in [("env", &self.variables), ("for", &self.programs)] {
@@ -102,7 +102,7 @@ impl HandedSecret {
     }
 
     /// Describes the secret in a few words that a person reads: "the secret github, as GITHUB_TOKEN, for gh".
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let all =
             |these: &BTreeSet<String>| these.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
         let mut words = format!("the secret {}", self.name);
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn secret_is_refused_outside_its_variables_and_programs() {
         let set = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<_>>();
-        let handed = |variables: &[&str], programs: &[&str]| HandedSecret {
+        let handed = |variables: &[&str], programs: &[&str]| SecretHandle {
             name: "github".into(),
             variables: set(variables),
             programs: set(programs),
@@ -148,7 +148,7 @@ mod tests {
                 Some("for no program but git, hub"),
             ),
         ] {
-            assert_eq!(secret.words(), words);
+            assert_eq!(secret.summary(), words);
             assert_eq!(secret.refusal("gh", "T").as_deref(), refusal, "{words}");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
+use super::{Kind, Limit, ResourceSpec, Row, TextStart, secret};
 use crate::web::{Host, Origin, Place, SecretUse, Web};
 use crate::{Attenuation, Rate, SpecError, Surroundings, quote, units};
 
@@ -15,7 +15,7 @@ pub(crate) static ROW: Row = Row {
     label: "http",
     noun: "a part of the web",
     type_name: "web",
-    begins: Begins::Address,
+    start: TextStart::Address,
     example: "https://HOST",
     grammar: "https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&max=1MiB]",
     keys: &["methods=", "also=", "key=", "header=", "before=", "idempotency=", "address=", "max=", "rate="],
@@ -23,8 +23,8 @@ pub(crate) static ROW: Row = Row {
     methods: &["get", SEND],
     discloses: false,
     sends: true,
-    weighs: true,
-    lets: "",
+    needs_confirmation: true,
+    permission_phrase: "",
     by_name: true,
     parse,
 };
@@ -63,7 +63,7 @@ pub(super) fn granted(web: &Web, kind: Kind) -> BTreeSet<String> {
 }
 
 impl WebSpec {
-    pub(super) fn of(web: &Web, taken: &Attenuation, methods: &BTreeSet<String>) -> WebSpec {
+    pub(super) fn from_grant(web: &Web, taken: &Attenuation, methods: &BTreeSet<String>) -> WebSpec {
         let mut web = web.clone();
         // A grant without `send` only reads, if reading was endowed at all.
         if !methods.contains(SEND) && web.methods.contains(GET) {

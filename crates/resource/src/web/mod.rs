@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use address::{Reach, reach};
+pub use address::{AddressScope, address_scope};
 pub use origin::{BadPlace, Host, Origin, Scheme};
-pub use path::{Plain, covers};
+pub use path::{PlainPath, covers};
 
 /// A server, and the part of it that lies under a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Place {
         let path = match rest {
             "" | "/" => "/".to_owned(),
             rest if rest.contains(['?', '#']) => return Err(BadPlace::Query),
-            rest => Plain::parse(rest.strip_suffix('/').unwrap_or(rest))?.into_string(),
+            rest => PlainPath::parse(rest.strip_suffix('/').unwrap_or(rest))?.into_string(),
         };
         Ok(Place { origin, path })
     }
@@ -84,7 +84,7 @@ pub struct SecretUse {
 
 impl Web {
     /// Describes it in a few words.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let places: Vec<String> = self.places.iter().map(ToString::to_string).collect();
         let methods: Vec<&str> = self.methods.iter().map(String::as_str).collect();
         let key = self.secret.as_ref().map(|used| format!(", with the secret {}", used.name));

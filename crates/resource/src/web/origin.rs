@@ -7,10 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The longest name of a host, in bytes.
-const LONGEST_HOST: usize = 253;
+const MAX_HOST_LEN: usize = 253;
 
 /// The longest part of a name between two dots.
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LEN: usize = 63;
 
 /// How a server is talked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,12 +167,12 @@ fn host_of(text: &str) -> Result<Host, BadPlace> {
         return Err(BadPlace::NotAscii(text.to_owned()));
     }
     let name = text.to_ascii_lowercase();
-    if name.is_empty() || name.len() > LONGEST_HOST {
+    if name.is_empty() || name.len() > MAX_HOST_LEN {
         return Err(bad());
     }
     let is_label = |label: &str| {
         !label.is_empty()
-            && label.len() <= LONGEST_LABEL
+            && label.len() <= MAX_LABEL_LEN
             && !label.starts_with('-')
             && !label.ends_with('-')
             && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')

@@ -3,23 +3,23 @@
 use super::BadPlace;
 
 /// The longest path, in bytes.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 /// A path that begins with `/` and has one reading.
 ///
 /// It has no `.` or `..`, no empty parts but the last, and no needless escapes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Plain(String);
+pub struct PlainPath(String);
 
-impl Plain {
+impl PlainPath {
     /// Checks a path.
     ///
     /// # Errors
     /// When servers, or the proxies before them, may read it in another way than we do.
-    pub fn parse(text: &str) -> Result<Plain, BadPlace> {
+    pub fn parse(text: &str) -> Result<PlainPath, BadPlace> {
         let bad = || BadPlace::Path(text.chars().take(200).collect());
         let rest = text.strip_prefix('/').ok_or_else(bad)?;
-        if text.len() > LONGEST {
+        if text.len() > MAX_LEN {
             return Err(bad());
         }
         let parts: Vec<&str> = rest.split('/').collect();
@@ -29,7 +29,7 @@ impl Plain {
                 return Err(bad());
             }
         }
-        Ok(Plain(text.to_owned()))
+        Ok(PlainPath(text.to_owned()))
     }
 
     /// Returns the path.
@@ -103,7 +103,7 @@ mod tests {
             "/a;",
             "/a%3Bb",
         ] {
-            assert_eq!(Plain::parse(text).map(Plain::into_string), Ok(text.to_owned()));
+            assert_eq!(PlainPath::parse(text).map(PlainPath::into_string), Ok(text.to_owned()));
         }
         for text in [
             "",
@@ -148,8 +148,8 @@ mod tests {
             "/%C2%85",
             "/a%5C..",
         ] {
-            assert!(Plain::parse(text).is_err(), "{text}");
+            assert!(PlainPath::parse(text).is_err(), "{text}");
         }
-        assert!(Plain::parse(&format!("/{}", "a".repeat(LONGEST))).is_err());
+        assert!(PlainPath::parse(&format!("/{}", "a".repeat(MAX_LEN))).is_err());
     }
 }

@@ -8,9 +8,9 @@ mod typed;
 use resource::{Endowment, ResourceSpec, SpecError, Surroundings};
 
 /// A machine on which nothing lies anywhere and every program is found in one place.
-pub(crate) struct Nowhere;
+pub(crate) struct EmptyMachine;
 
-impl Surroundings for Nowhere {
+impl Surroundings for EmptyMachine {
     fn exists(&self, _: &str) -> bool {
         false
     }
@@ -40,10 +40,10 @@ impl Surroundings for Nowhere {
 
 /// Reads the text behind `-e SLOT=`.
 pub(crate) fn parse(text: &str) -> Result<ResourceSpec, SpecError> {
-    ResourceSpec::parse(text, &Nowhere)
+    ResourceSpec::parse(text, &EmptyMachine)
 }
 
 /// Reads the text behind `-e`.
 pub(crate) fn endowment(text: &str) -> Result<Endowment, SpecError> {
-    Endowment::parse(text, &Nowhere)
+    Endowment::parse(text, &EmptyMachine)
 }

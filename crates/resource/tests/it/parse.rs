@@ -145,7 +145,7 @@ fn parts_of_the_web_are_read() {
         "https://api.example.com/v1?methods=get,POST&key=TOKEN&max=1MiB&also=https://files.example.com&idempotency=Idempotency-Key",
     );
     assert_eq!(
-        spec.web.words(),
+        spec.web.summary(),
         "https://api.example.com/v1 and https://files.example.com (GET, POST, with the secret TOKEN)"
     );
     let used = spec.web.secret.unwrap();

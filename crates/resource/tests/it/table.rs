@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use passable::Effect;
-use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer};
 use resource::repository::Repository;
 use resource::web::{Place, Web};
 use resource::{
-    Attenuation, Begins, KINDS, Kind, Limit, Rate, Resource, ResourceSpec, Row, describe, describe_spec,
+    Attenuation, KINDS, Kind, Limit, Rate, Resource, ResourceSpec, Row, TextStart, describe, describe_spec,
 };
 
 use crate::parse;
@@ -23,8 +23,8 @@ fn kinds_and_rows_name_each_other() {
         assert_eq!(Row::of(row.label).map(|found| found.kind), Some(row.kind));
         assert!(!row.noun.is_empty());
         assert!(row.kind == Kind::Mcp || !row.methods.is_empty(), "{}", row.label);
-        assert_eq!(row.is_typed(), row.begins != Begins::Never);
-        assert_eq!(row.is_typed(), row.lets.is_empty());
+        assert_eq!(row.is_typed(), row.start != TextStart::Never);
+        assert_eq!(row.is_typed(), row.permission_phrase.is_empty());
         assert_eq!(row.is_typed(), !row.example.is_empty() && !row.grammar.is_empty());
     }
     assert_eq!(Kind::of("directory"), None);
@@ -113,11 +113,17 @@ fn server(tools: &[&str]) -> Resource {
     let tool = |name: &&str| {
         let input = serde_json::json!({ "type": "object" });
         let name = (*name).to_owned();
-        Told { name, title: None, description: None, input, output: None, hints: None }.pin(Effect::Commit)
+        ToolDefinition { name, title: None, description: None, input, output: None, hints: None }
+            .pin(Effect::Commit)
     };
-    let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
+    let line = ServerTransport::Web(Box::new(part_of_the_web(&["POST"])));
     let tools = tools.iter().map(tool).collect();
-    Resource::Mcp(Box::new(ToolServer { name: "s".to_owned(), line, tools, call_ms: CALL_MS }))
+    Resource::Mcp(Box::new(ToolServer {
+        name: "s".to_owned(),
+        line,
+        tools,
+        call_ms: DEFAULT_CALL_TIMEOUT_MS,
+    }))
 }
 
 #[test]
@@ -135,9 +141,9 @@ fn narrowed_grant_is_typed_no_wider_or_names_its_limit() {
         |resource: &Resource, kind: Kind, grant: (&Attenuation, &[&str]), typed: &str, lost: &[&str]| {
             let (taken, methods) = grant;
             let methods: BTreeSet<String> = methods.iter().map(|method| (*method).to_owned()).collect();
-            let spec = ResourceSpec::of(resource, kind, taken, &methods).unwrap();
+            let spec = ResourceSpec::from_grant(resource, kind, taken, &methods).unwrap();
             assert_eq!(spec.typed(), typed, "{kind}");
-            assert_eq!(spec.unsaid(kind, taken, &methods), lost, "{kind}: {typed}");
+            assert_eq!(spec.missing_limits(kind, taken, &methods), lost, "{kind}: {typed}");
         };
     let tools = server(&["list", "delete"]);
     check(&tools, Kind::Mcp, (&none(), &["list", "delete"]), "mcp:s[list,delete]", &[]);
@@ -175,8 +181,8 @@ fn typed_text_and_grant_have_the_same_description() {
         assert_eq!(describe_spec(&spec, Some(kind)), expected);
         let (taken, methods) = (spec.attenuation(), resource.methods(kind));
         assert_eq!(describe(resource, &taken, &methods), expected);
-        let back = ResourceSpec::of(resource, kind, &taken, &methods).unwrap();
-        assert!(back.unsaid(kind, &taken, &methods).is_empty(), "{text}");
+        let back = ResourceSpec::from_grant(resource, kind, &taken, &methods).unwrap();
+        assert!(back.missing_limits(kind, &taken, &methods).is_empty(), "{text}");
         assert_eq!(parse(&back.typed()), Ok(spec), "{}", back.typed());
     };
     let dir = Resource::Directory { path: "/d".into(), read_only: false };
@@ -250,6 +256,6 @@ fn user_facing_resources_have_no_typed_form() {
     ] {
         let none = (Attenuation::default(), BTreeSet::new());
         assert_eq!(describe(&resource, &none.0, &none.1), word);
-        assert_eq!(ResourceSpec::of(&resource, resource.kind(), &none.0, &none.1), None);
+        assert_eq!(ResourceSpec::from_grant(&resource, resource.kind(), &none.0, &none.1), None);
     }
 }

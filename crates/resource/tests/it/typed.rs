@@ -8,7 +8,7 @@ use resource::programs::Setting;
 use resource::repository::Author;
 use resource::web::{Place, SecretUse, Web};
 use resource::{
-    Endowment, GitSpec, HandedSecret, McpSpec, ModelSpec, PathSpec, ProgramSpec, Rate, ResourceSpec, WebSpec,
+    Endowment, GitSpec, McpSpec, ModelSpec, PathSpec, ProgramSpec, Rate, ResourceSpec, SecretHandle, WebSpec,
 };
 
 use crate::{endowment, parse};
@@ -47,7 +47,8 @@ fn path() -> impl Strategy<Value = String> {
 
 fn rate() -> impl Strategy<Value = Rate> {
     let unit = prop_oneof![Just(1_000u64), Just(60_000), Just(3_600_000), Just(86_400_000)];
-    (1..=Rate::MOST, 1u64..300, unit).prop_map(|(calls, times, unit)| Rate { calls, per_ms: times * unit })
+    (1..=Rate::MAX_ITEMS, 1u64..300, unit)
+        .prop_map(|(calls, times, unit)| Rate { calls, per_ms: times * unit })
 }
 
 fn name() -> impl Strategy<Value = String> {
@@ -154,7 +155,7 @@ fn model_spec() -> impl Strategy<Value = ResourceSpec> {
 fn secret_spec() -> impl Strategy<Value = ResourceSpec> {
     let variables = btree_set("X[A-Z0-9_]{0,5}", 0..3);
     (name(), variables, btree_set(hostile(), 0..3)).prop_map(|(name, variables, programs)| {
-        ResourceSpec::Secret(HandedSecret { name, variables, programs })
+        ResourceSpec::Secret(SecretHandle { name, variables, programs })
     })
 }
 

@@ -126,7 +126,7 @@ fn control(path: &str, command: libc::c_int, number: libc::c_int) -> io::Result<
 }
 
 fn fork() -> io::Result<()> {
-    let child = raw::fork_for_nothing()?;
+    let child = raw::fork_and_exit()?;
     Ok(rustix::process::waitpid(Some(child), WaitOptions::empty()).map(drop)?)
 }
 

@@ -13,14 +13,14 @@ use seccompiler::{
 };
 
 use super::calls_table::{
-    ALLOWED, FCNTLS, FORBIDDEN, IOCTLS, IOCTLS_OF_INTERFACES, NETWORK, NOT_FOR_HOSTS, OTHER_PROGRAMS,
-    PRETENDED,
+    ALLOWED, ALLOWED_IOCTLS, EXEC_BY_DESCRIPTOR, FORBIDDEN, FORBIDDEN_FCNTLS, FORBIDDEN_FOR_HOSTS,
+    INTERFACE_IOCTLS, NETWORK, PRETENDED,
 };
 use crate::Confinement;
 
 /// The programs that the process may still start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Starts {
+pub(super) enum AllowedStarts {
     /// Nothing, and no process either: it is where it should be. It opens nothing for writing, and signals only
     /// itself.
     Nothing,
@@ -36,7 +36,7 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 ///
 /// # Errors
 /// When the kernel does not take them.
-pub(super) fn confine(within: &Confinement, starts: Starts) -> io::Result<()> {
+pub(super) fn confine(within: &Confinement, starts: AllowedStarts) -> io::Result<()> {
     let failed = |e: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {e}"));
     for program in [allowing(within, starts), forbidding(within, starts), pretending(within.pretends)] {
         let program = program.map_err(|e| failed(&e))?;
@@ -45,7 +45,7 @@ pub(super) fn confine(within: &Confinement, starts: Starts) -> io::Result<()> {
     Ok(())
 }
 
-fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompiler::BackendError> {
+fn allowing(within: &Confinement, starts: AllowedStarts) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: Rules = ALLOWED.iter().map(|call| (*call, vec![])).collect();
     if within.network {
         rules.extend(NETWORK.iter().map(|call| (*call, vec![])));
@@ -54,11 +54,11 @@ fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompi
             vec![rule(&[(0, Op::Eq, libc::AF_INET as u64)])?, rule(&[(0, Op::Eq, libc::AF_INET6 as u64)])?],
         );
     }
-    if starts != Starts::Nothing {
+    if starts != AllowedStarts::Nothing {
         rules.insert(libc::SYS_execve, vec![]);
     }
-    if starts == Starts::Others {
-        rules.extend(OTHER_PROGRAMS.iter().map(|call| (*call, vec![])));
+    if starts == AllowedStarts::Others {
+        rules.extend(EXEC_BY_DESCRIPTOR.iter().map(|call| (*call, vec![])));
     }
     // A pair of streams is connected to itself for ever; a datagram socket could be pointed elsewhere.
     let kind = Op::MaskedEq(0xf);
@@ -70,7 +70,7 @@ fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompi
     rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(NAMESPACES), 0)])?]);
     // Landlock does not cover most of this call's effects on files, so only the requests that programs need are
     // allowed.
-    let harmless = IOCTLS.iter().chain(if within.network { IOCTLS_OF_INTERFACES } else { &[] });
+    let harmless = ALLOWED_IOCTLS.iter().chain(if within.network { INTERFACE_IOCTLS } else { &[] });
     let each = harmless.map(|request| rule(&[(1, Op::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, each.collect::<Result<_, _>>()?);
     // Its own limits, not those of others.
@@ -82,15 +82,15 @@ fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompi
         .try_into()
 }
 
-fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompiler::BackendError> {
+fn forbidding(within: &Confinement, starts: AllowedStarts) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, vec![])).collect();
     if !within.network {
         rules.extend(NETWORK.iter().chain(&[libc::SYS_socket]).map(|call| (*call, vec![])));
     }
-    let each = FCNTLS.iter().map(|request| rule(&[(1, Op::Eq, u64::from(request.unsigned_abs()))]));
+    let each = FORBIDDEN_FCNTLS.iter().map(|request| rule(&[(1, Op::Eq, u64::from(request.unsigned_abs()))]));
     rules.insert(libc::SYS_fcntl, each.collect::<Result<_, _>>()?);
-    if starts == Starts::Nothing {
-        rules.extend(NOT_FOR_HOSTS.iter().chain(&[libc::SYS_execve]).map(|call| (*call, vec![])));
+    if starts == AllowedStarts::Nothing {
+        rules.extend(FORBIDDEN_FOR_HOSTS.iter().chain(&[libc::SYS_execve]).map(|call| (*call, vec![])));
         // Threads, and no processes.
         rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(libc::CLONE_THREAD as u64), 0)])?]);
         let writing =
@@ -102,8 +102,8 @@ fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccom
             rules.insert(call, vec![rule(&[(0, Op::Ne, me)])?]);
         }
     }
-    if starts != Starts::Others {
-        rules.extend(OTHER_PROGRAMS.iter().map(|call| (*call, vec![])));
+    if starts != AllowedStarts::Others {
+        rules.extend(EXEC_BY_DESCRIPTOR.iter().map(|call| (*call, vec![])));
     }
     rules.insert(
         libc::SYS_ioctl,
@@ -160,7 +160,7 @@ mod tests {
                 pretends: true,
                 limits: crate::Limits::default(),
             };
-            for starts in [Starts::Nothing, Starts::Itself, Starts::Others] {
+            for starts in [AllowedStarts::Nothing, AllowedStarts::Itself, AllowedStarts::Others] {
                 assert!(allowing(&within, starts).unwrap().len() < 4096);
                 assert!(forbidding(&within, starts).unwrap().len() < 4096);
             }
@@ -168,7 +168,7 @@ mod tests {
         assert!(pretending(true).unwrap().len() < 4096);
         for call in FORBIDDEN.iter().chain(PRETENDED) {
             assert!(
-                !ALLOWED.contains(call) && !NETWORK.contains(call) && !OTHER_PROGRAMS.contains(call),
+                !ALLOWED.contains(call) && !NETWORK.contains(call) && !EXEC_BY_DESCRIPTOR.contains(call),
                 "{call}"
             );
         }
@@ -196,7 +196,7 @@ mod tests {
             libc::SYS_memfd_create,
         ] {
             assert!(
-                !ALLOWED.contains(&call) && !NETWORK.contains(&call) && !OTHER_PROGRAMS.contains(&call),
+                !ALLOWED.contains(&call) && !NETWORK.contains(&call) && !EXEC_BY_DESCRIPTOR.contains(&call),
                 "{call}"
             );
         }

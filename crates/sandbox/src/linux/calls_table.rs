@@ -86,12 +86,12 @@ pub(super) const NETWORK: &[i64] =
 
 /// Calls that start programs by a descriptor. `memfd_create` is on no list: it would make a program of one's own that
 /// Landlock does not cover, and memory that no limit counts.
-pub(super) const OTHER_PROGRAMS: &[i64] = &[libc::SYS_execveat];
+pub(super) const EXEC_BY_DESCRIPTOR: &[i64] = &[libc::SYS_execveat];
 
 /// Calls that a process of ours does not need once it has confined itself. They make processes, signal others, or
 /// open files for writing in a way that seccomp cannot see.
 #[rustfmt::skip]
-pub(super) const NOT_FOR_HOSTS: &[i64] = &[
+pub(super) const FORBIDDEN_FOR_HOSTS: &[i64] = &[
     libc::SYS_openat2, libc::SYS_truncate, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat2,
     libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mknodat, libc::SYS_tkill, libc::SYS_pidfd_open,
     libc::SYS_pidfd_send_signal, libc::SYS_socketpair,
@@ -110,7 +110,7 @@ pub(super) const NOT_FOR_HOSTS: &[i64] = &[
 
 /// Commands that `fcntl` refuses: they report or delay the accesses of others to a file, or signal others.
 #[rustfmt::skip]
-pub(super) const FCNTLS: &[i32] = &[
+pub(super) const FORBIDDEN_FCNTLS: &[i32] = &[
     libc::F_SETLEASE,
     libc::F_NOTIFY,
     libc::F_SETOWN,
@@ -177,7 +177,7 @@ pub(super) const FORBIDDEN: &[i64] = &[
 
 /// Requests that a descriptor answers: terminal and window size, bytes to read, blocking, and whether it outlives an
 /// execve. Also the copy of a file into one that may be written.
-pub(super) const IOCTLS: &[u64] = &[
+pub(super) const ALLOWED_IOCTLS: &[u64] = &[
     libc::TCGETS,
     libc::TIOCGWINSZ,
     libc::TIOCGPGRP,
@@ -192,7 +192,7 @@ pub(super) const IOCTLS: &[u64] = &[
 ];
 
 /// Requests about network interfaces. None of them changes an interface.
-pub(super) const IOCTLS_OF_INTERFACES: &[u64] = &[
+pub(super) const INTERFACE_IOCTLS: &[u64] = &[
     // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFINDEX.
     0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8921, 0x8933,
 ];

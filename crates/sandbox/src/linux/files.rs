@@ -13,17 +13,17 @@ use crate::Confinement;
 
 /// The least version of Landlock: Linux 6.2. Without its rights, a file that is only to be read can be cut to
 /// nothing.
-const LEAST: ABI = ABI::V3;
+const MIN_ABI: ABI = ABI::V3;
 
 /// Enough for who opens nothing for writing: Linux 5.13. Cutting to nothing is seccomp's business there.
-const LEAST_FOR_READERS: ABI = ABI::V1;
+const MIN_ABI_FOR_READERS: ABI = ABI::V1;
 
 /// Where programs throw things away and find chance.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Who keeps signals in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signals {
+pub(super) enum SignalConfinement {
     /// A PID namespace does: others have no number here.
     Apart,
     /// Landlock must.
@@ -37,10 +37,14 @@ pub(super) enum Signals {
 ///
 /// # Errors
 /// When the kernel cannot enforce all of it, or a path is not there.
-pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals) -> io::Result<()> {
-    let least = if signals == Signals::Itself { LEAST_FOR_READERS } else { LEAST };
-    let needed = if signals == Signals::Itself { "5.13" } else { "6.2" };
-    if let Some((changed, started)) = changed_and_started(within, starts) {
+pub(super) fn confine(
+    within: &Confinement,
+    starts: &[PathBuf],
+    signals: SignalConfinement,
+) -> io::Result<()> {
+    let least = if signals == SignalConfinement::Itself { MIN_ABI_FOR_READERS } else { MIN_ABI };
+    let needed = if signals == SignalConfinement::Itself { "5.13" } else { "6.2" };
+    if let Some((changed, started)) = writable_executable_overlap(within, starts) {
         return Err(io::Error::other(format!(
             "{} may be changed and {} may be started: one of them lies in the other",
             changed.display(),
@@ -88,7 +92,7 @@ pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals
     if !status.no_new_privs || effective_abi < least {
         return Err(io::Error::other(format!("Landlock does not hold (Linux {needed} or later)")));
     }
-    if signals == Signals::Held && effective_abi < ABI::V6 {
+    if signals == SignalConfinement::Held && effective_abi < ABI::V6 {
         return Err(io::Error::other(
             "nothing keeps signals in: there is no PID namespace, and Landlock does it from Linux 6.12 on",
         ));
@@ -98,7 +102,10 @@ pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals
 
 /// Returns a writable place and an executable place, if one of them lies in the other. Landlock adds up the rights of
 /// its rules along a path, so a file written there could be started.
-fn changed_and_started<'a>(within: &'a Confinement, starts: &'a [PathBuf]) -> Option<(&'a Path, &'a Path)> {
+fn writable_executable_overlap<'a>(
+    within: &'a Confinement,
+    starts: &'a [PathBuf],
+) -> Option<(&'a Path, &'a Path)> {
     let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
     let started = || within.executable.iter().chain(starts);
     let pairs = within.writable.iter().flat_map(|changed| started().map(move |it| (changed, it)));
@@ -150,7 +157,7 @@ mod tests {
                 limits: crate::Limits::default(),
             };
             let expected = expected.map(|(a, b)| (Path::new(a), Path::new(b)));
-            assert_eq!(changed_and_started(&within, &paths(starts)), expected, "{writable:?}");
+            assert_eq!(writable_executable_overlap(&within, &paths(starts)), expected, "{writable:?}");
         }
     }
 }

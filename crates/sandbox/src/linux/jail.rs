@@ -7,22 +7,22 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use super::files::Signals;
+use super::files::SignalConfinement;
 use super::{calls, doing, files, privileges, raw};
 use crate::Spec;
 use crate::loaders::{loaders, search};
 
 /// The standard streams of the program.
-pub(super) struct Ends {
+pub(super) struct ProgramStreams {
     pub(super) stdin: PipeReader,
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
 /// The settings of the process that are not in its spec.
-pub(super) struct Setting {
+pub(super) struct JailSettings {
     /// Who keeps signals in.
-    pub(super) signals: Signals,
+    pub(super) signals: SignalConfinement,
     /// How many processes the kernel lets the user have, if it counts them.
     pub(super) processes: Option<u64>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Setting {
 ///
 /// # Errors
 /// The step that failed; the program has not begun.
-pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<Infallible> {
+pub(super) fn enter(spec: &Spec, ends: ProgramStreams, setting: &JailSettings) -> io::Result<Infallible> {
     rustix::process::setsid().map_err(doing("begin a session"))?;
     rustix::stdio::dup2_stdin(&ends.stdin).map_err(doing("connect standard input"))?;
     rustix::stdio::dup2_stdout(&ends.stdout).map_err(doing("connect standard output"))?;
@@ -67,8 +67,11 @@ pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<In
         command.arg0(name).args(arguments);
     }
     command.env_clear().envs(&spec.environment);
-    let allowed =
-        if spec.within.executable.is_empty() { calls::Starts::Itself } else { calls::Starts::Others };
+    let allowed = if spec.within.executable.is_empty() {
+        calls::AllowedStarts::Itself
+    } else {
+        calls::AllowedStarts::Others
+    };
     calls::confine(&spec.within, allowed)?;
     let error = command.exec();
     Err(at(&format!("start {shown}"), &error))

@@ -35,11 +35,11 @@ pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     let confine = || -> io::Result<()> {
         privileges::limit(&confinement.limits, None)?;
         privileges::drop_all()?;
-        files::confine(&confinement, &[], files::Signals::Itself)?;
+        files::confine(&confinement, &[], files::SignalConfinement::Itself)?;
         // Not before: who cannot be dumped cannot look at its own descriptors either.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(doing("keep others out of its memory"))?;
-        calls::confine(&confinement, calls::Starts::Nothing)
+        calls::confine(&confinement, calls::AllowedStarts::Nothing)
     };
     confine().map_err(|e| SandboxError::Refused(e.to_string()))
 }
@@ -48,7 +48,7 @@ pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
 ///
 /// # Errors
 /// When the kernel has no such call (before 5.11).
-pub fn hand_nothing_on() -> Result<(), SandboxError> {
+pub fn close_inherited_at_exec() -> Result<(), SandboxError> {
     raw::close_at_exec(3).map_err(|e| SandboxError::Refused(e.to_string()))
 }
 

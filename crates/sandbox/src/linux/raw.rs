@@ -8,7 +8,7 @@ use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 /// Which side of a fork this is.
-pub(super) enum Side {
+pub(super) enum ForkSide {
     /// The one that forked.
     Parent(Pid),
     /// The new process.
@@ -19,20 +19,20 @@ pub(super) enum Side {
 ///
 /// # Errors
 /// When there are other threads, or no more processes may be made.
-pub(super) fn fork() -> io::Result<Side> {
+pub(super) fn fork() -> io::Result<ForkSide> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("a process with threads cannot be made two"));
     }
     // SAFETY: there is one thread: it was counted above and is this one, so no other can appear. So no other thread,
     // missing in the new process, can hold a lock. The new process may go on like any other process.
     match unsafe { libc::fork() } {
-        0 => Ok(Side::Child),
-        pid => made(pid).map(Side::Parent),
+        0 => Ok(ForkSide::Child),
+        pid => fork_result(pid).map(ForkSide::Parent),
     }
 }
 
 /// Returns the result of `fork`. Must be called right after it, before the error number changes.
-fn made(pid: libc::pid_t) -> io::Result<Pid> {
+fn fork_result(pid: libc::pid_t) -> io::Result<Pid> {
     let error = io::Error::last_os_error();
     (pid > 0).then_some(pid).and_then(Pid::from_raw).ok_or(error)
 }
@@ -41,7 +41,7 @@ fn made(pid: libc::pid_t) -> io::Result<Pid> {
 ///
 /// # Errors
 /// The error of the kernel.
-pub(super) fn fork_for_nothing() -> io::Result<Pid> {
+pub(super) fn fork_and_exit() -> io::Result<Pid> {
     // SAFETY: all that the new process does is end, by a call that may be made in any state.
     let pid = unsafe {
         let pid = libc::fork();
@@ -50,7 +50,7 @@ pub(super) fn fork_for_nothing() -> io::Result<Pid> {
         }
         pid
     };
-    made(pid)
+    fork_result(pid)
 }
 
 /// Leaves namespaces. `FILES` is not taken.

@@ -49,7 +49,7 @@ impl Streams {
 
     /// Moves all available data, waiting for at most `pause` until there is some, or `end` is ready. Returns whether
     /// `end` is ready.
-    pub(super) fn attend(&mut self, end: Option<BorrowedFd<'_>>, pause: &Timespec) -> bool {
+    pub(super) fn pump(&mut self, end: Option<BorrowedFd<'_>>, pause: &Timespec) -> bool {
         let mut set = Vec::with_capacity(4);
         let at_end = end.map(|end| set.push(PollFd::from_borrowed_fd(end, PollFlags::IN)));
         for (reader, _) in &self.outputs {
@@ -110,7 +110,7 @@ impl Streams {
             if self.outputs.iter().all(|(reader, _)| reader.is_none()) {
                 break;
             }
-            self.attend(None, &at_once);
+            self.pump(None, &at_once);
         }
         let [(_, stdout), (_, stderr)] = self.outputs;
         (stdout, stderr)

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 /// How long it may take until the last descendant is gone.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The resources that the descendants of a process use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Use {
+pub(super) struct ResourceUsage {
     /// How many processes and threads there are.
     pub(super) tasks: u64,
     /// Memory in use, in bytes.
@@ -22,8 +22,8 @@ pub(super) struct Use {
 
 /// Returns the resources that all descendants of `root` use together. A process that vanishes meanwhile counts as
 /// nothing.
-pub(super) fn measure(root: Pid) -> Use {
-    let mut all = Use::default();
+pub(super) fn measure(root: Pid) -> ResourceUsage {
+    let mut all = ResourceUsage::default();
     for pid in descendants(root) {
         all.tasks +=
             fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|s| threads(&s)).unwrap_or(1);
@@ -54,7 +54,7 @@ pub(super) fn end(root: Pid) -> bool {
         let mut stopped = BTreeSet::new();
         loop {
             let new: Vec<i32> = descendants(root).into_iter().filter(|pid| stopped.insert(*pid)).collect();
-            if new.is_empty() || begun.elapsed() > PATIENCE {
+            if new.is_empty() || begun.elapsed() > TIMEOUT {
                 break;
             }
             new.into_iter().for_each(|pid| signal(pid, Signal::STOP));
@@ -64,7 +64,7 @@ pub(super) fn end(root: Pid) -> bool {
         if !left && descendants(root).is_empty() {
             return true;
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             return false;
         }
         std::thread::sleep(Duration::from_millis(1));

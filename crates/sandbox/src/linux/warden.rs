@@ -15,21 +15,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, pidfd_open, wait, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::files::Signals;
-use super::jail::{self, Ends, Setting};
-use super::raw::{self, Side};
+use super::files::SignalConfinement;
+use super::jail::{self, JailSettings, ProgramStreams};
+use super::raw::{self, ForkSide};
 use super::streams::Streams;
 use super::{doing, tree};
 use crate::SandboxError;
-use crate::frame::{self, Question};
+use crate::frame::{self, RunRequest};
 use crate::spec::{End, Limits, Output, Report, Spec};
 
 /// How often the warden looks on.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes that stay free on every disk that the program writes to.
-const SPARE: u64 = 64 << 20;
+const MIN_FREE_BYTES: u64 = 64 << 20;
 /// The longest complaint that is taken from a process that did not become the program.
-const LONGEST: u64 = 8192;
+const MAX_LEN: u64 = 8192;
 
 /// The mark before the complaint of a process that did not become the program.
 const COMPLAINT: u8 = b'!';
@@ -45,7 +45,7 @@ pub fn warden() -> Result<(), SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
     // Not a byte more than the question: the rest may be for the program.
     let mut asked = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
-    let (question, input) = frame::asked(&mut asked).map_err(failed)?;
+    let (question, input) = frame::read_request(&mut asked).map_err(failed)?;
     drop(asked);
     let report = guard(&question, input).unwrap_or_else(|error| Report {
         end: End::Refused { why: error.to_string() },
@@ -53,14 +53,14 @@ pub fn warden() -> Result<(), SandboxError> {
         stderr: Output::default(),
     });
     match question.live {
-        true => frame::answer(&mut io::stderr().lock(), &report).map_err(failed),
-        false => frame::answer(&mut io::stdout().lock(), &report).map_err(failed),
+        true => frame::write_report(&mut io::stderr().lock(), &report).map_err(failed),
+        false => frame::write_report(&mut io::stdout().lock(), &report).map_err(failed),
     }
 }
 
 /// The streams of the program, and the warden's ends of them.
-struct Connected {
-    ends: Ends,
+struct ProgramConnections {
+    ends: ProgramStreams,
     feed: Option<PipeWriter>,
     out: Option<PipeReader>,
     err: PipeReader,
@@ -68,22 +68,27 @@ struct Connected {
 
 /// Connects the program to the warden or, if it is talked to, to the process that asked for it. In that case the
 /// warden lets go of its own standard streams, so that each side sees when the other has gone.
-fn connect(live: bool) -> io::Result<Connected> {
+fn connect(live: bool) -> io::Result<ProgramConnections> {
     let (err, stderr) = io::pipe()?;
     if !live {
         let ((stdin, feed), (out, stdout)) = (io::pipe()?, io::pipe()?);
-        return Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: Some(feed), out: Some(out), err });
+        return Ok(ProgramConnections {
+            ends: ProgramStreams { stdin, stdout, stderr },
+            feed: Some(feed),
+            out: Some(out),
+            err,
+        });
     }
     let stdin = PipeReader::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = PipeWriter::from(io::stdout().as_fd().try_clone_to_owned()?);
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing).map_err(doing("let go of standard input"))?;
     rustix::stdio::dup2_stdout(&nothing).map_err(doing("let go of standard output"))?;
-    Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: None, out: None, err })
+    Ok(ProgramConnections { ends: ProgramStreams { stdin, stdout, stderr }, feed: None, out: None, err })
 }
 
 /// Returns whether the warden's report has no reader any more.
-fn is_unheard() -> bool {
+fn has_no_reader() -> bool {
     let stderr = io::stderr();
     let mut set = [PollFd::new(&stderr, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -91,14 +96,14 @@ fn is_unheard() -> bool {
 }
 
 /// How the program is kept apart from other processes.
-struct Apart {
+struct Isolation {
     /// Whether there is a PID namespace.
     numbers: bool,
     /// Whether there is a user namespace, in which the kernel counts the processes by themselves.
     users: bool,
 }
 
-fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
+fn guard(question: &RunRequest, input: Vec<u8>) -> io::Result<Report> {
     let spec = &question.spec;
     let parent = i32::try_from(question.parent).ok().and_then(Pid::from_raw);
     let watched = |now: Option<Pid>| now == parent;
@@ -113,8 +118,8 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
         return Err(io::Error::other("whoever asked is gone"));
     }
     let root = rustix::process::getuid().is_root();
-    let setting = Setting {
-        signals: if apart.numbers { Signals::Apart } else { Signals::Held },
+    let setting = JailSettings {
+        signals: if apart.numbers { SignalConfinement::Apart } else { SignalConfinement::Held },
         processes: match (apart.users, root) {
             (true, _) => Some(spec.within.limits.processes),
             // The kernel does not count the superuser's: the warden does.
@@ -122,11 +127,11 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
             (false, false) => Some(tree::tasks_of_user() + spec.within.limits.processes),
         },
     };
-    let Connected { ends, feed, out, err } = connect(question.live)?;
+    let ProgramConnections { ends, feed, out, err } = connect(question.live)?;
     let (mut words, say) = io::pipe()?;
     let first = match raw::fork()? {
-        Side::Parent(first) => first,
-        Side::Child => {
+        ForkSide::Parent(first) => first,
+        ForkSide::Child => {
             drop((feed, out, err, words));
             first(spec, ends, &setting, say);
         }
@@ -134,41 +139,41 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
     drop((ends, say));
     let mut streams = Streams::new(feed, out, err, input, spec.within.limits.output)?;
     let live = question.live;
-    let broken = look_on(first, spec, &mut streams, |now| watched(now) && !(live && is_unheard()));
+    let broken = look_on(first, spec, &mut streams, |now| watched(now) && !(live && has_no_reader()));
     let gone = tree::end(getpid());
     let mut last = Vec::new();
     if gone {
-        (&mut words).take(LONGEST).read_to_end(&mut last)?;
+        (&mut words).take(MAX_LEN).read_to_end(&mut last)?;
     }
     let (stdout, stderr) = streams.finish();
     let end = match broken {
         _ if !gone => return Err(io::Error::other("something of the program could not be ended")),
         Some(why) => End::Stopped { why },
-        None => told(&last),
+        None => parse_end(&last),
     };
     Ok(Report { end, stdout, stderr })
 }
 
 /// Moves into new namespaces, as far as the kernel allows it. Other mechanisms make up for a missing one.
-fn leave() -> Apart {
+fn leave() -> Isolation {
     if raw::leave(UnshareFlags::NEWPID).is_ok() {
-        return Apart { numbers: true, users: false };
+        return Isolation { numbers: true, users: false };
     }
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     if raw::leave(UnshareFlags::NEWUSER | UnshareFlags::NEWPID).is_err() {
-        return Apart { numbers: false, users: false };
+        return Isolation { numbers: false, users: false };
     }
     // The same numbers inside as outside. Without them the program would have no user, and could do less, not more.
     let map = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text);
     let mapped = map("setgroups", "deny".to_owned())
         .and_then(|()| map("uid_map", format!("{user} {user} 1")))
         .and_then(|()| map("gid_map", format!("{group} {group} 1")));
-    Apart { numbers: true, users: mapped.is_ok() }
+    Isolation { numbers: true, users: mapped.is_ok() }
 }
 
 #[expect(clippy::exit, reason = "a forked process must not go on with what its parent was doing")]
 /// Runs the first process: starts the program, waits for it, and reports how it ended.
-fn first(spec: &Spec, ends: Ends, setting: &Setting, mut say: PipeWriter) -> ! {
+fn first(spec: &Spec, ends: ProgramStreams, setting: &JailSettings, mut say: PipeWriter) -> ! {
     let complain = |mut say: &PipeWriter, error: &io::Error| {
         let _ = say.write_all(&[COMPLAINT]);
         let _ = say.write_all(error.to_string().replace('\0', " ").as_bytes());
@@ -182,12 +187,12 @@ fn first(spec: &Spec, ends: Ends, setting: &Setting, mut say: PipeWriter) -> ! {
             complain(&say, &error);
             exit(1)
         }
-        Ok(Side::Child) => {
+        Ok(ForkSide::Child) => {
             let Err(error) = jail::enter(spec, ends, setting);
             complain(&say, &error);
             exit(1)
         }
-        Ok(Side::Parent(program)) => {
+        Ok(ForkSide::Parent(program)) => {
             drop(ends);
             let status = wait_for(program);
             let _ = say.write_all(&[STATUS]);
@@ -210,7 +215,7 @@ fn wait_for(program: Pid) -> i32 {
 }
 
 /// Returns how the program ended, or why it never began.
-fn told(words: &[u8]) -> End {
+fn parse_end(words: &[u8]) -> End {
     match words.split_first() {
         Some((&STATUS, status)) => {
             let raw =
@@ -241,17 +246,17 @@ fn look_on(
     let limits = &spec.within.limits;
     let descriptor = pidfd_open(first, PidfdFlags::empty());
     let wall = Duration::from_millis(limits.wall_ms);
-    let room = rooms(spec);
+    let room = free_spaces(spec);
     loop {
-        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-        let told = streams.attend(descriptor.as_ref().ok().map(AsFd::as_fd), &pause);
+        let pause = Timespec { tv_sec: 0, tv_nsec: CHECK_INTERVAL.as_nanos() as i64 };
+        let told = streams.pump(descriptor.as_ref().ok().map(AsFd::as_fd), &pause);
         let ended =
             told || descriptor.is_err() && !matches!(waitpid(Some(first), WaitOptions::NOHANG), Ok(None));
         if ended {
             return None;
         }
         // A program that talks without pause is looked at no more often than any other.
-        if looked.elapsed() < LOOK {
+        if looked.elapsed() < CHECK_INTERVAL {
             continue;
         }
         looked = Instant::now();
@@ -261,10 +266,10 @@ fn look_on(
         if !watched(getppid()) {
             return Some("the daemon that had asked for it is gone".to_owned());
         }
-        if let Some(why) = over(&tree::measure(first), limits) {
+        if let Some(why) = exceeded_limit(&tree::measure(first), limits) {
             return Some(why);
         }
-        if let Some(why) = cramped(&room, &rooms(spec), limits) {
+        if let Some(why) = low_space(&room, &free_spaces(spec), limits) {
             return Some(why);
         }
     }
@@ -272,30 +277,30 @@ fn look_on(
 
 /// A place where the program may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Room {
+struct FreeSpace {
     /// Bytes that are free.
     free: u64,
     /// Whether its files lie in memory.
     in_memory: bool,
 }
 
-fn rooms(spec: &Spec) -> Vec<Room> {
+fn free_spaces(spec: &Spec) -> Vec<FreeSpace> {
     // The type numbers of tmpfs and ramfs in `statfs`.
     const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     let of = |path| match rustix::fs::statfs(path) {
-        Ok(found) => Room {
+        Ok(found) => FreeSpace {
             free: found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).unwrap_or(0)),
             in_memory: u64::try_from(found.f_type)
                 .is_ok_and(|kind| IN_MEMORY.contains(&(kind & 0xffff_ffff))),
         },
-        Err(_) => Room { free: u64::MAX, in_memory: false },
+        Err(_) => FreeSpace { free: u64::MAX, in_memory: false },
     };
     spec.within.writable.iter().map(of).collect()
 }
 
 /// Returns the place where the program may write and that ran low, if there is one. Files in memory belong to no
 /// measurable process, so the loss of such a place counts as the program's.
-fn cramped(before: &[Room], now: &[Room], limits: &Limits) -> Option<String> {
+fn low_space(before: &[FreeSpace], now: &[FreeSpace], limits: &Limits) -> Option<String> {
     before.iter().zip(now).find_map(|(before, now)| {
         let lost = before.free.saturating_sub(now.free);
         if now.in_memory && lost > limits.memory {
@@ -304,13 +309,13 @@ fn cramped(before: &[Room], now: &[Room], limits: &Limits) -> Option<String> {
                 limits.memory >> 20
             ));
         }
-        (now.free < SPARE && lost > 0)
-            .then(|| format!("a disk that it writes to has less than {} MiB left", SPARE >> 20))
+        (now.free < MIN_FREE_BYTES && lost > 0)
+            .then(|| format!("a disk that it writes to has less than {} MiB left", MIN_FREE_BYTES >> 20))
     })
 }
 
 /// Returns which limit was broken, if one was.
-fn over(used: &tree::Use, limits: &Limits) -> Option<String> {
+fn exceeded_limit(used: &tree::ResourceUsage, limits: &Limits) -> Option<String> {
     if used.tasks > limits.processes {
         return Some(format!("it made more than {} processes and threads", limits.processes));
     }
@@ -333,15 +338,15 @@ mod tests {
             (b"!no such file", End::Refused { why: "no such file".into() }),
             (b"!a = b\0=\0\x01\0\0", End::Refused { why: "a = b".into() }),
         ] {
-            assert_eq!(told(words), end, "{words:?}");
+            assert_eq!(parse_end(words), end, "{words:?}");
         }
-        assert!(matches!(told(b""), End::Refused { .. }));
+        assert!(matches!(parse_end(b""), End::Refused { .. }));
     }
 
     #[test]
     fn full_places_are_noticed_on_disk_and_in_memory() {
         let limits = Limits { memory: 100 << 20, ..Limits::default() };
-        let room = |mib: u64, in_memory| Room { free: mib << 20, in_memory };
+        let room = |mib: u64, in_memory| FreeSpace { free: mib << 20, in_memory };
         for (before, now, word) in [
             (room(1000, false), room(500, false), None),
             (room(1000, false), room(20, false), Some("disk")),
@@ -352,7 +357,7 @@ mod tests {
             (room(1000, true), room(800, true), Some("in memory")),
             (room(70, true), room(20, true), Some("disk")),
         ] {
-            let found = cramped(&[room(9000, false), before], &[room(9000, false), now], &limits);
+            let found = low_space(&[room(9000, false), before], &[room(9000, false), now], &limits);
             assert_eq!(found.is_some(), word.is_some(), "{before:?} {now:?}");
             assert!(found.unwrap_or_default().contains(word.unwrap_or_default()), "{before:?} {now:?}");
         }
@@ -361,13 +366,13 @@ mod tests {
     #[test]
     fn exceeded_limit_is_named() {
         let limits = Limits::default();
-        assert_eq!(over(&tree::Use::default(), &limits), None);
+        assert_eq!(exceeded_limit(&tree::ResourceUsage::default(), &limits), None);
         for (used, word) in [
-            (tree::Use { tasks: limits.processes + 1, ..Default::default() }, "processes"),
-            (tree::Use { memory: limits.memory + 1, ..Default::default() }, "memory"),
-            (tree::Use { written: limits.written + 1, ..Default::default() }, "wrote"),
+            (tree::ResourceUsage { tasks: limits.processes + 1, ..Default::default() }, "processes"),
+            (tree::ResourceUsage { memory: limits.memory + 1, ..Default::default() }, "memory"),
+            (tree::ResourceUsage { written: limits.written + 1, ..Default::default() }, "wrote"),
         ] {
-            assert!(over(&used, &limits).is_some_and(|why| why.contains(word)), "{word}");
+            assert!(exceeded_limit(&used, &limits).is_some_and(|why| why.contains(word)), "{word}");
         }
     }
 }

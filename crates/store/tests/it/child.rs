@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use kernel::BlobHash;
-use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
+use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use store::{BlobError, OpenError, Options, Store, WriteError};
 
 use crate::{get, keys, open, put};
@@ -103,16 +103,16 @@ fn work(store: &Store, name: &str) -> Result<(), WriteError<StoreFault>> {
     let hash = store.blobs().put(format!("blob of {name}").as_bytes()).unwrap();
     let name = name.to_owned();
     store.write(move |txn| {
-        txn.put(Table::Journal, &NOBODY, name.as_bytes(), &hash.0, None)?;
-        txn.put(Table::Outbox, &NOBODY, name.as_bytes(), b"twin", None)
+        txn.put(Table::Journal, &NO_OWNER, name.as_bytes(), &hash.0, None)?;
+        txn.put(Table::Outbox, &NO_OWNER, name.as_bytes(), b"twin", None)
     })
 }
 
 /// Returns the names that `work` left, after checking that each has its twin and its blob.
 pub(crate) fn survivors(store: &Store) -> Vec<String> {
     let read = |txn: &mut dyn ReadTxn| {
-        let rows = txn.range(Table::Journal, &NOBODY, b"", b"", usize::MAX, false)?;
-        let twins = txn.range(Table::Outbox, &NOBODY, b"", b"", usize::MAX, false)?;
+        let rows = txn.range(Table::Journal, &NO_OWNER, b"", b"", usize::MAX, false)?;
+        let twins = txn.range(Table::Outbox, &NO_OWNER, b"", b"", usize::MAX, false)?;
         Ok::<_, StoreFault>((rows, twins))
     };
     let (rows, twins) = store.read(read).unwrap();
@@ -128,7 +128,7 @@ pub(crate) fn survivors(store: &Store) -> Vec<String> {
     names
 }
 
-/// Fills the little disk under `dir`: everything acknowledged stays, everything else is refused as `Full`, and
+/// Fills the little disk under `dir`: everything acknowledged stays, everything else is refused as `LimitReached`, and
 /// when there is room again, work goes on.
 fn fill(dir: &Path) {
     let filler = dir.parent().unwrap().join("filler");

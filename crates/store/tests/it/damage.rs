@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use kernel::txn::{NOBODY, StoreFault, Table};
+use kernel::txn::{NO_OWNER, StoreFault, Table};
 use store::{OpenError, Options, ReadError, Store, WriteError};
 
 use crate::{get, keys, open, put};
@@ -124,11 +124,14 @@ fn check_reports_damage_and_the_write_fails() {
 
     // A closure that overlooks a failed read must not be committed.
     let answer: Result<(), WriteError<StoreFault>> = store.write(|txn| {
-        let _ = txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
-        txn.put(Table::Event, &NOBODY, b"k", b"v", None)
+        let _ = txn.range(Table::Meta, &NO_OWNER, b"", b"", usize::MAX, false);
+        txn.put(Table::Event, &NO_OWNER, b"k", b"v", None)
     });
     assert!(matches!(answer, Err(WriteError::Store(StoreFault::Corrupt(_)))), "{answer:?}");
-    assert_eq!(store.read(|txn| txn.get(Table::Event, &NOBODY, b"k")), Ok::<_, ReadError<StoreFault>>(None));
+    assert_eq!(
+        store.read(|txn| txn.get(Table::Event, &NO_OWNER, b"k")),
+        Ok::<_, ReadError<StoreFault>>(None)
+    );
 }
 
 /// Checks that a log that was cut off anywhere, or whose end is noise, gives exactly the commits before the cut.

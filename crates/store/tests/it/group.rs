@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
 
-use kernel::txn::{NOBODY, StoreFault, Table};
+use kernel::txn::{NO_OWNER, StoreFault, Table};
 use store::{Options, Store, WriteError};
 
 use crate::{get, keys, open, put};
@@ -11,7 +11,7 @@ use crate::{get, keys, open, put};
 type Answer = Result<usize, WriteError<StoreFault>>;
 
 /// Submits one closure that waits until all the others have queued up behind it, so that they are one group.
-fn together(store: &Store, bodies: Vec<Vec<u8>>) -> Vec<Answer> {
+fn submit_group(store: &Store, bodies: Vec<Vec<u8>>) -> Vec<Answer> {
     let barrier = Arc::new(Barrier::new(2));
     let gate = Arc::clone(&barrier);
     let (send, answers): (_, Receiver<(usize, Answer)>) = channel();
@@ -22,7 +22,7 @@ fn together(store: &Store, bodies: Vec<Vec<u8>>) -> Vec<Answer> {
             if i == 0 {
                 gate.wait();
             }
-            txn.put(Table::Meta, &NOBODY, format!("{i:03}").as_bytes(), &body, None)?;
+            txn.put(Table::Meta, &NO_OWNER, format!("{i:03}").as_bytes(), &body, None)?;
             if body == b"refuse" { Err(StoreFault::Closed) } else { Ok(i) }
         };
         store.submit(closure, move |answer| send.send((i, answer)).unwrap());
@@ -38,7 +38,7 @@ fn group_of_writes_costs_one_commit() {
     for (limit, commits, largest) in [(256, 1, 20), (8, 3, 8), (1, 20, 1)] {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Options { group: limit, ..Options::default() }).unwrap();
-        let answers = together(&store, vec![b"x".to_vec(); 20]);
+        let answers = submit_group(&store, vec![b"x".to_vec(); 20]);
         assert_eq!(answers, (0..20).map(Ok).collect::<Vec<_>>());
         let stats = store.stats();
         assert_eq!((stats.commits, stats.writes, stats.largest_group), (commits, 20, largest));
@@ -51,7 +51,7 @@ fn refused_write_does_not_affect_its_group() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let bodies = vec![b"x".to_vec(), b"refuse".to_vec(), b"x".to_vec()];
-    let answers = together(&store, bodies);
+    let answers = submit_group(&store, bodies);
     assert_eq!(answers, [Ok(0), Err(WriteError::Refused(StoreFault::Closed)), Ok(2)]);
     assert_eq!(keys(&store), ["000", "002"]);
     assert_eq!((store.stats().commits, store.stats().writes, store.stats().refused), (1, 2, 1));
@@ -61,10 +61,13 @@ fn refused_write_does_not_affect_its_group() {
 fn write_without_changes_costs_no_sync() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    assert_eq!(together(&store, vec![b"refuse".to_vec()]), [Err(WriteError::Refused(StoreFault::Closed))]);
-    let looked: Result<_, WriteError<StoreFault>> = store.write(|txn| txn.get(Table::Meta, &NOBODY, b"k"));
+    assert_eq!(
+        submit_group(&store, vec![b"refuse".to_vec()]),
+        [Err(WriteError::Refused(StoreFault::Closed))]
+    );
+    let looked: Result<_, WriteError<StoreFault>> = store.write(|txn| txn.get(Table::Meta, &NO_OWNER, b"k"));
     assert_eq!(looked, Ok(None));
-    let gone: Result<_, WriteError<StoreFault>> = store.write(|txn| txn.delete(Table::Meta, &NOBODY, b"k"));
+    let gone: Result<_, WriteError<StoreFault>> = store.write(|txn| txn.delete(Table::Meta, &NO_OWNER, b"k"));
     assert_eq!(gone, Ok(()));
     assert_eq!((store.stats().commits, store.stats().syncs_per_write()), (0, None));
 }
@@ -76,7 +79,7 @@ fn full_database_fails_every_write_of_the_group() {
     let options = || Options { max_pages: Some(60), ..Options::default() };
     let store = Store::open(dir.path(), options()).unwrap();
     let small = || b"x".to_vec();
-    let answers = together(&store, vec![small(), small(), vec![0; 1 << 20], small(), small()]);
+    let answers = submit_group(&store, vec![small(), small(), vec![0; 1 << 20], small(), small()]);
     let full = |answer: &Answer| matches!(answer, Err(WriteError::Store(StoreFault::Full(_))));
     assert!(answers[..3].iter().all(full), "{answers:?}");
     assert_eq!(answers[3..], [Ok(3), Ok(4)], "the next group has room");
@@ -95,7 +98,7 @@ fn answered_write_is_visible_to_readers() {
         let key = format!("{n}");
         let closure = {
             let key = key.clone();
-            move |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NOBODY, key.as_bytes(), &[n], None)
+            move |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NO_OWNER, key.as_bytes(), &[n], None)
         };
         store.submit(closure, move |answer: Result<(), WriteError<StoreFault>>| {
             answer.unwrap();
@@ -112,13 +115,13 @@ fn closing_finishes_queued_writes() {
     let (send, answers) = channel();
     for n in 0..100_u8 {
         let send = send.clone();
-        let closure = move |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NOBODY, &[n], &[n], None);
+        let closure = move |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NO_OWNER, &[n], &[n], None);
         store.submit(closure, move |answer: Result<(), WriteError<StoreFault>>| send.send(answer).unwrap());
     }
     drop(store);
     drop(send);
     assert!(answers.iter().all(|answer| answer.is_ok()));
-    let rows = open(dir.path()).read(|txn| txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false));
+    let rows = open(dir.path()).read(|txn| txn.range(Table::Meta, &NO_OWNER, b"", b"", usize::MAX, false));
     assert_eq!(rows.unwrap().len(), 100);
 }
 
@@ -144,7 +147,7 @@ fn nested_write_is_refused() {
 fn panicking_callback_does_not_stop_the_writer() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let closure = |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NOBODY, b"k", b"1", None);
+    let closure = |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NO_OWNER, b"k", b"1", None);
     store.submit(closure, |_: Result<(), WriteError<StoreFault>>| {
         std::panic::resume_unwind(Box::new("a bug"))
     });

@@ -15,14 +15,14 @@ mod conformance;
 mod crash;
 mod damage;
 mod group;
+mod inline_blob;
 mod medium;
 mod other_builds;
 mod ownership;
 mod power;
-mod small;
 mod sweep;
 
-use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
+use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table, Txn};
 use store::{Options, Store, WriteError};
 
 /// Opens a store. A process that another test is just starting has a copy of every lock until it has become itself, so
@@ -44,16 +44,16 @@ fn open(dir: &std::path::Path) -> Store {
 /// Stores `body` under `key`.
 fn put(store: &Store, key: &str, body: &[u8]) -> Result<(), WriteError<StoreFault>> {
     let (key, body) = (key.to_owned(), body.to_vec());
-    store.write(move |txn: &mut dyn Txn| txn.put(Table::Meta, &NOBODY, key.as_bytes(), &body, None))
+    store.write(move |txn: &mut dyn Txn| txn.put(Table::Meta, &NO_OWNER, key.as_bytes(), &body, None))
 }
 
 fn get(store: &Store, key: &str) -> Option<Vec<u8>> {
-    let read = |txn: &mut dyn ReadTxn| txn.get(Table::Meta, &NOBODY, key.as_bytes());
+    let read = |txn: &mut dyn ReadTxn| txn.get(Table::Meta, &NO_OWNER, key.as_bytes());
     store.read(read).unwrap()
 }
 
 /// Returns all keys of the table that `put` writes to, in order.
 fn keys(store: &Store) -> Vec<String> {
-    let all = |txn: &mut dyn ReadTxn| txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
+    let all = |txn: &mut dyn ReadTxn| txn.range(Table::Meta, &NO_OWNER, b"", b"", usize::MAX, false);
     store.read(all).unwrap().into_iter().map(|(key, _)| String::from_utf8(key).unwrap()).collect()
 }

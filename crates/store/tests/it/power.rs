@@ -1,7 +1,7 @@
 //! When the power fails, an honest disk loses nothing acknowledged; a lying one does, and the test notices.
 
-use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
-use store::faulty::{FaultyStore, Trouble};
+use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
+use store::faulty::{FaultyStore, InjectedFault};
 use store::{Backend, WriteError};
 
 /// Writes until the power fails, reboots, and compares the rows with the acknowledged writes.
@@ -10,7 +10,7 @@ fn survives(store: &FaultyStore) -> Result<(), String> {
     while !store.is_dead() {
         let n = acked;
         let wrote: Result<(), WriteError<StoreFault>> =
-            store.write(move |txn| txn.put(Table::Event, &NOBODY, &n.to_be_bytes(), b"x", None));
+            store.write(move |txn| txn.put(Table::Event, &NO_OWNER, &n.to_be_bytes(), b"x", None));
         match wrote {
             Ok(()) => acked += 1,
             Err(WriteError::Store(StoreFault::Closed)) => {}
@@ -18,7 +18,7 @@ fn survives(store: &FaultyStore) -> Result<(), String> {
         }
     }
     store.reboot();
-    let all = |txn: &mut dyn ReadTxn| txn.range(Table::Event, &NOBODY, b"", b"", usize::MAX, false);
+    let all = |txn: &mut dyn ReadTxn| txn.range(Table::Event, &NO_OWNER, b"", b"", usize::MAX, false);
     let left = store.read(all).map_err(|e| e.to_string())?.len() as u32;
     // One more may be there: durable, but cut off before the answer.
     if (acked..=acked + 1).contains(&left) {
@@ -31,7 +31,7 @@ fn survives(store: &FaultyStore) -> Result<(), String> {
 #[test]
 fn honest_disk_keeps_acknowledged_writes() {
     for nth in 1..20 {
-        for trouble in [Trouble::CrashBefore { nth }, Trouble::CrashAfter { nth }] {
+        for trouble in [InjectedFault::CrashBefore { nth }, InjectedFault::CrashAfter { nth }] {
             let store = FaultyStore::default();
             store.arm(trouble);
             assert_eq!(survives(&store), Ok(()));
@@ -44,7 +44,7 @@ fn lying_disk_is_detected() {
     for nth in 3..20 {
         let store = FaultyStore::default();
         store.lie(true);
-        store.arm(Trouble::CrashBefore { nth });
+        store.arm(InjectedFault::CrashBefore { nth });
         assert!(survives(&store).is_err(), "the test would not notice lost commits");
     }
 }
@@ -52,14 +52,16 @@ fn lying_disk_is_detected() {
 #[test]
 fn fault_ignored_by_the_closure_fails_the_write() {
     let full = StoreFault::Full("armed".into());
-    let troubles =
-        [Trouble::Operation { nth: 2, fault: full.clone() }, Trouble::Commit { nth: 1, fault: full.clone() }];
+    let troubles = [
+        InjectedFault::Operation { nth: 2, fault: full.clone() },
+        InjectedFault::Commit { nth: 1, fault: full.clone() },
+    ];
     for trouble in troubles {
         let store = FaultyStore::default();
         store.arm(trouble);
         let answer: Result<(), WriteError<StoreFault>> = store.write(|txn| {
             for key in [b"a", b"b", b"c"] {
-                let _ = txn.put(Table::Event, &NOBODY, key, b"x", None);
+                let _ = txn.put(Table::Event, &NO_OWNER, key, b"x", None);
             }
             Ok(())
         });

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kernel::BlobHash;
-use kernel::txn::{NOBODY, StoreFault, Table};
-use store::{BlobError, Options, Store, Swept, TREE};
+use kernel::txn::{NO_OWNER, StoreFault, Table};
+use store::{BlobError, Options, Store, SweepReport, TREE};
 
 use crate::{child, put};
 
@@ -20,7 +20,7 @@ fn row(hash: &BlobHash) -> Vec<u8> {
     format!(r#"{{"type":"readable-blob","hash":"{hash}","bytes":1}}"#).into_bytes()
 }
 
-fn sweep(store: &Store) -> Swept {
+fn sweep(store: &Store) -> SweepReport {
     let mut sweep = store.sweep(&[]).unwrap().unwrap();
     while !sweep.step().unwrap() {}
     sweep.swept()
@@ -49,13 +49,13 @@ fn sweep_removes_garbage_and_keeps_named_bytes() {
     let known = format!(r#"{{"bytes":4,"about":"{}"}}"#, lost[0]).into_bytes();
     let key = lost[0].0;
     let written: Result<(), store::WriteError<StoreFault>> =
-        store.write(move |txn| txn.put(Table::Blob, &NOBODY, &key, &known, None));
+        store.write(move |txn| txn.put(Table::Blob, &NO_OWNER, &key, &known, None));
     written.unwrap();
-    assert_eq!(sweep(&store), Swept { blobs: 600, bytes: 2400, damaged: 0 });
+    assert_eq!(sweep(&store), SweepReport { blobs: 600, bytes: 2400, damaged: 0 });
     assert!(there(&store, &named));
     assert!(lost.iter().all(|hash| !there(&store, hash)));
     assert_eq!(blobs.list().unwrap(), [named]);
-    assert_eq!(sweep(&store), Swept::default());
+    assert_eq!(sweep(&store), SweepReport::default());
     // Once no row names it, it goes too.
     put(&store, "a", b"{}").unwrap();
     assert_eq!(sweep(&store).blobs, 1);
@@ -117,7 +117,7 @@ fn fresh_and_held_bytes_survive_a_sweep() {
     let dir = tempfile::tempdir().unwrap();
     let leased = Store::open(dir.path(), Options::default()).unwrap();
     leased.blobs().put(b"fresh").unwrap();
-    assert_eq!(sweep(&leased), Swept::default());
+    assert_eq!(sweep(&leased), SweepReport::default());
     drop(leased);
     let store = open(dir.path());
     assert_eq!(sweep(&store).blobs, 1, "no process remembers what another put");
@@ -185,7 +185,7 @@ fn bytes_put_or_named_during_a_sweep_survive() {
     let tree = blobs.put(&list(&[leaf])).unwrap();
     let outbox = |body: Vec<u8>| {
         let written: Result<(), store::WriteError<StoreFault>> =
-            store.write(move |txn| txn.put(Table::Outbox, &NOBODY, b"z", &body, None));
+            store.write(move |txn| txn.put(Table::Outbox, &NO_OWNER, b"z", &body, None));
         written.unwrap();
     };
     outbox(row(&moved));
@@ -311,7 +311,7 @@ fn quota_limits_only_put_within() {
     blobs.put(&[4; 500]).unwrap();
     assert_eq!(blobs.bytes().unwrap(), 600);
     assert!(blobs.put_within(&[5; 1]).is_err());
-    assert_eq!(sweep(&store), Swept { blobs: 3, bytes: 600, damaged: 0 });
+    assert_eq!(sweep(&store), SweepReport { blobs: 3, bytes: 600, damaged: 0 });
     assert_eq!(blobs.bytes().unwrap(), 0);
     blobs.put_within(&[5; 100]).unwrap();
     drop(store);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use passable::{Text, Value};
 use proptest::prelude::*;
-use switchboard::{Action, Call, Limits, Name, Outcome, Party, Ref, Side, Switchboard, To};
+use switchboard::{Action, Call, CallTarget, Limits, Name, Outcome, Ref, Side, SideOptions, Switchboard};
 
 /// One step of a side; its numbers choose among the references that exist.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ fn steps() -> impl Strategy<Value = Vec<(u8, Step)>> {
     proptest::collection::vec((0..3_u8, step), 0..120)
 }
 
-struct World {
+struct TestSwitchboard {
     board: Switchboard,
     sides: Vec<Option<Side>>,
     /// Everything that was ever made, dead or alive.
@@ -51,12 +51,12 @@ struct World {
     keys: HashMap<u64, u8>,
 }
 
-impl World {
-    fn new() -> World {
+impl TestSwitchboard {
+    fn new() -> TestSwitchboard {
         let mut board = Switchboard::new();
         let limits = Limits { owned: 40, held: 30, waiting: 5 };
-        let sides = (0..3).map(|i| Some(board.add(Party { limits, pipelines: i == 2 }))).collect();
-        World { board, sides, all: vec![], held: vec![vec![]; 3], keys: HashMap::new() }
+        let sides = (0..3).map(|i| Some(board.add(SideOptions { limits, pipelines: i == 2 }))).collect();
+        TestSwitchboard { board, sides, all: vec![], held: vec![vec![]; 3], keys: HashMap::new() }
     }
 
     fn pick(&self, which: usize) -> Option<Ref> {
@@ -116,7 +116,7 @@ impl World {
                 for action in self.board.take(side) {
                     match action {
                         Action::Deliver { to, call, answer } => {
-                            if let To::Object(key) = to {
+                            if let CallTarget::Object(key) = to {
                                 assert_eq!(self.keys[&key], who, "a call to somebody else's object");
                             }
                             let echo = call.args().first().cloned().unwrap_or(Value::Undefined);
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn random_steps_leave_no_references_when_all_sides_end(steps in steps()) {
-        let mut world = World::new();
+        let mut world = TestSwitchboard::new();
         for (who, step) in steps {
             world.step(who, step);
             prop_assert_eq!(world.board.audit(), Ok(()));

@@ -9,7 +9,7 @@
 mod laws;
 
 use passable::{Text, Value};
-use switchboard::{Action, Call, Limits, Name, Outcome, Party, Ref, Side, Switchboard, To};
+use switchboard::{Action, Call, CallTarget, Limits, Name, Outcome, Ref, Side, SideOptions, Switchboard};
 
 type V = Value<Ref>;
 
@@ -21,27 +21,27 @@ fn get(name: &str) -> Call<Ref> {
     Call::Get(Name::Text(Text::from(name)))
 }
 
-fn said(error: &str) -> Outcome {
+fn broken_with(error: &str) -> Outcome {
     Err(Value::error("Error", error))
 }
 
 /// Two sides: one that has objects and one that uses them.
-struct Desk {
+struct ClientServer {
     board: Switchboard,
     server: Side,
     client: Side,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        Desk::with(Party::default())
+impl ClientServer {
+    fn new() -> ClientServer {
+        ClientServer::with(SideOptions::default())
     }
 
-    fn with(client: Party) -> Desk {
+    fn with(client: SideOptions) -> ClientServer {
         let mut board = Switchboard::new();
-        let server = board.add(Party::default());
+        let server = board.add(SideOptions::default());
         let client = board.add(client);
-        Desk { board, server, client }
+        ClientServer { board, server, client }
     }
 
     fn object(&mut self, key: u64) -> Ref {
@@ -55,7 +55,7 @@ impl Desk {
     }
 
     /// Returns the calls delivered to the server: keys, methods and answers.
-    fn delivered(&mut self) -> Vec<(To, String, Ref)> {
+    fn delivered(&mut self) -> Vec<(CallTarget, String, Ref)> {
         let actions = self.board.take(self.server);
         let shown = actions.into_iter().filter_map(|action| match action {
             Action::Deliver { to, call: Call::Method(name, _), answer } => {
@@ -90,14 +90,14 @@ impl Desk {
 
 #[test]
 fn call_reaches_the_owner_and_answer_returns() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let object = desk.object(7);
     let answer = desk.send(object, method("ping", &[]));
     desk.board.watch(desk.client, answer, 1);
     let ready: Vec<Side> = desk.board.take_ready().into_iter().collect();
     assert_eq!(ready, [desk.server]);
     let came = desk.delivered();
-    assert_eq!(came, [(To::Object(7), "ping".to_owned(), answer)]);
+    assert_eq!(came, [(CallTarget::Object(7), "ping".to_owned(), answer)]);
     desk.board.resolve(desk.client, answer, Ok(Value::string("forged")));
     desk.board.resolve(desk.server, answer, Ok(Value::string("pong")));
     desk.board.resolve(desk.server, answer, Ok(Value::string("twice")));
@@ -106,33 +106,36 @@ fn call_reaches_the_owner_and_answer_returns() {
 
 #[test]
 fn calls_to_a_promise_wait_and_follow_its_outcome_in_order() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let (door, room) = (desk.object(1), desk.object(2));
     let opened = desk.send(door, method("open", &[]));
     let first = desk.send(opened, method("sit", &[]));
     let second = desk.send(opened, method("stand", &[]));
     // The answer of a call can be called before it settles.
     let third = desk.send(first, method("rest", &[]));
-    assert_eq!(desk.delivered(), [(To::Object(1), "open".to_owned(), opened)]);
+    assert_eq!(desk.delivered(), [(CallTarget::Object(1), "open".to_owned(), opened)]);
     desk.board.resolve(desk.server, opened, Ok(Value::remotable(room)));
     assert_eq!(
         desk.delivered(),
-        [(To::Object(2), "sit".to_owned(), first), (To::Object(2), "stand".to_owned(), second)]
+        [
+            (CallTarget::Object(2), "sit".to_owned(), first),
+            (CallTarget::Object(2), "stand".to_owned(), second)
+        ]
     );
     desk.board.resolve(desk.server, first, Ok(Value::remotable(door)));
-    assert_eq!(desk.delivered(), [(To::Object(1), "rest".to_owned(), third)]);
+    assert_eq!(desk.delivered(), [(CallTarget::Object(1), "rest".to_owned(), third)]);
 }
 
 #[test]
 fn pipelining_side_gets_calls_to_its_promises_at_once() {
-    let mut desk = Desk::with(Party { pipelines: true, ..Party::default() });
+    let mut desk = ClientServer::with(SideOptions { pipelines: true, ..SideOptions::default() });
     // Here the one that pipelines decides the promise.
     let promise = desk.board.promise(desk.client, None).unwrap();
     desk.board.hold(desk.server, promise).unwrap();
     let answer = desk.board.send(desk.server, promise, method("go", &[])).unwrap();
     match &desk.board.take(desk.client)[..] {
         [Action::Deliver { to, answer: delivered, .. }] => {
-            assert_eq!((*to, *delivered), (To::Promise(promise), answer));
+            assert_eq!((*to, *delivered), (CallTarget::Promise(promise), answer));
         }
         other => panic!("{other:?}"),
     }
@@ -140,7 +143,7 @@ fn pipelining_side_gets_calls_to_its_promises_at_once() {
     let object = desk.object(3);
     desk.board.resolve(desk.client, promise, Ok(Value::remotable(object)));
     desk.board.forward(desk.client, promise, method("go", &[]), answer);
-    assert_eq!(desk.delivered(), [(To::Object(3), "go".to_owned(), answer)]);
+    assert_eq!(desk.delivered(), [(CallTarget::Object(3), "go".to_owned(), answer)]);
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn calls_to_data_answer_as_in_javascript() {
     let record = Value::record([("a", Value::number(1.0)), ("length", Value::bool(true))]).unwrap();
     let array = Value::array([Value::string("x"), Value::undefined()]);
     let check = |data: &V, call: Call<Ref>, expected: Result<V, &str>| {
-        let mut desk = Desk::new();
+        let mut desk = ClientServer::new();
         let object = desk.object(1);
         let answer = desk.send(object, method("data", &[]));
         let part = desk.send(answer, call.clone());
@@ -175,7 +178,7 @@ fn calls_to_data_answer_as_in_javascript() {
 
 #[test]
 fn following_promise_settles_with_the_other_one() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let promises: Vec<Ref> = (0..5_000).map(|_| desk.board.promise(desk.server, None).unwrap()).collect();
     desk.board.watch(desk.client, promises[0], 9);
     let early = desk.send(promises[0], get("x"));
@@ -194,7 +197,7 @@ fn following_promise_settles_with_the_other_one() {
 
 #[test]
 fn promise_cycle_is_broken_with_an_error() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let [a, b, c] = [(); 3].map(|()| {
         let promise = desk.board.promise(desk.server, None).unwrap();
         desk.board.hold(desk.client, promise).unwrap();
@@ -210,7 +213,7 @@ fn promise_cycle_is_broken_with_an_error() {
 
 #[test]
 fn ended_side_loses_objects_and_breaks_promises() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let object = desk.object(1);
     let promise = desk.board.promise(desk.server, None).unwrap();
     desk.board.hold(desk.client, promise).unwrap();
@@ -223,19 +226,19 @@ fn ended_side_loses_objects_and_breaks_promises() {
     desk.board.watch(desk.client, after, 4);
     let mut settled = desk.settled(desk.client);
     settled.sort_by_key(|(tag, _)| *tag);
-    assert_eq!(settled, [1, 2, 3, 4].map(|tag| (tag, said("it left"))));
+    assert_eq!(settled, [1, 2, 3, 4].map(|tag| (tag, broken_with("it left"))));
 }
 
 #[test]
 fn call_of_an_ended_side_is_still_delivered() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let object = desk.object(1);
     let promise = desk.board.promise(desk.server, Some(5)).unwrap();
     desk.board.hold(desk.client, promise).unwrap();
     let waiting = desk.send(promise, method("later", &[Value::remotable(object)]));
     desk.board.end(desk.client, Value::undefined());
     desk.board.resolve(desk.server, promise, Ok(Value::remotable(object)));
-    assert_eq!(desk.delivered(), [(To::Object(1), "later".to_owned(), waiting)]);
+    assert_eq!(desk.delivered(), [(CallTarget::Object(1), "later".to_owned(), waiting)]);
     desk.board.resolve(desk.server, waiting, Ok(Value::undefined()));
     desk.board.give_back(desk.server);
     assert_eq!(desk.released(), [1]);
@@ -244,7 +247,7 @@ fn call_of_an_ended_side_is_still_delivered() {
 
 #[test]
 fn unused_reference_is_forgotten_and_released() {
-    let mut desk = Desk::new();
+    let mut desk = ClientServer::new();
     let object = desk.object(1);
     let inner = desk.board.object(desk.server, 2).unwrap();
     let promise = desk.board.promise(desk.server, Some(3)).unwrap();
@@ -269,7 +272,7 @@ fn unused_reference_is_forgotten_and_released() {
 #[test]
 fn side_beyond_its_limits_is_refused() {
     let limits = Limits { owned: 2, held: 3, waiting: 1 };
-    let mut desk = Desk::with(Party { limits, pipelines: false });
+    let mut desk = ClientServer::with(SideOptions { limits, pipelines: false });
     let own = [1, 2].map(|key| desk.board.object(desk.client, key).unwrap());
     let full = desk.board.object(desk.client, 3).unwrap_err().to_string();
     assert_eq!(full, "too many objects and promises: there can be 2 at a time");
@@ -279,7 +282,7 @@ fn side_beyond_its_limits_is_refused() {
     let second = desk.send(promise, get("b"));
     desk.board.watch(desk.client, second, 2);
     let full = "too many calls that wait for promises: there can be 1 at a time";
-    assert_eq!(desk.settled(desk.client), [(2, said(full))]);
+    assert_eq!(desk.settled(desk.client), [(2, broken_with(full))]);
     assert!(desk.board.send(desk.client, promise, get("c")).is_err(), "it would hold a fourth");
     // A second hold of the same is none more.
     desk.board.hold(desk.client, promise).unwrap();

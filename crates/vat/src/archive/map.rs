@@ -6,12 +6,12 @@ use passable::visible_line;
 use serde::Deserialize;
 use sha2::{Digest, Sha512};
 
-use super::{ArchiveError, Taken, text};
-use crate::modules::{Language, MOST_MODULES, Module, ModuleName, Modules};
+use super::{ArchiveError, FileBudget, text};
+use crate::modules::{Language, MAX_MODULES, Module, ModuleName, Modules};
 
 /// The map, as far as it matters here: labels, tags and policies are for others.
 #[derive(Deserialize)]
-struct Map {
+struct CompartmentMap {
     entry: Target,
     compartments: BTreeMap<String, Compartment>,
 }
@@ -47,14 +47,14 @@ struct Entry {
 }
 
 /// Makes a program of a map and the files that it names.
-pub(super) fn program(map: &[u8], taken: &mut Taken<'_>) -> Result<Modules, ArchiveError> {
-    let map: Map = serde_json::from_slice(map).map_err(|error| {
+pub(super) fn program(map: &[u8], taken: &mut FileBudget<'_>) -> Result<Modules, ArchiveError> {
+    let map: CompartmentMap = serde_json::from_slice(map).map_err(|error| {
         let why = error.to_string();
         ArchiveError::Shape(format!("the compartment map cannot be read: {}", visible_line(&why)))
     })?;
     let count: usize = map.compartments.values().map(|compartment| compartment.modules.len()).sum();
-    if count > MOST_MODULES {
-        return Err(ArchiveError::TooLarge { what: format!("{count} modules"), most: MOST_MODULES });
+    if count > MAX_MODULES {
+        return Err(ArchiveError::TooLarge { what: format!("{count} modules"), most: MAX_MODULES });
     }
     let mut packages = BTreeMap::new();
     for (package, compartment) in map.compartments {
@@ -74,7 +74,7 @@ fn module(
     folder: &str,
     name: &str,
     entry: Entry,
-    taken: &mut Taken<'_>,
+    taken: &mut FileBudget<'_>,
 ) -> Result<Module, ArchiveError> {
     let shown = || visible_line(name).into_owned();
     if let Some(location) = entry.location {
@@ -89,7 +89,7 @@ fn module(
         let text = text(&path, bytes)?;
         if language == Language::Module {
             let source = ModuleName { package: package.to_owned(), module: name.to_owned() };
-            taken.wants_map(source, folder, &location, &text);
+            taken.request_map(source, folder, &location, &text);
         }
         return Ok(Module::Source { language, text });
     }

@@ -15,16 +15,16 @@ use passable::visible_line;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::modules::{MOST_SOURCE, join};
-use crate::source_map::{MOST_MAP, beside};
+use crate::modules::{MAX_SOURCE_BYTES, join};
+use crate::source_map::{MAX_MAP_BYTES, beside};
 use crate::{ModuleName, Modules};
 
 /// The most bytes of an archive.
-pub const MOST_ARCHIVE: usize = 16 << 20;
+pub const MAX_ARCHIVE_BYTES: usize = 16 << 20;
 /// The most entries of an archive, whether the map names them or not.
-pub const MOST_ENTRIES: usize = 4_000;
+pub const MAX_ENTRIES: usize = 4_000;
 /// The first bytes of an entry in the directory of a ZIP file.
-const ENTRY: &[u8] = b"PK\x01\x02";
+const ENTRY_SIGNATURE: &[u8] = b"PK\x01\x02";
 /// The file that describes an archive.
 pub const MAP: &str = "compartment-map.json";
 
@@ -60,7 +60,7 @@ trait Files {
 }
 
 /// Files, and how much of them may still be taken.
-struct Taken<'a> {
+struct FileBudget<'a> {
     files: &'a mut dyn Files,
     /// Bytes that sources have left, of all that may be unpacked.
     left: usize,
@@ -68,9 +68,9 @@ struct Taken<'a> {
     wanted: Vec<(ModuleName, String)>,
 }
 
-impl<'a> Taken<'a> {
-    fn of(files: &'a mut dyn Files) -> Taken<'a> {
-        Taken { files, left: MOST_SOURCE, wanted: Vec::new() }
+impl<'a> FileBudget<'a> {
+    fn of(files: &'a mut dyn Files) -> FileBudget<'a> {
+        FileBudget { files, left: MAX_SOURCE_BYTES, wanted: Vec::new() }
     }
 
     fn source(&mut self, path: &str) -> Result<Vec<u8>, ArchiveError> {
@@ -80,7 +80,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Notes the map that a source names, if it is a file of its own folder: the package's, below which all are.
-    fn wants_map(&mut self, source: ModuleName, folder: &str, location: &str, text: &str) {
+    fn request_map(&mut self, source: ModuleName, folder: &str, location: &str, text: &str) {
         let joined = beside(text).and_then(|map| join(&format!("./{location}"), &format!("./{map}")));
         if let Some(path) = joined.as_deref().and_then(|path| path.strip_prefix("./")) {
             self.wanted
@@ -92,7 +92,7 @@ impl<'a> Taken<'a> {
     /// that runs depends on them.
     fn maps(&mut self) -> BTreeMap<String, BTreeMap<String, String>> {
         let mut maps: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        let mut left = MOST_MAP;
+        let mut left = MAX_MAP_BYTES;
         for (source, path) in std::mem::take(&mut self.wanted) {
             let Ok(bytes) = self.files.file(&path, left) else { continue };
             let Ok(text) = String::from_utf8(bytes) else { continue };
@@ -108,22 +108,25 @@ impl<'a> Taken<'a> {
 /// # Errors
 /// [`ArchiveError`]; the archive is somebody else's, and says nothing that is believed.
 pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
-    if bytes.len() > MOST_ARCHIVE {
-        return Err(ArchiveError::TooLarge { what: format!("{} bytes", bytes.len()), most: MOST_ARCHIVE });
+    if bytes.len() > MAX_ARCHIVE_BYTES {
+        return Err(ArchiveError::TooLarge {
+            what: format!("{} bytes", bytes.len()),
+            most: MAX_ARCHIVE_BYTES,
+        });
     }
     // Counted before they are read: each takes far more room in memory than in the archive.
-    let entries = bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count();
-    if entries > MOST_ENTRIES {
-        return Err(ArchiveError::TooLarge { what: format!("{entries} entries"), most: MOST_ENTRIES });
+    let entries = bytes.windows(ENTRY_SIGNATURE.len()).filter(|window| *window == ENTRY_SIGNATURE).count();
+    if entries > MAX_ENTRIES {
+        return Err(ArchiveError::TooLarge { what: format!("{entries} entries"), most: MAX_ENTRIES });
     }
     let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
-    program(&mut Packed { zip, left: bytes.len() as u64 })
+    program(&mut ArchiveFiles { zip, left: bytes.len() as u64 })
 }
 
 /// Returns whether a file of a tree can be of use, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt`
 /// and `.md` are text, `.map` says where compiled code comes from. All others are passed over, unless the tree is an
 /// unpacked archive.
-pub fn is_of_use(path: &str) -> bool {
+pub fn is_importable(path: &str) -> bool {
     tree::language(path).is_some() || path.ends_with(".map")
 }
 
@@ -135,15 +138,15 @@ pub fn is_of_use(path: &str) -> bool {
 /// [`ArchiveError`].
 pub fn from_tree(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
     match files.contains_key(MAP) {
-        true => program(&mut Loose(files)),
-        false => tree::program(files, &mut Taken::of(&mut Loose(files))).and_then(checked),
+        true => program(&mut TreeFiles(files)),
+        false => tree::program(files, &mut FileBudget::of(&mut TreeFiles(files))).and_then(checked),
     }
 }
 
 fn program(files: &mut dyn Files) -> Result<Modules, ArchiveError> {
     // The map itself is no source.
-    let text = files.file(MAP, MOST_SOURCE)?;
-    checked(map::program(&text, &mut Taken::of(files))?)
+    let text = files.file(MAP, MAX_SOURCE_BYTES)?;
+    checked(map::program(&text, &mut FileBudget::of(files))?)
 }
 
 fn checked(modules: Modules) -> Result<Modules, ArchiveError> {
@@ -155,14 +158,14 @@ fn damaged(error: &ZipError) -> ArchiveError {
     ArchiveError::Damaged(visible_line(&error.to_string()).into_owned())
 }
 
-struct Packed<'a> {
+struct ArchiveFiles<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// How many packed bytes are left to be unpacked: entries that overlap, or are read twice, would be more than the
     /// archive has.
     left: u64,
 }
 
-impl Files for Packed<'_> {
+impl Files for ArchiveFiles<'_> {
     fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError> {
         let file = self.zip.by_name(path).map_err(|error| match error {
             ZipError::FileNotFound => ArchiveError::NoFile(visible_line(path).into_owned()),
@@ -179,9 +182,9 @@ impl Files for Packed<'_> {
     }
 }
 
-struct Loose<'a>(&'a BTreeMap<String, Vec<u8>>);
+struct TreeFiles<'a>(&'a BTreeMap<String, Vec<u8>>);
 
-impl Files for Loose<'_> {
+impl Files for TreeFiles<'_> {
     fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError> {
         let found = self.0.get(path).ok_or_else(|| ArchiveError::NoFile(visible_line(path).into_owned()))?;
         within(found.len(), most)?;
@@ -191,7 +194,9 @@ impl Files for Loose<'_> {
 
 fn within(bytes: usize, most: usize) -> Result<(), ArchiveError> {
     match bytes > most {
-        true => Err(ArchiveError::TooLarge { what: "more bytes of sources".to_owned(), most: MOST_SOURCE }),
+        true => {
+            Err(ArchiveError::TooLarge { what: "more bytes of sources".to_owned(), most: MAX_SOURCE_BYTES })
+        }
         false => Ok(()),
     }
 }

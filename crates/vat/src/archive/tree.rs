@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use passable::visible_line;
 use serde_json::Value;
 
-use super::{ArchiveError, Taken, text};
-use crate::modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
+use super::{ArchiveError, FileBudget, text};
+use crate::modules::{Language, MAX_MODULES, MAX_SOURCE_BYTES, Module, ModuleName, Modules};
 
 /// The file that may say which module is the first.
-const DESCRIPTION: &str = "package.json";
+const PACKAGE_FILE: &str = "package.json";
 
 pub(super) fn program(
     files: &BTreeMap<String, Vec<u8>>,
-    taken: &mut Taken<'_>,
+    taken: &mut FileBudget<'_>,
 ) -> Result<Modules, ArchiveError> {
     let mut modules = BTreeMap::new();
-    let mut left = MOST_SOURCE;
+    let mut left = MAX_SOURCE_BYTES;
     for (path, bytes) in files {
         // Files that cannot be imported may lie there.
         let Some(language) = language(path) else { continue };
@@ -25,19 +25,19 @@ pub(super) fn program(
         }
         left = left.checked_sub(bytes.len()).ok_or_else(|| ArchiveError::TooLarge {
             what: "more bytes of sources".to_owned(),
-            most: MOST_SOURCE,
+            most: MAX_SOURCE_BYTES,
         })?;
-        if modules.len() >= MOST_MODULES {
-            return Err(ArchiveError::TooLarge { what: "more modules".to_owned(), most: MOST_MODULES });
+        if modules.len() >= MAX_MODULES {
+            return Err(ArchiveError::TooLarge { what: "more modules".to_owned(), most: MAX_MODULES });
         }
         let (module, text) = (format!("./{path}"), text(path, bytes.clone())?);
         if language == Language::Module {
-            taken.wants_map(ModuleName { package: String::new(), module: module.clone() }, "", path, &text);
+            taken.request_map(ModuleName { package: String::new(), module: module.clone() }, "", path, &text);
         }
         modules.insert(module, Module::Source { language, text });
     }
-    let first = match files.get(DESCRIPTION) {
-        Some(bytes) => described(bytes)?,
+    let first = match files.get(PACKAGE_FILE) {
+        Some(bytes) => package_entry(bytes)?,
         None => "./index.js".to_owned(),
     };
     if !modules.contains_key(&first) {
@@ -58,10 +58,10 @@ pub(super) fn language(path: &str) -> Option<Language> {
 }
 
 /// Returns the first module by a package's own description: its export, or its main file.
-fn described(bytes: &[u8]) -> Result<String, ArchiveError> {
+fn package_entry(bytes: &[u8]) -> Result<String, ArchiveError> {
     let described: Value = serde_json::from_slice(bytes).map_err(|error| {
         let why = error.to_string();
-        ArchiveError::Shape(format!("`{DESCRIPTION}` cannot be read: {}", visible_line(&why)))
+        ArchiveError::Shape(format!("`{PACKAGE_FILE}` cannot be read: {}", visible_line(&why)))
     })?;
     let exports = described.get("exports").map(|exports| exports.get(".").unwrap_or(exports));
     let exported = exports.and_then(|exports| match exports {

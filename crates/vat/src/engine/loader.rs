@@ -8,9 +8,9 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Module as Loaded, Result};
 
-use super::Shared;
+use super::VatState;
 use crate::modules::{Language, Module, ModuleName, Modules};
-use crate::source::EVALUATED;
+use crate::source::EVALUATED_NAME;
 
 /// All programs of modules that the vat has begun, and the engine's names for their modules: within `<` and `>`, as
 /// they are in its account of the stack, and no two the same.
@@ -19,7 +19,7 @@ pub(crate) struct Programs {
     programs: RefCell<Vec<Rc<Modules>>>,
     names: RefCell<BTreeMap<String, (usize, ModuleName)>>,
     /// The last import that led nowhere: the importing module, and the specifier.
-    stray: RefCell<Option<(String, String)>>,
+    failed_import: RefCell<Option<(String, String)>>,
 }
 
 impl Programs {
@@ -57,7 +57,7 @@ impl Programs {
         loop {
             match names.get(&name) {
                 // Source text that is evaluated is not to be taken for a module.
-                None if name != EVALUATED => {
+                None if name != EVALUATED_NAME => {
                     names.insert(name.clone(), (number, found));
                     return Ok(name);
                 }
@@ -71,14 +71,14 @@ impl Programs {
     }
 
     fn resolve(&self, base: &str, specifier: &str) -> std::result::Result<String, String> {
-        *self.stray.borrow_mut() = None;
+        *self.failed_import.borrow_mut() = None;
         let known = self.names.borrow().get(base).cloned();
         let Some((number, from)) = known else {
             return Err("import is for modules: there is no loader here".to_owned());
         };
         let found = self.import(number, &from, Some(specifier));
         if found.is_err() {
-            *self.stray.borrow_mut() = Some((base.to_owned(), specifier.to_owned()));
+            *self.failed_import.borrow_mut() = Some((base.to_owned(), specifier.to_owned()));
         }
         found
     }
@@ -98,13 +98,13 @@ impl Programs {
 
     /// Begins an order: failed imports of earlier orders are reported already.
     pub(crate) fn begin(&self) {
-        *self.stray.borrow_mut() = None;
+        *self.failed_import.borrow_mut() = None;
     }
 
     /// Returns where the import is that led nowhere: the engine's name for the module, line and column. Asked once
     /// for each.
-    pub(crate) fn stray(&self) -> Option<(String, u32, u32)> {
-        let (name, specifier) = self.stray.borrow_mut().take()?;
+    pub(crate) fn failed_import_place(&self) -> Option<(String, u32, u32)> {
+        let (name, specifier) = self.failed_import.borrow_mut().take()?;
         let (_, Module::Source { text, .. }) = self.get(&name)? else { return None };
         let written = ['"', '\''].map(|quote| format!("{quote}{specifier}{quote}"));
         text.lines().enumerate().find_map(|(index, line)| {
@@ -139,15 +139,15 @@ fn literal(text: &str) -> std::result::Result<String, String> {
 }
 
 /// The module loader of the engine: it finds modules by name in the programs that the vat was given.
-pub(crate) struct FromPrograms(pub(crate) Weak<Shared>);
+pub(crate) struct ProgramLoader(pub(crate) Weak<VatState>);
 
-impl FromPrograms {
-    fn shared(&self, ctx: &Ctx<'_>) -> Result<Rc<Shared>> {
+impl ProgramLoader {
+    fn shared(&self, ctx: &Ctx<'_>) -> Result<Rc<VatState>> {
         self.0.upgrade().ok_or_else(|| Exception::throw_internal(ctx, "the vat is gone"))
     }
 }
 
-impl Resolver for FromPrograms {
+impl Resolver for ProgramLoader {
     fn resolve<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -174,7 +174,7 @@ impl Resolver for FromPrograms {
     }
 }
 
-impl Loader for FromPrograms {
+impl Loader for ProgramLoader {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -182,7 +182,7 @@ impl Loader for FromPrograms {
         _: Option<ImportAttributes<'js>>,
     ) -> Result<Loaded<'js, Declared>> {
         let shared = self.shared(ctx)?;
-        shared.meter.look_down();
+        shared.meter.check_stack();
         let text = shared.programs.source(name).map_err(|why| Exception::throw_reference(ctx, &why))?;
         Loaded::declare(ctx.clone(), name, text)
     }

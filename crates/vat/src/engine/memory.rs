@@ -9,21 +9,21 @@ use rquickjs::allocator::{Allocator, RustAllocator};
 use super::meter::Meter;
 
 /// The bytes that a block costs beside its size.
-const HEADER: usize = 16;
+const BLOCK_HEADER: usize = 16;
 
 /// The blocks that one vat has. There are not many: the engine asks for small ones by the page.
 #[derive(Default)]
 pub(crate) struct Blocks(RefCell<BTreeSet<usize>>);
 
 impl Blocks {
-    fn came(&self, block: *mut u8) -> *mut u8 {
+    fn track(&self, block: *mut u8) -> *mut u8 {
         if !block.is_null() {
             self.0.borrow_mut().insert(block.expose_provenance());
         }
         block
     }
 
-    fn went(&self, block: *mut u8) {
+    fn untrack(&self, block: *mut u8) {
         self.0.borrow_mut().remove(&block.addr());
     }
 
@@ -40,20 +40,20 @@ impl Blocks {
     }
 }
 
-pub(crate) struct Bounded {
+pub(crate) struct BoundedAllocator {
     pub(crate) meter: Rc<Meter>,
     pub(crate) blocks: Rc<Blocks>,
 }
 
-impl Bounded {
+impl BoundedAllocator {
     /// Returns the bytes that a block of this size counts as, or `None` if there can be no such block.
     fn cost(size: usize) -> Option<usize> {
-        let size = size.checked_next_multiple_of(8)?.checked_add(HEADER)?;
+        let size = size.checked_next_multiple_of(8)?.checked_add(BLOCK_HEADER)?;
         (size <= isize::MAX as usize / 2).then_some(size)
     }
 
     fn admit(&self, size: usize) -> bool {
-        match Bounded::cost(size) {
+        match BoundedAllocator::cost(size) {
             Some(cost) => self.meter.grow(cost),
             None => self.meter.grow(usize::MAX),
         }
@@ -62,16 +62,16 @@ impl Bounded {
 
 // SAFETY: every block comes from and goes back to `RustAllocator`, which fulfils the contract; this only counts, and
 // answers with null where it may, or where that one would overflow.
-unsafe impl Allocator for Bounded {
+unsafe impl Allocator for BoundedAllocator {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         if !self.admit(size) {
             return std::ptr::null_mut();
         }
         let block = RustAllocator.alloc(size);
         if block.is_null() {
-            self.meter.shrink(Bounded::cost(size).unwrap_or(0));
+            self.meter.shrink(BoundedAllocator::cost(size).unwrap_or(0));
         }
-        self.blocks.came(block)
+        self.blocks.track(block)
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
@@ -84,16 +84,16 @@ unsafe impl Allocator for Bounded {
         }
         let block = RustAllocator.calloc(count, size);
         if block.is_null() {
-            self.meter.shrink(Bounded::cost(whole).unwrap_or(0));
+            self.meter.shrink(BoundedAllocator::cost(whole).unwrap_or(0));
         }
-        self.blocks.came(block)
+        self.blocks.track(block)
     }
 
     unsafe fn dealloc(&mut self, block: *mut u8) {
-        self.blocks.went(block);
+        self.blocks.untrack(block);
         // SAFETY: the caller vouches that the block is one of ours, so it is one of `RustAllocator`.
         unsafe {
-            self.meter.shrink(RustAllocator::usable_size(block) + HEADER);
+            self.meter.shrink(RustAllocator::usable_size(block) + BLOCK_HEADER);
             RustAllocator.dealloc(block);
         }
     }
@@ -108,8 +108,8 @@ unsafe impl Allocator for Bounded {
             return std::ptr::null_mut();
         }
         // SAFETY: as above.
-        let before = unsafe { RustAllocator::usable_size(block) } + HEADER;
-        let Some(after) = Bounded::cost(size) else {
+        let before = unsafe { RustAllocator::usable_size(block) } + BLOCK_HEADER;
+        let Some(after) = BoundedAllocator::cost(size) else {
             self.meter.grow(usize::MAX);
             return std::ptr::null_mut();
         };
@@ -122,10 +122,10 @@ unsafe impl Allocator for Bounded {
             true => self.meter.shrink(after.saturating_sub(before)),
             false => {
                 self.meter.shrink(before.saturating_sub(after));
-                self.blocks.went(block);
+                self.blocks.untrack(block);
             }
         }
-        self.blocks.came(moved)
+        self.blocks.track(moved)
     }
 
     unsafe fn usable_size(block: *mut u8) -> usize {

@@ -8,12 +8,12 @@ use std::cell::Cell;
 use crate::{FaultKind, Limits};
 
 /// How many steps the engine takes between two calls of its interrupt handler.
-pub(crate) const PORTION: u64 = 10_000;
+pub(crate) const FUEL_PORTION: u64 = 10_000;
 /// The steps that one promise job costs beside its own, so that jobs that do nothing still run out.
-const JOB: u64 = 20;
+const JOB_FUEL: u64 = 20;
 /// Code that comes this close to the end of the stack has a fault. The distance is more than any of the realm's own
 /// functions needs. So none of them is ever cut short by a guest that called it from the brink.
-const BRINK: usize = 48 << 10;
+const STACK_RESERVE: usize = 48 << 10;
 
 /// A clock that only goes forward, in milliseconds from anywhere.
 pub type Clock = std::rc::Rc<dyn Fn() -> u64>;
@@ -45,7 +45,7 @@ impl Meter {
     pub(crate) fn begin(&self) {
         self.fuel.set(self.limits.fuel);
         self.deadline.set((self.clock)().saturating_add(self.limits.wall_ms));
-        self.stack_base.set(here());
+        self.stack_base.set(stack_address());
     }
 
     /// Returns the first limit that was passed, if any.
@@ -62,7 +62,7 @@ impl Meter {
 
     /// Takes a portion of fuel and looks at the clock. Whether the code must stop.
     pub(crate) fn interrupted(&self) -> bool {
-        self.burn(PORTION);
+        self.burn(FUEL_PORTION);
         if (self.clock)() > self.deadline.get() {
             self.fail(FaultKind::Time);
         }
@@ -71,7 +71,7 @@ impl Meter {
 
     /// Counts one promise job. The clock is looked at for some of them only.
     pub(crate) fn job(&self, number: u64) -> bool {
-        self.burn(JOB);
+        self.burn(JOB_FUEL);
         if number.is_multiple_of(64) && (self.clock)() > self.deadline.get() {
             self.fail(FaultKind::Time);
         }
@@ -93,7 +93,7 @@ impl Meter {
     /// Asks for more bytes. Every larger block comes by here, and with it the account of the stack that every error
     /// gets. So a stack that is nearly used up is seen, even if guest code catches that error.
     pub(crate) fn grow(&self, bytes: usize) -> bool {
-        self.look_down();
+        self.check_stack();
         match self.used.get().checked_add(bytes) {
             Some(used) if used <= self.limits.memory => {
                 self.used.set(used);
@@ -107,8 +107,10 @@ impl Meter {
     }
 
     /// Looks how much of the stack is left.
-    pub(crate) fn look_down(&self) {
-        if self.stack_base.get().saturating_sub(here()) > self.limits.stack.saturating_sub(BRINK) {
+    pub(crate) fn check_stack(&self) {
+        if self.stack_base.get().saturating_sub(stack_address())
+            > self.limits.stack.saturating_sub(STACK_RESERVE)
+        {
             self.fail(FaultKind::Stack);
         }
     }
@@ -121,7 +123,7 @@ impl Meter {
 
 /// Returns about where the stack ends now.
 #[inline(never)]
-fn here() -> usize {
+fn stack_address() -> usize {
     let mark = 0u8;
     std::ptr::from_ref(std::hint::black_box(&mark)).addr()
 }

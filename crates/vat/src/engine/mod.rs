@@ -8,5 +8,5 @@ mod vat;
 
 pub use meter::Clock;
 pub(crate) use meter::Meter;
-pub(crate) use shared::Shared;
+pub(crate) use shared::VatState;
 pub use vat::Vat;

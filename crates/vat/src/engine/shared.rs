@@ -17,20 +17,20 @@ use crate::pass::inward::{distinct, slot_of};
 use crate::pass::kit::{Kit, call};
 use crate::pass::outward::{Naming, Outward};
 use crate::pass::raw;
-use crate::source::{self, Spot};
+use crate::source::{self, StackPlace};
 use crate::source_map;
 
 /// The bytes that a report costs beside its text, against the vat's memory.
-const REPORT: usize = 256;
+const REPORT_COST: usize = 256;
 
 /// Things of the host's, each with its count, and questions that the vat is done with.
 #[derive(Default)]
-struct LetGo {
+struct Released {
     imports: Vec<(u32, u32)>,
     questions: Vec<u32>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct VatState {
     pub(crate) vat: VatId,
     pub(crate) meter: Rc<Meter>,
     /// There once the realm is locked, and until the vat ends.
@@ -44,19 +44,19 @@ pub(crate) struct Shared {
     /// How often things of the host's came in, and things of the vat's went out.
     imports: RefCell<BTreeMap<u32, u32>>,
     exports: RefCell<BTreeMap<u32, u32>>,
-    let_go: RefCell<LetGo>,
+    released: RefCell<Released>,
     guards: RefCell<Vec<Rc<InterfaceGuard<u32>>>>,
     /// The exports whose guards the host was told.
-    told: RefCell<BTreeSet<u32>>,
+    reported_guards: RefCell<BTreeSet<u32>>,
     console_left: Cell<Option<usize>>,
     /// The source last evaluated, and how many there were.
     sources: RefCell<(u32, String)>,
     pub(crate) programs: Programs,
 }
 
-impl Shared {
-    pub(crate) fn new(vat: VatId, meter: Rc<Meter>) -> Shared {
-        Shared {
+impl VatState {
+    pub(crate) fn new(vat: VatId, meter: Rc<Meter>) -> VatState {
+        VatState {
             vat,
             meter,
             kit: RefCell::default(),
@@ -67,9 +67,9 @@ impl Shared {
             answers: RefCell::default(),
             imports: RefCell::default(),
             exports: RefCell::default(),
-            let_go: RefCell::default(),
+            released: RefCell::default(),
             guards: RefCell::default(),
-            told: RefCell::default(),
+            reported_guards: RefCell::default(),
             console_left: Cell::default(),
             sources: RefCell::default(),
             programs: Programs::default(),
@@ -99,7 +99,7 @@ impl Shared {
 
     /// Says something, once the turn is over.
     pub(crate) fn report(&self, report: Report) {
-        self.charge(REPORT);
+        self.charge(REPORT_COST);
         self.outbox.borrow_mut().push(report);
     }
 
@@ -113,7 +113,7 @@ impl Shared {
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.meter.shrink(self.outbox_cost.take());
         let mut reports = self.outbox.take();
-        let LetGo { mut imports, mut questions } = self.let_go.take();
+        let Released { mut imports, mut questions } = self.released.take();
         if !imports.is_empty() || !questions.is_empty() {
             imports.sort_unstable();
             questions.sort_unstable();
@@ -161,14 +161,14 @@ impl Shared {
     }
 
     /// Records that the vat will not mention this slot any more.
-    pub(crate) fn let_go(&self, slot: Slot) {
+    pub(crate) fn record_release(&self, slot: Slot) {
         match slot {
             Slot::Host(number) => {
                 if let Some(count) = self.imports.borrow_mut().remove(&number) {
-                    self.let_go.borrow_mut().imports.push((number, count));
+                    self.released.borrow_mut().imports.push((number, count));
                 }
             }
-            Slot::Question(number) => self.let_go.borrow_mut().questions.push(number),
+            Slot::Question(number) => self.released.borrow_mut().questions.push(number),
             Slot::Vat(_) | Slot::Answer(_) => {}
         }
     }
@@ -193,13 +193,13 @@ impl Shared {
     /// Returns a value on its way out, its references counted.
     pub(crate) fn outward<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<Slot>> {
         let kit = self.kit(ctx)?;
-        let mut naming = Slots { touched: Vec::new(), guarded: Vec::new() };
+        let mut naming = SlotNaming { touched: Vec::new(), guarded: Vec::new() };
         let made = self.walk(ctx, &kit, value, &mut naming);
         match &made {
             Ok((made, spent)) => {
                 self.charge(spent.saturating_mul(2));
                 for (export, guard) in std::mem::take(&mut naming.guarded) {
-                    self.tell_guard(export, guard);
+                    self.report_guard(export, guard);
                 }
                 for slot in distinct(made) {
                     if let Slot::Vat(number) = slot {
@@ -224,8 +224,8 @@ impl Shared {
     }
 
     /// Reports the guard of an object that goes out, once. A guard with references stays in the vat.
-    fn tell_guard(&self, export: u32, guard: u32) {
-        if !self.told.borrow_mut().insert(export) {
+    fn report_guard(&self, export: u32, guard: u32) {
+        if !self.reported_guards.borrow_mut().insert(export) {
             return;
         }
         let value = self.guard(guard).map(|guard| guard.to_value());
@@ -238,7 +238,7 @@ impl Shared {
     /// Returns a value to be compared with a pattern: nothing is handed out.
     pub(crate) fn compared<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<u32>> {
         let kit = self.kit(ctx)?;
-        Ok(self.walk(ctx, &kit, value, &mut Numbers)?.0)
+        Ok(self.walk(ctx, &kit, value, &mut NumberNaming)?.0)
     }
 
     fn walk<'js, C: passable::Reference, N: Naming<C>>(
@@ -285,15 +285,15 @@ impl Shared {
 
     /// Returns where an error arose, from the engine's account of its stack.
     pub(crate) fn place(&self, stack: &str) -> Option<Place> {
-        source::spots(stack).iter().find_map(|spot| self.place_at(spot)).or_else(|| {
-            let (name, line, column) = self.programs.stray()?;
-            self.place_at(&Spot { name: &name, at: (line, column), in_json: None })
+        source::stack_places(stack).iter().find_map(|spot| self.place_at(spot)).or_else(|| {
+            let (name, line, column) = self.programs.failed_import_place()?;
+            self.place_at(&StackPlace { name: &name, at: (line, column), in_json: None })
         })
     }
 
-    fn place_at(&self, spot: &Spot<'_>) -> Option<Place> {
-        let Spot { name, at: (line, column), in_json } = *spot;
-        if name == source::EVALUATED {
+    fn place_at(&self, spot: &StackPlace<'_>) -> Option<Place> {
+        let StackPlace { name, at: (line, column), in_json } = *spot;
+        if name == source::EVALUATED_NAME {
             let sources = self.sources.borrow();
             let only = (sources.0 == 1).then_some(sources.1.as_str());
             let original = only.and_then(|only| source_map::original(only, None, "", (line, column)));
@@ -319,13 +319,13 @@ impl Shared {
 }
 
 /// Names things by slots, and remembers which of the vat's own were named.
-struct Slots {
+struct SlotNaming {
     touched: Vec<u32>,
     /// The objects that go out with a guard: the object's number, and the guard's.
     guarded: Vec<(u32, u32)>,
 }
 
-impl Slots {
+impl SlotNaming {
     fn slot<'js>(&mut self, ctx: &Ctx<'js>, text: &Value<'js>) -> Result<Slot> {
         let slot = raw::text(ctx, text)?.as_str().and_then(slot_of);
         if let Some(Slot::Vat(number)) = slot {
@@ -339,7 +339,7 @@ fn iface<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Option<Text>> {
     value.is_string().then(|| raw::text(ctx, value)).transpose()
 }
 
-impl Naming<Slot> for Slots {
+impl Naming<Slot> for SlotNaming {
     fn remotable<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -362,13 +362,13 @@ impl Naming<Slot> for Slots {
 }
 
 /// Names things by numbers of the realm's own, for comparing.
-struct Numbers;
+struct NumberNaming;
 
 fn number(value: &Value<'_>) -> u32 {
     value.as_number().map_or(0, |number| number as u32)
 }
 
-impl Naming<u32> for Numbers {
+impl Naming<u32> for NumberNaming {
     fn remotable<'js>(
         &mut self,
         ctx: &Ctx<'js>,

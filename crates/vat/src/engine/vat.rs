@@ -9,9 +9,9 @@ use rquickjs::context::intrinsic as has;
 use rquickjs::module::Declared;
 use rquickjs::{Array, Context, Ctx, Exception, Module, Result, Runtime, Value};
 
-use super::loader::FromPrograms;
-use super::memory::{Blocks, Bounded};
-use super::{Clock, Meter, Shared};
+use super::loader::ProgramLoader;
+use super::memory::{Blocks, BoundedAllocator};
+use super::{Clock, Meter, VatState};
 use crate::frame::{Order, Outcome, Report, Slot, VatId, Verb};
 use crate::pass::inward::{self, slot_text};
 use crate::pass::kit::call;
@@ -35,23 +35,23 @@ type Intrinsics = (
 ///
 /// It is bound to its thread. An order runs until nothing is left to do in the vat: all promise jobs are part of it.
 pub struct Vat {
-    shared: Rc<Shared>,
+    shared: Rc<VatState>,
     context: ManuallyDrop<Context>,
     runtime: ManuallyDrop<Runtime>,
     blocks: Rc<Blocks>,
 }
 
 /// Why an order could not be begun.
-enum Trouble {
+enum OrderError {
     /// The order made no sense.
     Refused(String),
     /// The engine threw.
     Engine,
 }
 
-impl From<rquickjs::Error> for Trouble {
+impl From<rquickjs::Error> for OrderError {
     fn from(_: rquickjs::Error) -> Self {
-        Trouble::Engine
+        OrderError::Engine
     }
 }
 
@@ -61,18 +61,18 @@ impl Vat {
     /// # Errors
     /// The limit that does not even allow the realm itself.
     pub fn new(vat: VatId, limits: Limits, clock: Clock) -> std::result::Result<Vat, FaultKind> {
-        let meter = Rc::new(Meter::new(limits.sane(), clock));
+        let meter = Rc::new(Meter::new(limits.clamped(), clock));
         meter.begin();
         let fault = |_| meter.fault().unwrap_or(FaultKind::Engine);
         let blocks = Rc::new(Blocks::default());
-        let allocator = Bounded { meter: Rc::clone(&meter), blocks: Rc::clone(&blocks) };
+        let allocator = BoundedAllocator { meter: Rc::clone(&meter), blocks: Rc::clone(&blocks) };
         let runtime = Runtime::new_with_alloc(allocator).map_err(fault)?;
         runtime.set_max_stack_size(meter.limits.stack);
         let handler = Rc::clone(&meter);
         runtime.set_interrupt_handler(Some(Box::new(move || handler.interrupted())));
         let context = Context::custom::<Intrinsics>(&runtime).map_err(fault)?;
-        let shared = Rc::new(Shared::new(vat, Rc::clone(&meter)));
-        let loader = || FromPrograms(Rc::downgrade(&shared));
+        let shared = Rc::new(VatState::new(vat, Rc::clone(&meter)));
+        let loader = || ProgramLoader(Rc::downgrade(&shared));
         runtime.set_loader(loader(), loader());
         let made = Vat {
             shared: Rc::clone(&shared),
@@ -115,8 +115,8 @@ impl Vat {
             raw::stack_begins_here(&ctx);
             let begun = self.begin(&ctx, order);
             let begun = begun.map_err(|trouble| match trouble {
-                Trouble::Refused(line) => line,
-                Trouble::Engine => thrown(&ctx),
+                OrderError::Refused(line) => line,
+                OrderError::Engine => engine_error(&ctx),
             });
             if begun.is_ok() {
                 let mut number = 0;
@@ -139,7 +139,7 @@ impl Vat {
         reports
     }
 
-    fn begin(&self, ctx: &Ctx<'_>, order: &Order) -> std::result::Result<(), Trouble> {
+    fn begin(&self, ctx: &Ctx<'_>, order: &Order) -> std::result::Result<(), OrderError> {
         let kit = self.shared.kit(ctx)?;
         match order {
             Order::Evaluate { answer, id, source, names, values, .. } => {
@@ -155,7 +155,7 @@ impl Vat {
                 if let Slot::Question(number) = promise
                     && !self.shared.open_questions.borrow_mut().remove(number)
                 {
-                    return Err(Trouble::Refused(format!("question {number} is not open")));
+                    return Err(OrderError::Refused(format!("question {number} is not open")));
                 }
                 let (good, value) = match outcome {
                     Outcome::Ok(value) => (true, value),
@@ -163,7 +163,7 @@ impl Vat {
                 };
                 let value = self.inward(ctx, value)?;
                 call::<_, bool>(ctx, &kit.settle, (slot_text(*promise), good, value))?;
-                self.shared.let_go(*promise);
+                self.shared.record_release(*promise);
             }
             Order::Drop { exports, answers, .. } => {
                 for (number, count) in exports {
@@ -181,7 +181,7 @@ impl Vat {
                 call::<_, ()>(ctx, &kit.cancel, (reason,))?;
             }
             Order::Open { .. } | Order::Close { .. } | Order::Ping { .. } => {
-                return Err(Trouble::Refused("this order is not for a vat that is there".to_owned()));
+                return Err(OrderError::Refused("this order is not for a vat that is there".to_owned()));
             }
         }
         Ok(())
@@ -193,10 +193,10 @@ impl Vat {
         Ok(made)
     }
 
-    fn claim(&self, answer: u32) -> std::result::Result<(), Trouble> {
+    fn claim(&self, answer: u32) -> std::result::Result<(), OrderError> {
         match self.shared.answers.borrow_mut().insert(answer) {
             true => Ok(()),
-            false => Err(Trouble::Refused(format!("the number of answer {answer} is in use"))),
+            false => Err(OrderError::Refused(format!("the number of answer {answer} is in use"))),
         }
     }
 
@@ -208,13 +208,13 @@ impl Vat {
         text: &str,
         names: &[String],
         values: &Passable<Slot>,
-    ) -> std::result::Result<(), Trouble> {
+    ) -> std::result::Result<(), OrderError> {
         let Some(given) = values.as_array().filter(|given| given.len() == names.len()) else {
-            return Err(Trouble::Refused("there must be one value for each name".to_owned()));
+            return Err(OrderError::Refused("there must be one value for each name".to_owned()));
         };
         let mut all = names.to_vec();
         all.extend(["$id".to_owned(), "$cancelled".to_owned()]);
-        source::check_names(&all).map_err(Trouble::Refused)?;
+        source::check_names(&all).map_err(OrderError::Refused)?;
         self.claim(answer)?;
         self.shared.set_source(text);
         if let Err((line, column)) = source::check_source(text) {
@@ -245,14 +245,14 @@ impl Vat {
         modules: &Modules,
         env: &BTreeMap<String, String>,
         [powers, own]: [&Passable<Slot>; 2],
-    ) -> std::result::Result<(), Trouble> {
-        modules.check().map_err(Trouble::Refused)?;
+    ) -> std::result::Result<(), OrderError> {
+        modules.check().map_err(OrderError::Refused)?;
         self.claim(answer)?;
         // They are kept outside of the engine's heap, for as long as the vat, and count all the same.
         if !self.shared.meter.grow(modules.bytes()) {
-            return Err(Trouble::Engine);
+            return Err(OrderError::Engine);
         }
-        let entry = self.shared.programs.add(modules).map_err(Trouble::Refused)?;
+        let entry = self.shared.programs.add(modules).map_err(OrderError::Refused)?;
         let kit = self.shared.kit(ctx)?;
         let (powers, own) = (self.inward(ctx, powers)?, self.inward(ctx, own)?);
         let texts = |texts: &mut dyn Iterator<Item = &String>| -> Result<Array<'_>> {
@@ -290,15 +290,15 @@ impl Vat {
         target: Slot,
         verb: &Verb,
         args: &Passable<Slot>,
-    ) -> std::result::Result<(), Trouble> {
+    ) -> std::result::Result<(), OrderError> {
         if args.as_array().is_none() {
-            return Err(Trouble::Refused("arguments must be an array".to_owned()));
+            return Err(OrderError::Refused("arguments must be an array".to_owned()));
         }
         let (kind, number) = match target {
             Slot::Vat(number) => ("v", number),
             Slot::Answer(number) => ("a", number),
             Slot::Host(_) | Slot::Question(_) => {
-                return Err(Trouble::Refused("the target lives on the host's side".to_owned()));
+                return Err(OrderError::Refused("the target lives on the host's side".to_owned()));
             }
         };
         if let Some(answer) = answer {
@@ -350,7 +350,7 @@ fn fault(vat: VatId, kind: FaultKind) -> Report {
 }
 
 /// Returns the error that the engine threw at the host itself, in one line.
-fn thrown(ctx: &Ctx<'_>) -> String {
+fn engine_error(ctx: &Ctx<'_>) -> String {
     let thrown = ctx.catch();
     let message = thrown.as_exception().and_then(rquickjs::Exception::message);
     let message = message.unwrap_or_else(|| "the order could not be carried out".to_owned());

@@ -71,7 +71,7 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         if depth > MAX_DEPTH {
             return refuse(self.ctx, "the value nests too deep to be passed, or holds itself");
         }
-        match self.look(value)? {
+        match self.classify(value)? {
             Kind::Made(made) => Ok(made),
             Kind::Array => self.array(value, depth),
             Kind::Record => self.record(value, depth),
@@ -84,7 +84,7 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
 
     /// Returns the kind of a value, with the value itself if nothing is in it.
     #[inline(never)]
-    fn look(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
+    fn classify(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
         if value.is_object() { self.thing(value) } else { self.atom(value).map(Kind::Made) }
     }
 

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use rquickjs::{Ctx, Error, Function, Object, Result, Value};
 
-use crate::engine::Shared;
+use crate::engine::VatState;
 use crate::pass::kit::Kit;
 use crate::pass::raw;
 
@@ -124,7 +124,7 @@ fn bytecode(ctx: &Ctx<'_>) -> Result<&'static [u8]> {
 }
 
 /// Locks the realm of a context. Returns the functions that the host calls from now on.
-pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> Result<Kit> {
+pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<VatState>) -> Result<Kit> {
     // SAFETY: the bytes were compiled by this process, just above.
     let start: Function<'_> = unsafe { raw::run(ctx, bytecode(ctx)?)? }.get()?;
     let host = natives::host(ctx, shared)?;

@@ -8,16 +8,16 @@ use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result, Value};
 
 use super::url;
 use crate::FaultKind;
-use crate::engine::Shared;
+use crate::engine::VatState;
 use crate::frame::{Level, Name, Outcome, Report, Verb};
 use crate::pass::inward::slot_of;
 use crate::pass::raw;
 
 /// The engine's message where the stack ends. An answer with this error is a stack fault, even if guest code wrote
 /// the message.
-const OVERFLOW: &str = "Maximum call stack size exceeded";
+const STACK_OVERFLOW_MESSAGE: &str = "Maximum call stack size exceeded";
 
-type Native = for<'js> fn(&Ctx<'js>, &Rc<Shared>, Args<'js>) -> Result<Value<'js>>;
+type Native = for<'js> fn(&Ctx<'js>, &Rc<VatState>, Args<'js>) -> Result<Value<'js>>;
 
 /// The arguments of a call; a missing one is `undefined`.
 pub(super) struct Args<'js>(Ctx<'js>, Vec<Value<'js>>);
@@ -69,7 +69,7 @@ const NATIVES: &[(&str, Native)] = &[
 ];
 
 /// Returns the object that the prelude gets.
-pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'js>> {
+pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>) -> Result<Object<'js>> {
     let made = Object::new(ctx.clone())?;
     for (name, native) in NATIVES {
         made.set(*name, bind(ctx, shared, *native)?)?;
@@ -77,10 +77,10 @@ pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'j
     Ok(made)
 }
 
-fn bind<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: Native) -> Result<Function<'js>> {
+fn bind<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, native: Native) -> Result<Function<'js>> {
     let shared = Rc::clone(shared);
     Function::new(ctx.clone(), move |ctx: Ctx<'js>, args: Rest<Value<'js>>| {
-        shared.meter.look_down();
+        shared.meter.check_stack();
         native(&ctx, &shared, Args(ctx.clone(), args.0))
     })
 }
@@ -93,7 +93,7 @@ fn nothing<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
     Ok(Value::new_undefined(ctx.clone()))
 }
 
-fn name<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, value: &Value<'js>) -> Result<Name> {
+fn name<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, value: &Value<'js>) -> Result<Name> {
     if value.is_symbol() {
         return match shared.symbol_name(ctx, value)? {
             Some(name) => Ok(Name::Symbol(name)),
@@ -104,7 +104,7 @@ fn name<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, value: &Value<'js>) -> Result<
 }
 
 /// `send(slot, verb, name, args, wanted)`: the number of the question, if an answer is wanted.
-fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let slot = args.text(0)?;
     let Some(target) = slot.as_str().and_then(slot_of) else {
         return Err(Exception::throw_type(ctx, "there is nobody to send to"));
@@ -132,7 +132,7 @@ fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Val
 }
 
 /// Returns a result or error as an outcome. A value that cannot be passed becomes an error that says so.
-fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, good: bool, value: &Value<'js>) -> Outcome {
+fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, good: bool, value: &Value<'js>) -> Outcome {
     match shared.outward(ctx, value) {
         Ok(value) if good => Outcome::Ok(value),
         Ok(value) => Outcome::Err(value),
@@ -147,11 +147,11 @@ fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, good: bool, value: &Value<'
 }
 
 /// `answer(number, good, value, stack)`.
-fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (vat, answer) = (shared.vat, args.number(0));
     let outcome = outcome(ctx, shared, args.truth(1), &args.at(2));
     if let Outcome::Err(Passable::Error(error)) = &outcome
-        && error.message == OVERFLOW
+        && error.message == STACK_OVERFLOW_MESSAGE
     {
         shared.meter.fail(FaultKind::Stack);
     }
@@ -165,7 +165,7 @@ fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<V
 }
 
 /// `resolve(number, good, value)`.
-fn resolve<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn resolve<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (vat, promise) = (shared.vat, args.number(0));
     let outcome = outcome(ctx, shared, args.truth(1), &args.at(2));
     shared.report(Report::Resolve { vat, promise, outcome });
@@ -173,15 +173,15 @@ fn resolve<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<
 }
 
 /// `dropped(slot)`.
-fn dropped<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn dropped<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     if let Some(slot) = args.text(0)?.as_str().and_then(slot_of) {
-        shared.let_go(slot);
+        shared.record_release(slot);
     }
     nothing(ctx)
 }
 
 /// `console(level, text)`.
-fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let level = match args.text(0)?.as_str() {
         Some("debug") => Level::Debug,
         Some("info") => Level::Info,
@@ -198,7 +198,7 @@ fn throw<'js, T>(ctx: &Ctx<'js>, message: &str) -> Result<T> {
 }
 
 /// `guard(value)`: the number under which the checks know it.
-fn guard<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn guard<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let value = shared.compared(ctx, &args.at(0))?;
     match InterfaceGuard::from_value(&value) {
         Ok(guard) => Ok(Value::new_number(ctx.clone(), f64::from(shared.keep_guard(guard)))),
@@ -209,7 +209,7 @@ fn guard<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Va
 /// Finds the guard of a method and its name in messages, and checks something with them.
 fn check<'js>(
     ctx: &Ctx<'js>,
-    shared: &Rc<Shared>,
+    shared: &Rc<VatState>,
     args: &Args<'js>,
     judge: impl FnOnce(&passable::MethodGuard<u32>, &str, &str) -> std::result::Result<(), passable::Mismatch>,
 ) -> Result<Value<'js>> {
@@ -240,26 +240,26 @@ fn check<'js>(
 }
 
 /// `checkArguments(guard, method, args)`.
-fn check_arguments<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn check_arguments<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let given = shared.compared(ctx, &args.at(2))?;
     let given = given.as_array().unwrap_or_default();
     check(ctx, shared, &args, |guard, interface, method| guard.check_arguments(interface, method, given))
 }
 
 /// `checkResult(guard, method, result)`.
-fn check_result<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn check_result<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let result = shared.compared(ctx, &args.at(2))?;
     check(ctx, shared, &args, |guard, interface, method| guard.check_result(interface, method, &result))
 }
 
 /// `checkPassable(value)`.
-fn check_passable<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn check_passable<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     shared.compared(ctx, &args.at(0))?;
     nothing(ctx)
 }
 
 /// `fromUtf8(buffer, offset, length, fatal)`: the text, or `undefined` if it must be UTF-8 and is not.
-fn from_utf8<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+fn from_utf8<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let Some(bytes) = raw::buffer_bytes(ctx, &args.at(0)) else {
         return Err(Exception::throw_type(ctx, "bytes are needed: an ArrayBuffer or a view of one"));
     };

@@ -7,7 +7,7 @@ use rquickjs::{Array, Ctx, Result, Value};
 use url::{Url, form_urlencoded, quirks};
 
 use super::natives::Args;
-use crate::engine::Shared;
+use crate::engine::VatState;
 use crate::pass::raw;
 
 fn parts<'js>(ctx: &Ctx<'js>, url: &Url) -> Result<Value<'js>> {
@@ -32,7 +32,7 @@ fn parts<'js>(ctx: &Ctx<'js>, url: &Url) -> Result<Value<'js>> {
 }
 
 /// `parseUrl(href, base)`: the parts, or `undefined`.
-pub(super) fn parse<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+pub(super) fn parse<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let base = match args.at(1).is_undefined() {
         true => None,
         false => match Url::parse(&args.lossy(1)?) {
@@ -47,7 +47,7 @@ pub(super) fn parse<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Res
 }
 
 /// `setUrl(href, part, value)`: the parts afterwards. A value that does not fit changes nothing, as on the web.
-pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (href, part, value) = (args.lossy(0)?, args.lossy(1)?, args.lossy(2)?);
     let Ok(mut url) = Url::parse(&href) else {
         return Ok(Value::new_undefined(ctx.clone()));
@@ -77,7 +77,7 @@ pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Resul
 }
 
 /// `parseQuery(text)`: pairs.
-pub(super) fn parse_query<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+pub(super) fn parse_query<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let text = args.lossy(0)?;
     let made = Array::new(ctx.clone())?;
     for (index, (name, value)) in form_urlencoded::parse(text.as_bytes()).enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn parse_query<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) 
 }
 
 /// `queryText(pairs)`: the pairs are the realm's own.
-pub(super) fn query_text<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
+pub(super) fn query_text<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let mut out = form_urlencoded::Serializer::new(String::new());
     if let Some(pairs) = args.at(0).as_array() {
         for pair in pairs.iter::<Array<'js>>() {

@@ -1,10 +1,10 @@
 //! The mappings of a source map: read once from the left, and nothing of them kept but the best one so far.
 
 /// The most mappings that are read.
-const MOST_MAPPINGS: usize = 1_000_000;
+const MAX_MAPPINGS: usize = 1_000_000;
 /// Bits of a digit, and the one that says that more follow.
-const DIGIT: u32 = 5;
-const MORE: u8 = 1 << DIGIT;
+const DIGIT_BITS: u32 = 5;
+const CONTINUATION_BIT: u8 = 1 << DIGIT_BITS;
 
 /// Where something was in the original: all from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Origin {
 /// mapping, if the mapping has no origin, or if the mappings up to there are malformed.
 pub(super) fn find(mappings: &str, line: u32, column: u32) -> Option<Origin> {
     let mut at = Fields::default();
-    let mut left = MOST_MAPPINGS;
+    let mut left = MAX_MAPPINGS;
     let mut best: Option<(u32, Option<Origin>)> = None;
     for (index, of_line) in mappings.split(';').take((line as usize).saturating_add(1)).enumerate() {
         at.column = 0;
@@ -75,15 +75,15 @@ fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
     let (mut sum, mut shift) = (0u64, 0u32);
     for char in digits.by_ref() {
         let digit = digit(char)?;
-        if shift > 6 * DIGIT {
+        if shift > 6 * DIGIT_BITS {
             return None;
         }
-        sum |= u64::from(digit & (MORE - 1)) << shift;
-        if digit & MORE == 0 {
+        sum |= u64::from(digit & (CONTINUATION_BIT - 1)) << shift;
+        if digit & CONTINUATION_BIT == 0 {
             let size = i64::try_from(sum >> 1).ok().filter(|size| *size <= i64::from(i32::MAX))?;
             return Some(Some(if sum & 1 == 1 { -size } else { size }));
         }
-        shift += DIGIT;
+        shift += DIGIT_BITS;
     }
     (shift == 0).then_some(None)
 }
@@ -158,7 +158,7 @@ mod tests {
         // Sums have bounds too.
         let far = "AA+/////DA,".repeat(3);
         assert_eq!(find(&far, 0, 0), None);
-        let many = "A,".repeat(MOST_MAPPINGS + 1);
+        let many = "A,".repeat(MAX_MAPPINGS + 1);
         assert_eq!(find(&format!("AAAA,{many}"), 0, 0), None);
     }
 }

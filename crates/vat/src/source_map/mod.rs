@@ -18,19 +18,19 @@ use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use mappings::find;
 
 /// The most bytes of one map, and of all that an archive has beside its code.
-pub(crate) const MOST_MAP: usize = 2 << 20;
+pub(crate) const MAX_MAP_BYTES: usize = 2 << 20;
 /// The most originals of one map.
-const MOST_SOURCES: usize = 10_000;
+const MAX_SOURCES: usize = 10_000;
 /// The most maps that one is put together from.
-const MOST_SECTIONS: usize = 1_000;
+const MAX_SECTIONS: usize = 1_000;
 /// The most characters of an original's name that are shown.
-const MOST_NAME: usize = 200;
+const MAX_NAME_LEN: usize = 200;
 /// How many lines at the end of the code are looked at.
 const LAST_LINES: usize = 10;
 
 /// A place in the original source of compiled code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Original {
+pub(crate) struct OriginalPlace {
     /// The name of the file, as the map has it. Foreign text.
     pub(crate) name: String,
     /// Line and column, from 1.
@@ -46,9 +46,9 @@ pub(crate) fn original(
     beside: Option<&str>,
     folder: &str,
     (line, column): (u32, u32),
-) -> Option<Original> {
+) -> Option<OriginalPlace> {
     let inline = reference(code).and_then(unwrapped);
-    let map: Map<Section> = serde_json::from_str(without_guard(inline.as_deref().or(beside)?)).ok()?;
+    let map: SourceMap<Section> = serde_json::from_str(without_guard(inline.as_deref().or(beside)?)).ok()?;
     let line = line.checked_sub(1)?;
     let column = in_units(code.lines().nth(line as usize)?, column.checked_sub(1)? as usize)?;
     let (map, at) = map.at(Offset { line, column })?;
@@ -57,7 +57,7 @@ pub(crate) fn original(
     let text = map.sources_content.0.into_iter().nth(origin.source).flatten();
     let root = map.source_root.as_deref().unwrap_or_default();
     let at = (origin.line.checked_add(1)?, origin.column.checked_add(1)?);
-    Some(Original { name: name(folder, root, source), at, text })
+    Some(OriginalPlace { name: name(folder, root, source), at, text })
 }
 
 /// Returns the file that code names as its map, if it is one beside it.
@@ -90,7 +90,7 @@ fn reference(code: &str) -> Option<&str> {
 /// Returns the text of a map that is written into the comment itself.
 fn unwrapped(url: &str) -> Option<String> {
     let (kind, data) = url.strip_prefix("data:application/json")?.split_once(',')?;
-    if !kind.ends_with(";base64") || data.len() / 4 * 3 > MOST_MAP {
+    if !kind.ends_with(";base64") || data.len() / 4 * 3 > MAX_MAP_BYTES {
         return None;
     }
     let bytes = passable::from_base64(data).ok()?;
@@ -123,7 +123,7 @@ fn name(folder: &str, root: &str, source: &str) -> String {
         false => format!("{folder}/{joined}"),
     };
     let path = if is_whole { path } else { tidied(&path) };
-    path.chars().take(MOST_NAME).collect()
+    path.chars().take(MAX_NAME_LEN).collect()
 }
 
 fn tidied(path: &str) -> String {
@@ -141,23 +141,23 @@ fn tidied(path: &str) -> String {
 /// A map, as it is written: by itself, or put together from several, which are not put together themselves.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "S: Deserialize<'de>")]
-struct Map<S> {
+struct SourceMap<S> {
     version: u32,
     #[serde(default)]
     mappings: String,
     #[serde(default)]
-    sources: AtMost<Option<String>, MOST_SOURCES>,
+    sources: BoundedList<Option<String>, MAX_SOURCES>,
     #[serde(default)]
-    sources_content: AtMost<Option<String>, MOST_SOURCES>,
+    sources_content: BoundedList<Option<String>, MAX_SOURCES>,
     source_root: Option<String>,
     #[serde(default)]
-    sections: AtMost<S, MOST_SECTIONS>,
+    sections: BoundedList<S, MAX_SECTIONS>,
 }
 
 #[derive(Deserialize)]
 struct Section {
     offset: Offset,
-    map: Map<IgnoredAny>,
+    map: SourceMap<IgnoredAny>,
 }
 
 /// Where a part begins, from 0.
@@ -167,13 +167,16 @@ struct Offset {
     column: u32,
 }
 
-impl Map<Section> {
+impl SourceMap<Section> {
     /// Returns the part in which a position is, and the position in it.
-    fn at(self, at: Offset) -> Option<(Map<IgnoredAny>, Offset)> {
-        let Map { version, mappings, sources, sources_content, source_root, sections } = self;
+    fn at(self, at: Offset) -> Option<(SourceMap<IgnoredAny>, Offset)> {
+        let SourceMap { version, mappings, sources, sources_content, source_root, sections } = self;
         if sections.0.is_empty() {
-            let sections = AtMost(Vec::new());
-            return Some((Map { version, mappings, sources, sources_content, source_root, sections }, at));
+            let sections = BoundedList(Vec::new());
+            return Some((
+                SourceMap { version, mappings, sources, sources_content, source_root, sections },
+                at,
+            ));
         }
         let Section { offset, map } = sections
             .0
@@ -187,20 +190,20 @@ impl Map<Section> {
 }
 
 /// A list that is read only as long as it is not too long.
-struct AtMost<T, const MOST: usize>(Vec<T>);
+struct BoundedList<T, const MOST: usize>(Vec<T>);
 
-impl<T, const MOST: usize> Default for AtMost<T, MOST> {
+impl<T, const MOST: usize> Default for BoundedList<T, MOST> {
     fn default() -> Self {
-        AtMost(Vec::new())
+        BoundedList(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for AtMost<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for BoundedList<T, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Elements<T, const MOST: usize>(PhantomData<T>);
 
         impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, MOST> {
-            type Value = AtMost<T, MOST>;
+            type Value = BoundedList<T, MOST>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(out, "a list of at most {MOST}")
@@ -214,7 +217,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for AtMost<T,
                     }
                     list.push(element);
                 }
-                Ok(AtMost(list))
+                Ok(BoundedList(list))
             }
         }
 
@@ -282,7 +285,7 @@ mod tests {
         ] {
             assert_eq!(name(folder, root, source), expected, "{folder} {root} {source}");
         }
-        assert_eq!(name("", "", &"é".repeat(1_000)).chars().count(), MOST_NAME);
+        assert_eq!(name("", "", &"é".repeat(1_000)).chars().count(), MAX_NAME_LEN);
     }
 
     #[test]

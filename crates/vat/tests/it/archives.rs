@@ -5,13 +5,13 @@ use std::io::{Cursor, Write};
 
 use passable::Value;
 use sha2::{Digest, Sha512};
-use vat::archive::{self, ArchiveError, MAP, MOST_ARCHIVE, MOST_ENTRIES};
-use vat::{Limits, MOST_SOURCE, Modules, Slot};
+use vat::archive::{self, ArchiveError, MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES};
+use vat::{Limits, MAX_SOURCE_BYTES, Modules, Slot};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::modules::made;
-use crate::world::World;
+use crate::test_host::TestHost;
 
 /// Made of the sources in `tests/archives` by `@endo/compartment-mapper` 2.4.0: of sources, and compiled.
 const TALLY: &[u8] = include_bytes!("../archives/tally.zip");
@@ -38,16 +38,16 @@ fn index(location: &str) -> String {
 
 const MAKE: &[u8] = b"export const make = () => 'made';";
 
-fn told(modules: Result<Modules, ArchiveError>) -> String {
+fn make_outcome(modules: Result<Modules, ArchiveError>) -> String {
     match modules {
-        Ok(modules) => made(&mut World::new(Limits::default()), 1, modules),
+        Ok(modules) => made(&mut TestHost::new(Limits::default()), 1, modules),
         Err(why) => why.to_string(),
     }
 }
 
 #[test]
 fn archive_of_upstreams_tool_runs() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let modules = archive::unpack(TALLY).unwrap();
     assert_eq!(made(&mut world, 901, modules), "\"$0.Alleged: abc\" Vat(1)");
     for (method, args, expected) in [
@@ -59,7 +59,7 @@ fn archive_of_upstreams_tool_runs() {
         ("id", vec![], "\"id-1\""),
     ] {
         let asked = world.deliver(Slot::Answer(901), method, args);
-        assert_eq!(world.told(asked), expected, "{method}");
+        assert_eq!(world.answer_line(asked), expected, "{method}");
     }
     let compiled = archive::unpack(PRECOMPILED).unwrap_err().to_string();
     assert!(compiled.contains("index.js` cannot be run (pre-mjs-json)"), "{compiled}");
@@ -136,7 +136,7 @@ fn damaged_or_hostile_archive_is_refused_with_the_reason() {
     let mut wrong = Vec::new();
     for (map, source, expected) in rows {
         let bytes = packed(&[(MAP, map.as_bytes()), ("app-v1/index.js", source), ("other/index.js", MAKE)]);
-        let told = told(archive::unpack(&bytes));
+        let told = make_outcome(archive::unpack(&bytes));
         if told != *expected {
             wrong
                 .push(format!("{}\n  came to  {told}\n  and not  {expected}", map.get(..300).unwrap_or(map)));
@@ -144,54 +144,55 @@ fn damaged_or_hostile_archive_is_refused_with_the_reason() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(
-        told(archive::unpack(&packed(&[("x", b"")]))),
+        make_outcome(archive::unpack(&packed(&[("x", b"")]))),
         "the archive has no file `compartment-map.json`"
     );
     for bytes in [&b""[..], b"PK", b"PK\x05\x06", &TALLY[..TALLY.len() / 2], &TALLY[100..]] {
-        let told = told(archive::unpack(bytes));
+        let told = make_outcome(archive::unpack(bytes));
         assert!(told.starts_with("the archive cannot be read") || told.contains("no file"), "{told}");
     }
 }
 
 #[test]
 fn archive_bomb_is_refused() {
-    let zeroes = vec![b' '; MOST_SOURCE + 1];
+    let zeroes = vec![b' '; MAX_SOURCE_BYTES + 1];
     let (plain, bomb) = (index("index.js"), "more bytes of sources, but 8388608 is the limit");
     let named = packed(&[(MAP, plain.as_bytes()), ("app-v1/index.js", &zeroes)]);
     assert!(named.len() < 100_000, "{}", named.len());
-    assert!(told(archive::unpack(&named)).contains(bomb));
+    assert!(make_outcome(archive::unpack(&named)).contains(bomb));
     // Files that the map does not name are not read.
     let unnamed = packed(&[(MAP, plain.as_bytes()), ("app-v1/index.js", MAKE), ("app-v1/huge", &zeroes)]);
-    assert_eq!(told(archive::unpack(&unnamed)), "\"made\"");
+    assert_eq!(make_outcome(archive::unpack(&unnamed)), "\"made\"");
     // Nor is the map itself believed.
     let huge = packed(&[(MAP, &zeroes)]);
-    assert!(told(archive::unpack(&huge)).contains(bomb));
+    assert!(make_outcome(archive::unpack(&huge)).contains(bomb));
     // Many small ones.
-    let half = vec![b' '; MOST_SOURCE / 4];
+    let half = vec![b' '; MAX_SOURCE_BYTES / 4];
     let many: Vec<String> =
         (0..5).map(|n| format!(r#""./{n}.js":{{"location":"{n}.js","parser":"mjs"}}"#)).collect();
     let map_of_many = map(&many.join(","));
     let paths: Vec<String> = (0..5).map(|n| format!("app-v1/{n}.js")).collect();
     let mut files = vec![(MAP, map_of_many.as_bytes())];
     files.extend(paths.iter().map(|path| (path.as_str(), half.as_slice())));
-    assert!(told(archive::unpack(&packed(&files))).contains(bomb));
+    assert!(make_outcome(archive::unpack(&packed(&files))).contains(bomb));
     // One file under many names costs as much as many files.
     let names: Vec<String> =
         (0..1_000).map(|n| format!(r#""./{n}.js":{{"location":"index.js","parser":"mjs"}}"#)).collect();
     let again = map(&names.join(","));
-    let told_again = told(archive::unpack(&packed(&[(MAP, again.as_bytes()), ("app-v1/index.js", MAKE)])));
+    let told_again =
+        make_outcome(archive::unpack(&packed(&[(MAP, again.as_bytes()), ("app-v1/index.js", MAKE)])));
     assert!(told_again.contains("its files overlap"), "{told_again}");
     let names: Vec<String> = (0..3_000).map(|n| format!(r#""{n}":{{"exit":"x"}}"#)).collect();
     let exits = map(&names.join(","));
     assert!(
-        told(archive::unpack(&packed(&[(MAP, exits.as_bytes())])))
+        make_outcome(archive::unpack(&packed(&[(MAP, exits.as_bytes())])))
             .contains("3000 modules, but 2000 is the limit")
     );
-    let empty: Vec<String> = (0..=MOST_ENTRIES).map(|n| n.to_string()).collect();
+    let empty: Vec<String> = (0..=MAX_ENTRIES).map(|n| n.to_string()).collect();
     let empty: Vec<(&str, &[u8])> = empty.iter().map(|path| (path.as_str(), &b""[..])).collect();
-    assert!(told(archive::unpack(&packed(&empty))).contains("4001 entries, but 4000 is the limit"));
+    assert!(make_outcome(archive::unpack(&packed(&empty))).contains("4001 entries, but 4000 is the limit"));
     assert!(
-        told(archive::unpack(&vec![0; MOST_ARCHIVE + 1]))
+        make_outcome(archive::unpack(&vec![0; MAX_ARCHIVE_BYTES + 1]))
             .contains("16777217 bytes, but 16777216 is the limit")
     );
 }
@@ -200,7 +201,7 @@ fn archive_bomb_is_refused() {
 fn tree_is_one_package_or_an_unpacked_archive() {
     let tree = |files: &[(&str, &str)]| {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
-        told(archive::from_tree(&files.collect::<BTreeMap<_, _>>()))
+        make_outcome(archive::from_tree(&files.collect::<BTreeMap<_, _>>()))
     };
     let make = "export const make = () => 'made';";
     for (files, expected) in [

@@ -10,7 +10,7 @@ use rquickjs::promise::MaybePromise;
 use rquickjs::{CatchResultExt, Context, Runtime};
 use vat::Limits;
 
-use crate::world::{World, real};
+use crate::test_host::{TestHost, real};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,9 +48,9 @@ fn attempts() -> Vec<(String, Attempt)> {
 /// Returns the result of the code in a vat, in one line.
 fn in_a_vat(code: &str) -> String {
     let limits = Limits { memory: 32 << 20, fuel: 50_000_000, wall_ms: 60_000, ..Limits::default() };
-    let mut world = World::with_clock(limits, real());
+    let mut world = TestHost::with_clock(limits, real());
     let answer = world.evaluate(code);
-    world.told(answer)
+    world.answer_line(answer)
 }
 
 /// Returns whether the code succeeds in an unlocked realm.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use passable::{Value, smallcaps};
 use vat::{Limits, Outcome, Slot};
 
-use crate::world::World;
+use crate::test_host::TestHost;
 
 /// Programs by concept.
 #[derive(serde::Deserialize)]
@@ -91,13 +91,13 @@ fn shown(value: &Value<Slot>) -> String {
 
 /// Returns the result of a program in a vat, in one line.
 fn in_a_vat(program: &str) -> String {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate(program);
     match (world.fault(), world.outcome(answer)) {
         (None, Some(Outcome::Ok(value))) => shown(value),
         (None, Some(Outcome::Err(Value::Error(error)))) => format!("throws {}", error.name.to_str_lossy()),
         (None, Some(Outcome::Err(value))) => format!("throws {}", shown(value)),
-        _ => world.told(answer),
+        _ => world.answer_line(answer),
     }
 }
 

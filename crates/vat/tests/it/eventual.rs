@@ -3,7 +3,7 @@
 use passable::Value;
 use vat::{Limits, Name, Order, Outcome, Report, Slot, Verb};
 
-use crate::world::{VAT, World, table};
+use crate::test_host::{TestHost, VAT, table};
 
 #[test]
 fn sends_reach_the_host_and_get_answers() {
@@ -82,9 +82,9 @@ fn sends_to_local_objects_run_in_a_later_turn() {
 
 #[test]
 fn sends_to_pending_answers_are_pipelined() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate("const a = E(echo).make(); const b = E(a).self(); E(E(b).self()).say(7)");
-    assert_eq!(world.told(answer), "7");
+    assert_eq!(world.answer_line(answer), "7");
     let targets: Vec<(Slot, Option<u32>)> = world
         .reports
         .iter()
@@ -99,9 +99,9 @@ fn sends_to_pending_answers_are_pipelined() {
 
 #[test]
 fn host_promise_keeps_its_identity_on_the_way_back() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate("const p = E(echo).never(); E(echo).all([p]).then(([[q]]) => p === q)");
-    assert_eq!(world.told(answer), "true");
+    assert_eq!(world.answer_line(answer), "true");
     let sent = world.reports.iter().find_map(|report| match report {
         Report::Send { args, question: Some(2), .. } => {
             Some(args.references().into_iter().copied().collect::<Vec<_>>())
@@ -113,13 +113,13 @@ fn host_promise_keeps_its_identity_on_the_way_back() {
 
 #[test]
 fn host_messages_to_pending_answers_are_pipelined() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate("let go; const later = new Promise(r => { go = r; }); Far('a', { later: () => later, go: () => go(Far('b', { hi: n => `hi ${n}` })) })");
     let later = world.deliver(Slot::Vat(1), "later", vec![]);
     let hi = world.deliver(Slot::Answer(later), "hi", vec![Value::string("you")]);
-    assert_eq!(world.told(hi), "nothing");
+    assert_eq!(world.answer_line(hi), "nothing");
     world.deliver(Slot::Vat(1), "go", vec![]);
-    assert_eq!(world.told(hi), "\"hi you\"");
+    assert_eq!(world.answer_line(hi), "\"hi you\"");
 }
 
 #[test]
@@ -133,16 +133,16 @@ fn delivery_finds_only_own_methods_of_far_objects() {
         ("__defineGetter__", "throws TypeError: target has no method \"__defineGetter__\", has [\"m\"]"),
         ("__getMethodNames__", "[\"m\"]"),
     ] {
-        let mut world = World::new(Limits::default());
+        let mut world = TestHost::new(Limits::default());
         world.evaluate("Far('x', { m() { return 'called'; } })");
         let answer = world.deliver(Slot::Vat(1), method, vec![]);
-        assert_eq!(world.told(answer), expected, "{method}");
+        assert_eq!(world.answer_line(answer), expected, "{method}");
     }
 }
 
 #[test]
 fn invalid_orders_are_refused_and_the_vat_goes_on() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate("Far('x', { m: v => v })");
     let args = || Value::array([]);
     let deliver = |target, answer, args| {
@@ -180,14 +180,14 @@ fn invalid_orders_are_refused_and_the_vat_goes_on() {
         assert!(refused, "{order:?}: {reports:?}");
     }
     let answer = world.deliver(Slot::Vat(1), "m", vec![Value::number(4.0)]);
-    assert_eq!(world.told(answer), "4");
+    assert_eq!(world.answer_line(answer), "4");
 }
 
 #[test]
 fn cancelled_vat_gets_the_reason() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate("$cancelled.catch(e => e.message)");
-    assert_eq!(world.told(answer), "nothing");
+    assert_eq!(world.answer_line(answer), "nothing");
     world.order(Order::Cancel { vat: VAT, reason: Value::error("Error", "enough") });
-    assert_eq!(world.told(answer), "\"enough\"");
+    assert_eq!(world.answer_line(answer), "\"enough\"");
 }

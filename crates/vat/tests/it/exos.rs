@@ -3,7 +3,7 @@
 use passable::{InterfaceGuard, NoRef, Pattern, Value};
 use vat::{Limits, Slot};
 
-use crate::world::{World, shown, table, told};
+use crate::test_host::{TestHost, result_line, shown, table};
 
 #[test]
 fn patterns_of_m_equal_patterns_of_rust() {
@@ -60,7 +60,7 @@ fn patterns_of_m_equal_patterns_of_rust() {
         "[M.number(), 'x']",
     ] {
         let expected = Pattern::<NoRef>::parse(text).expect(text).to_value().widen::<Slot>();
-        assert_eq!(told(&format!("({text})")), shown(&expected), "{text}");
+        assert_eq!(result_line(&format!("({text})")), shown(&expected), "{text}");
     }
 }
 
@@ -74,7 +74,7 @@ fn guards_of_m_equal_guards_of_rust() {
         "M.interface('I', { m: M.call(M.raw()).rest(M.arrayOf(M.string())).returns(M.promise()) })",
     ] {
         let expected = InterfaceGuard::<NoRef>::parse(text).expect(text).to_value().widen::<Slot>();
-        assert_eq!(told(text), shown(&expected), "{text}");
+        assert_eq!(result_line(text), shown(&expected), "{text}");
     }
 }
 
@@ -118,13 +118,13 @@ fn guards_refuse_with_the_messages_of_rust() {
             Err(mismatch) => format!("Error: {mismatch}"),
         };
         assert_eq!(expected == "passed", good, "{method}{args}");
-        assert_eq!(told(&source), shown(&Value::string(expected)), "{method}{args}");
+        assert_eq!(result_line(&source), shown(&Value::string(expected)), "{method}{args}");
     }
 }
 
 #[test]
 fn exo_calls_from_outside_are_guarded() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate(
         "makeExo('Counter', M.interface('Counter', {
             incr: M.call(M.nat()).returns(M.nat()),
@@ -164,7 +164,7 @@ fn exo_calls_from_outside_are_guarded() {
         let args = Value::<NoRef>::parse(args).unwrap().widen::<Slot>();
         let args = args.as_array().unwrap().to_vec();
         let answer = world.deliver(Slot::Vat(1), method, args);
-        assert_eq!(world.told(answer), expected, "{method}");
+        assert_eq!(world.answer_line(answer), expected, "{method}");
     }
 }
 

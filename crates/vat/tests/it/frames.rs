@@ -5,7 +5,7 @@ use std::io::Cursor;
 use passable::Value;
 use vat::{FaultKind, FrameError, Limits, Order, Outcome, Report, frame, serve};
 
-use crate::world::still;
+use crate::test_host::still;
 
 fn evaluate(vat: u32, answer: u32, source: &str) -> Order {
     let (id, names, values) = (String::new(), Vec::new(), Value::array([]));

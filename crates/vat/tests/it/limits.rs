@@ -2,7 +2,7 @@
 
 use vat::{FaultKind, Limits, Report};
 
-use crate::world::{World, real, told};
+use crate::test_host::{TestHost, real, result_line};
 
 /// Returns small limits.
 fn small() -> Limits {
@@ -17,9 +17,9 @@ fn small() -> Limits {
 }
 
 fn fault(source: &str) -> String {
-    let mut world = World::with_clock(small(), real());
+    let mut world = TestHost::with_clock(small(), real());
     let answer = world.evaluate(source);
-    let told = world.told(answer);
+    let told = world.answer_line(answer);
     if world.fault().is_some() {
         let [report] = world.reports.as_slice() else { panic!("{source}: {:?}", world.reports) };
         assert!(matches!(report, Report::Fault { kind, line, .. } if line == kind.line()), "{source}");
@@ -82,14 +82,14 @@ fn exceeded_limit_ends_in_its_fault() {
 
 #[test]
 fn endless_loop_ends_at_the_time_limit() {
-    let mut world = World::with_clock(Limits { fuel: u64::MAX, wall_ms: 50, ..Limits::default() }, real());
+    let mut world = TestHost::with_clock(Limits { fuel: u64::MAX, wall_ms: 50, ..Limits::default() }, real());
     let answer = world.evaluate("while (true) {}");
-    assert_eq!(world.told(answer), "fault time");
+    assert_eq!(world.answer_line(answer), "fault time");
 }
 
 #[test]
 fn faulted_turn_sends_no_reports() {
-    let mut world = World::new(small());
+    let mut world = TestHost::new(small());
     world.evaluate("E(counter).incr(); console.log('x'); for (;;) {}");
     assert_eq!(world.counted, 0);
     assert_eq!(world.reports.len(), 1, "{:?}", world.reports);
@@ -98,7 +98,7 @@ fn faulted_turn_sends_no_reports() {
 #[test]
 fn faults_come_at_the_same_step_each_time() {
     let count = |source: &str| {
-        let mut world = World::new(small());
+        let mut world = TestHost::new(small());
         world.evaluate(source);
         world.reports.len()
     };
@@ -112,10 +112,10 @@ fn faults_come_at_the_same_step_each_time() {
 
 #[test]
 fn fuel_and_time_are_renewed_for_each_order() {
-    let mut world = World::new(small());
+    let mut world = TestHost::new(small());
     for _ in 0..5 {
         let answer = world.evaluate("for (let i = 0; i < 2e6; i++) {} 'done'");
-        assert_eq!(world.told(answer), "\"done\"");
+        assert_eq!(world.answer_line(answer), "\"done\"");
     }
 }
 
@@ -128,17 +128,17 @@ fn smallest_limits_never_crash_the_host() {
         Limits { fuel: 0, ..Limits::default() },
         Limits { sends: 0, message: 0, console: 0, ..Limits::default() },
     ] {
-        match vat::Vat::new(1, limits, crate::world::still()) {
+        match vat::Vat::new(1, limits, crate::test_host::still()) {
             Ok(vat) => assert_eq!(vat.fault(), None),
             Err(kind) => assert!(matches!(kind, FaultKind::Memory | FaultKind::Fuel), "{limits:?} {kind:?}"),
         }
     }
-    assert_eq!(told("1"), "1");
+    assert_eq!(result_line("1"), "1");
 }
 
 #[test]
 fn empty_vat_uses_less_than_two_mebibytes() {
-    let world = World::new(Limits::default());
+    let world = TestHost::new(Limits::default());
     assert!(world.vat.memory() < 2 << 20, "{}", world.vat.memory());
 }
 
@@ -151,10 +151,10 @@ fn memory_bombs_release_all_memory() {
         status.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0) * 4096
     };
     let bomb = || {
-        let mut world = World::new(Limits { memory: 32 << 20, ..Limits::default() });
+        let mut world = TestHost::new(Limits { memory: 32 << 20, ..Limits::default() });
         let answer =
             world.evaluate("const a = []; for (;;) a.push({ a, text: 'x'.repeat(1000) + a.length })");
-        assert_eq!(world.told(answer), "fault memory");
+        assert_eq!(world.answer_line(answer), "fault memory");
     };
     (0..5).for_each(|_| bomb());
     let before = resident();

@@ -1,6 +1,6 @@
 //! The lock is whole: a guest cannot change anything that it can reach.
 
-use crate::world::{table, told};
+use crate::test_host::{result_line, table};
 
 /// Walks from the globals, and from the objects that only syntax reaches, to all objects that they reach.
 const WALK: &str = r"
@@ -60,8 +60,8 @@ const WALK: &str = r"
 
 #[test]
 fn all_reachable_objects_are_frozen() {
-    assert_eq!(told(&format!("{WALK} open")), "[]");
-    let count: usize = told(&format!("{WALK} seen.size")).parse().expect("a number");
+    assert_eq!(result_line(&format!("{WALK} open")), "[]");
+    let count: usize = result_line(&format!("{WALK} seen.size")).parse().expect("a number");
     assert!(count > 700, "{count}");
 }
 
@@ -69,7 +69,7 @@ fn all_reachable_objects_are_frozen() {
 fn only_listed_names_are_global() {
     let listed: Vec<String> = vat::GLOBALS.iter().map(|name| format!("{name:?}")).collect();
     let expected = format!("[{}]", listed.join(","));
-    assert_eq!(told("Reflect.ownKeys(globalThis).map(String).sort()"), expected);
+    assert_eq!(result_line("Reflect.ownKeys(globalThis).map(String).sort()"), expected);
 }
 
 #[test]
@@ -123,6 +123,6 @@ fn ordinary_code_still_works() {
 #[test]
 fn nan_bits_are_visible_and_stable() {
     let bits = "[0 / 0, NaN, Math.sqrt(-1)].map(x => `${new BigUint64Array(new Float64Array([x]).buffer)[0].toString(16)}`)";
-    assert_eq!(told(bits), told(bits));
-    assert!(told(bits).contains("7ff8000000000000"), "{}", told(bits));
+    assert_eq!(result_line(bits), result_line(bits));
+    assert!(result_line(bits).contains("7ff8000000000000"), "{}", result_line(bits));
 }

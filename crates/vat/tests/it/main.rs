@@ -18,4 +18,4 @@ mod modules;
 mod passing;
 mod semantics;
 mod source_maps;
-mod world;
+mod test_host;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use passable::Value;
 use vat::{Language, Limits, Module, ModuleName, Modules, Order, Report, Slot};
 
-use crate::world::{COUNTER, ECHO, VAT, World};
+use crate::test_host::{COUNTER, ECHO, TestHost, VAT};
 
 /// Returns a program of one package without a name; `index.js` is first. Files that end in `.json` and `.txt` are
 /// JSON and text.
@@ -23,7 +23,7 @@ pub(crate) fn program(files: &[(&str, &str)]) -> Modules {
     Modules { entry, packages: BTreeMap::from([(String::new(), modules)]), maps: BTreeMap::new() }
 }
 
-pub(crate) fn made(world: &mut World, answer: u32, modules: Modules) -> String {
+pub(crate) fn made(world: &mut TestHost, answer: u32, modules: Modules) -> String {
     let far = |number, iface: &str| Value::remotable_alleged(Slot::Host(number), iface);
     let env = [("NAME", "abc"), ("__proto__", "p"), ("MODE", "x")];
     world.order(Order::Make {
@@ -40,7 +40,7 @@ pub(crate) fn made(world: &mut World, answer: u32, modules: Modules) -> String {
         _ => None,
     });
     let place = place.map(|place| format!(" at {} `{}`", place.label(), place.excerpt)).unwrap_or_default();
-    format!("{}{place}", world.told(answer))
+    format!("{}{place}", world.answer_line(answer))
 }
 
 fn limits() -> Limits {
@@ -50,7 +50,7 @@ fn limits() -> Limits {
 #[track_caller]
 fn table(rows: &[(&[(&str, &str)], &str)]) {
     let wrong = rows.iter().filter_map(|(files, expected)| {
-        let told = made(&mut World::new(limits()), 1, program(files));
+        let told = made(&mut TestHost::new(limits()), 1, program(files));
         (told != *expected).then(|| format!("{files:?}\n  came to  {told}\n  and not  {expected}"))
     });
     let wrong: Vec<String> = wrong.collect();
@@ -188,7 +188,7 @@ fn every_import_form_works() {
             ("text.txt", "`${1}\"\u{2028}"),
             ("sub/deep.js", "export { a as up } from '../m.js';"),
         ];
-        let told = made(&mut World::new(limits()), 1, program(&files));
+        let told = made(&mut TestHost::new(limits()), 1, program(&files));
         (told != *expected).then(|| format!("{body}\n  came to  {told}\n  and not  {expected}"))
     });
     let wrong: Vec<String> = wrong.collect();
@@ -287,7 +287,7 @@ fn modules_run_under_the_same_lock_as_all_code() {
 
 #[test]
 fn programs_and_evaluated_code_are_isolated() {
-    let mut world = World::new(limits());
+    let mut world = TestHost::new(limits());
     let files = [
         ("index.js", "import { up } from './m.js'; export const make = () => Far('Up', { up });"),
         ("m.js", "let n = 0; export const up = () => { n += 1; return n; };"),
@@ -298,11 +298,15 @@ fn programs_and_evaluated_code_are_isolated() {
     }
     for (answer, expected) in [(901, "1"), (901, "2"), (902, "1")] {
         let asked = world.deliver(Slot::Answer(answer), "up", vec![]);
-        assert_eq!(world.told(asked), expected);
+        assert_eq!(world.answer_line(asked), expected);
     }
     for specifier in ["<m.js>", "./m.js", "m.js", "<index.js>"] {
         let answer = world.evaluate(&format!("import({specifier:?}).then(() => 'escaped', e => e.message)"));
-        assert_eq!(world.told(answer), "\"import is for modules: there is no loader here\"", "{specifier}");
+        assert_eq!(
+            world.answer_line(answer),
+            "\"import is for modules: there is no loader here\"",
+            "{specifier}"
+        );
     }
     // Nor is a module taken for evaluated source, even if its name is `input`.
     let named = [
@@ -312,7 +316,7 @@ fn programs_and_evaluated_code_are_isolated() {
     ];
     assert_eq!(made(&mut world, 903, program(&named)), "1");
     let answer = world.evaluate("import('./m.js').then(() => 'escaped', e => e.message)");
-    assert_eq!(world.told(answer), "\"import is for modules: there is no loader here\"");
+    assert_eq!(world.answer_line(answer), "\"import is for modules: there is no loader here\"");
     // The number of an answer is used once here as well.
     assert!(made(&mut world, 901, program(&files)).contains("Alleged: Up"));
     assert!(matches!(world.reports.last(), Some(Report::Refused { .. })), "{:?}", world.reports.last());
@@ -322,7 +326,7 @@ fn programs_and_evaluated_code_are_isolated() {
 fn invalid_modules_are_refused_and_the_vat_goes_on() {
     let many: Vec<String> = (0..2_001).map(|n| format!("m{n}.js")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "")).collect();
-    let mut world = World::new(limits());
+    let mut world = TestHost::new(limits());
     for (files, expected) in [
         (&[("other.js", "")][..], "refused there is no module index.js"),
         (&[("index.js", "\0")], "refused the module index.js is no text: it holds a zero"),
@@ -357,7 +361,7 @@ fn same_module_name_differs_by_package() {
         ("x/y".to_owned(), package(&[("./z.js", source("export const who = 'x/y';"))])),
     ]);
     let modules = Modules { entry: name("app", "./index.js"), packages, maps: BTreeMap::new() };
-    assert_eq!(made(&mut World::new(limits()), 1, modules), "[\"x\",\"x/y\"]");
+    assert_eq!(made(&mut TestHost::new(limits()), 1, modules), "[\"x\",\"x/y\"]");
 }
 
 #[test]
@@ -378,7 +382,7 @@ fn module_count_and_depth_are_bounded_by_limits() {
         ));
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        made(&mut World::new(limits()), 1, program(&files))
+        made(&mut TestHost::new(limits()), 1, program(&files))
     };
     assert_eq!(chain(50), "50");
     assert_eq!(chain(1_900), "fault stack");
@@ -387,11 +391,11 @@ fn module_count_and_depth_are_bounded_by_limits() {
     let imports: String = (0..1_900).map(|n| format!("import {{ v{n} }} from './m{n}.js';")).collect();
     wide.push(("index.js".to_owned(), format!("{imports} export const make = () => v7 + v1899;")));
     let files: Vec<(&str, &str)> = wide.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    assert_eq!(made(&mut World::new(limits()), 1, program(&files)), "1906");
+    assert_eq!(made(&mut TestHost::new(limits()), 1, program(&files)), "1906");
     // Sources count as memory.
     let long = format!("/*{}*/ export const make = () => 1;", "x".repeat(7 << 20));
     let small = Limits { memory: 6 << 20, ..limits() };
-    assert_eq!(made(&mut World::new(small), 1, program(&[("index.js", &long)])), "fault memory");
+    assert_eq!(made(&mut TestHost::new(small), 1, program(&[("index.js", &long)])), "fault memory");
 }
 
 #[test]
@@ -409,16 +413,20 @@ fn cancelled_program_runs_its_disposal_hooks() {
                 late: () => context.addDisposalHook(() => order.push('late')),
             });
         };"#;
-    let mut world = World::new(limits());
+    let mut world = TestHost::new(limits());
     made(&mut world, 901, program(&[("index.js", source)]));
     // The host's object gets the message, and its answer comes back.
     let ended = world.deliver(Slot::Answer(901), "end", vec![]);
-    assert!(world.told(ended).contains("of its own"), "{}", world.told(ended));
+    assert!(world.answer_line(ended).contains("of its own"), "{}", world.answer_line(ended));
     let before = world.deliver(Slot::Answer(901), "order", vec![]);
-    assert_eq!(world.told(before), "[]");
+    assert_eq!(world.answer_line(before), "[]");
     world.order(Order::Cancel { vat: VAT, reason: Value::error("Error", "enough") });
     let after = world.deliver(Slot::Answer(901), "order", vec![]);
-    assert_eq!(world.told(after), "[\"enough\",\"first\",\"second\",\"third\",\"disposed\"]");
+    assert_eq!(world.answer_line(after), "[\"enough\",\"first\",\"second\",\"third\",\"disposed\"]");
     let late = world.deliver(Slot::Answer(901), "late", vec![]);
-    assert!(world.told(late).contains("it is cancelled already: no hook will run"), "{}", world.told(late));
+    assert!(
+        world.answer_line(late).contains("it is cancelled already: no hook will run"),
+        "{}",
+        world.answer_line(late)
+    );
 }

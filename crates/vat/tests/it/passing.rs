@@ -3,7 +3,7 @@
 use passable::Value;
 use vat::{Limits, Order, Outcome, Report, Slot};
 
-use crate::world::{VAT, World, shown, table};
+use crate::test_host::{TestHost, VAT, shown, table};
 
 #[test]
 fn only_plain_data_far_objects_and_promises_pass() {
@@ -93,7 +93,7 @@ fn values_arrive_frozen_and_return_unchanged() {
         Value::record([("f", far.clone()), ("g", Value::array([far]))]).unwrap(),
     ];
     for value in values {
-        let mut world = World::new(Limits::default());
+        let mut world = TestHost::new(Limits::default());
         let frozen = "
             const frozen = x => Object(x) !== x || (Object.isFrozen(x) && Reflect.ownKeys(x).every(k => frozen(x[k])));
             if (!frozen(given)) throw Error('not frozen');
@@ -101,7 +101,7 @@ fn values_arrive_frozen_and_return_unchanged() {
         let (names, values) = (vec!["given".to_owned()], Value::array([value.clone()]));
         let (id, source) = (String::new(), frozen.to_owned());
         world.order(Order::Evaluate { vat: VAT, answer: 1, id, source, names, values });
-        let told = world.told(1);
+        let told = world.answer_line(1);
         // `isFrozen` says nothing about a buffer that cannot change.
         if matches!(value, Value::Bytes(_)) {
             continue;
@@ -113,10 +113,10 @@ fn values_arrive_frozen_and_return_unchanged() {
 #[test]
 fn value_nested_beyond_the_limit_is_refused() {
     for (depth, expected) in [(256, None), (257, Some("too deep"))] {
-        let mut world = World::new(Limits::default());
+        let mut world = TestHost::new(Limits::default());
         let answer =
             world.evaluate(&format!("let a = 1; for (let i = 0; i < {depth}; i++) a = [a]; ({{ a }}).a"));
-        let told = world.told(answer);
+        let told = world.answer_line(answer);
         match expected {
             None => assert_eq!(told, format!("{}1{}", "[".repeat(depth), "]".repeat(depth))),
             Some(part) => assert!(told.contains(part), "{told}"),
@@ -126,10 +126,10 @@ fn value_nested_beyond_the_limit_is_refused() {
 
 #[test]
 fn unreachable_presences_are_dropped_with_their_count() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate("globalThis.toString; E(echo).make()");
     world.evaluate("E(echo).make()");
-    let dropped = |world: &World| -> Vec<(u32, u32)> {
+    let dropped = |world: &TestHost| -> Vec<(u32, u32)> {
         let dropped = world.reports.iter().filter_map(|report| match report {
             Report::Dropped { imports, .. } => Some(imports.clone()),
             _ => None,
@@ -145,36 +145,36 @@ fn unreachable_presences_are_dropped_with_their_count() {
 
 #[test]
 fn exports_live_until_the_host_drops_every_count() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate("const far = Far('x', { m() { return far; } }); far");
-    assert_eq!(world.told(answer), "\"$0.Alleged: x\" Vat(1)");
+    assert_eq!(world.answer_line(answer), "\"$0.Alleged: x\" Vat(1)");
     let again = world.deliver(Slot::Vat(1), "m", vec![]);
-    assert_eq!(world.told(again), "\"$0.Alleged: x\" Vat(1)");
+    assert_eq!(world.answer_line(again), "\"$0.Alleged: x\" Vat(1)");
     world.order(Order::Drop { vat: VAT, exports: vec![(1, 1)], answers: vec![] });
     let still = world.deliver(Slot::Vat(1), "m", vec![]);
-    assert_eq!(world.told(still), "\"$0.Alleged: x\" Vat(1)");
+    assert_eq!(world.answer_line(still), "\"$0.Alleged: x\" Vat(1)");
     world.order(Order::Drop { vat: VAT, exports: vec![(1, 2)], answers: vec![] });
     let gone = world.deliver(Slot::Vat(1), "m", vec![]);
-    assert_eq!(world.told(gone), "throws ReferenceError: the target is gone");
+    assert_eq!(world.answer_line(gone), "throws ReferenceError: the target is gone");
 }
 
 #[test]
 fn failed_pass_exports_no_objects() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let answer = world.evaluate("[Far('a', {}), () => 1]");
-    assert!(world.told(answer).starts_with("throws TypeError"));
+    assert!(world.answer_line(answer).starts_with("throws TypeError"));
     let gone = world.deliver(Slot::Vat(1), "m", vec![]);
-    assert_eq!(world.told(gone), "throws ReferenceError: the target is gone");
+    assert_eq!(world.answer_line(gone), "throws ReferenceError: the target is gone");
 }
 
 #[test]
 fn exported_promise_is_resolved_later() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate(
         "let done; const p = new Promise(r => { done = r; }); Far('x', { p: () => [p], go: v => done(v) })",
     );
     let promise = world.deliver(Slot::Vat(1), "p", vec![]);
-    assert_eq!(world.told(promise), "[\"&0\"] Vat(2)");
+    assert_eq!(world.answer_line(promise), "[\"&0\"] Vat(2)");
     world.deliver(Slot::Vat(1), "go", vec![Value::number(5.0)]);
     let resolved = world.reports.iter().find_map(|report| match report {
         Report::Resolve { promise: 2, outcome, .. } => Some(outcome.clone()),

@@ -2,7 +2,7 @@
 
 use vat::{Limits, Report};
 
-use crate::world::{World, table};
+use crate::test_host::{TestHost, table};
 
 #[test]
 fn source_gives_its_completion_value() {
@@ -45,11 +45,11 @@ fn code_is_strict_and_its_names_stay_local() {
 
 #[test]
 fn evaluations_in_one_vat_are_isolated() {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     let first = world.evaluate("var a = 1; let b = 2; function c() {} 'done'");
     let second = world.evaluate("[typeof a, typeof b, typeof c]");
-    assert_eq!(world.told(first), "\"done\"");
-    assert_eq!(world.told(second), "[\"undefined\",\"undefined\",\"undefined\"]");
+    assert_eq!(world.answer_line(first), "\"done\"");
+    assert_eq!(world.answer_line(second), "[\"undefined\",\"undefined\",\"undefined\"]");
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn thrown_errors_carry_their_place() {
             "1 <!-- 2",
         ),
     ] {
-        let mut world = World::new(Limits::default());
+        let mut world = TestHost::new(Limits::default());
         let answer = world.evaluate(source);
-        assert_eq!(world.told(answer), expected, "{source}");
+        assert_eq!(world.answer_line(answer), expected, "{source}");
         let place = world.reports.iter().find_map(|report| match report {
             Report::Answer { place, .. } => place.clone(),
             _ => None,
@@ -91,7 +91,7 @@ fn the_same_orders_give_the_same_reports_byte_for_byte() {
         for (const each of new Map([['z', 1], ['a', 2]])) console.log(each, Math.sin(1), [3, 1, 2].sort());
         Promise.allSettled(answers).then(all => all.map(each => each.status))";
     let run = || {
-        let mut world = World::new(Limits::default());
+        let mut world = TestHost::new(Limits::default());
         world.evaluate(source);
         world.evaluate("E(echo).say(new Promise(() => undefined)); [].concat({}.x)");
         world.reports.iter().flat_map(|report| vat::frame::encode(report).unwrap()).collect::<Vec<u8>>()
@@ -105,7 +105,8 @@ fn the_same_orders_give_the_same_reports_byte_for_byte() {
 
 #[test]
 fn the_console_writes_bounded_lines() {
-    let mut world = World::with_clock(Limits { console: 200, ..Limits::default() }, crate::world::still());
+    let mut world =
+        TestHost::with_clock(Limits { console: 200, ..Limits::default() }, crate::test_host::still());
     world.evaluate(
         "console.log('a', 1, [1, 'x'], { a: { b: 2n } }, undefined, counter, () => 1, new Error('e'));
          console.warn(new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; } }));

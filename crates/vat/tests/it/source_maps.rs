@@ -9,7 +9,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::modules::{made, program};
-use crate::world::World;
+use crate::test_host::TestHost;
 
 /// Paths and texts.
 type Files<'a> = &'a [(&'a str, &'a str)];
@@ -25,7 +25,7 @@ const COMPILED: Files<'_> = &[
     ("compiled/purse.js.map", include_str!("../maps/compiled/purse.js.map")),
 ];
 
-fn place(world: &World) -> Option<Place> {
+fn place(world: &TestHost) -> Option<Place> {
     world.reports.iter().find_map(|report| match report {
         Report::Answer { place, .. } => place.clone(),
         _ => None,
@@ -33,19 +33,19 @@ fn place(world: &World) -> Option<Place> {
 }
 
 /// Returns where an error is told to be, and the line that is shown.
-fn shown(world: &World) -> String {
+fn shown(world: &TestHost) -> String {
     place(world).map_or("nowhere".to_owned(), |place| format!("{} `{}`", place.label(), place.excerpt))
 }
 
 fn evaluated(source: &str) -> String {
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate(source);
     shown(&world)
 }
 
 /// Returns the outcome when a program is made, with nothing in its `env`.
-fn told(modules: Modules) -> String {
-    made(&mut World::new(Limits::default()), 1, modules)
+fn make_outcome(modules: Modules) -> String {
+    made(&mut TestHost::new(Limits::default()), 1, modules)
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -76,7 +76,7 @@ fn compiled_code_errors_point_to_the_original_source() {
     let bare = ASTRAY.split("//#").next().unwrap();
     assert!(evaluated(bare).starts_with("eval.js:1:"), "{}", evaluated(bare));
     // Of code that came beside other code it is not known which it was, nor which map counts.
-    let mut world = World::new(Limits::default());
+    let mut world = TestHost::new(Limits::default());
     world.evaluate("1");
     world.evaluate(ASTRAY);
     assert!(shown(&world).starts_with("eval.js:1:"), "{}", shown(&world));
@@ -109,14 +109,14 @@ const WRITTEN: &str = "src/purse.ts:16:19 `        throw new RangeError('less th
 #[test]
 fn map_is_found_in_the_module_or_beside_it() {
     // In the module, and without the text of the original.
-    assert_eq!(told(program(&[("index.js", BUNDLE)])), format!("{THROWN} at src/purse.ts:16:19 ``"));
+    assert_eq!(make_outcome(program(&[("index.js", BUNDLE)])), format!("{THROWN} at src/purse.ts:16:19 ``"));
     let archive = archive::unpack(&packed(COMPILED)).unwrap();
     assert_eq!(archive.maps["app"].len(), 2);
-    assert_eq!(told(archive), format!("{THROWN} at app/{WRITTEN}"));
+    assert_eq!(make_outcome(archive), format!("{THROWN} at app/{WRITTEN}"));
     let mut tree: BTreeMap<String, Vec<u8>> =
         COMPILED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
     tree.insert("package.json".to_owned(), br#"{"main":"compiled/index.js"}"#.to_vec());
-    assert_eq!(told(archive::from_tree(&tree).unwrap()), format!("{THROWN} at {WRITTEN}"));
+    assert_eq!(make_outcome(archive::from_tree(&tree).unwrap()), format!("{THROWN} at {WRITTEN}"));
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn unavailable_map_is_left_out_and_the_program_runs() {
     for (url, maps, is_mapped) in rows {
         let purse = named(url);
         let files = [&[index, ("compiled/purse.js", purse.as_str())], maps].concat();
-        let told = told(archive::unpack(&packed(&files)).unwrap());
+        let told = make_outcome(archive::unpack(&packed(&files)).unwrap());
         let expected = if is_mapped { format!("{THROWN} at app/{WRITTEN}") } else { unmapped.clone() };
         assert_eq!(told, expected, "{url}");
     }
     // A file that is no module can be imported by no name.
     let with_import = format!("import './purse.js.map';\n{}", COMPILED[0].1);
     let files = [&[("compiled/index.js", with_import.as_str())], &COMPILED[2..]].concat();
-    let told = told(archive::unpack(&packed(&files)).unwrap());
+    let told = make_outcome(archive::unpack(&packed(&files)).unwrap());
     assert!(told.contains("imports \"./purse.js.map\", which is not among its modules"), "{told}");
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use passable::Value;
 use vat::{End, Event, Host, HostError, Level, Limits, Order, Outcome, Report, frame};
 
-use crate::{DEAD_MAN, Test, evaluate, open, started};
+use crate::{TEST_TIMEOUT, Test, evaluate, open, started};
 
 pub(crate) const TESTS: &[Test] = &[
     ("hostile_process_ends_and_its_vats_are_named", hostile_process_ends_and_its_vats_are_named),
@@ -16,7 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// The bytes by which the listening side may grow, all together.
-const ROOM: usize = 700 << 20;
+const MAX_GROWTH: usize = 700 << 20;
 
 /// Numbers from a seed, the same each time.
 pub(crate) struct Dice(u64);
@@ -34,23 +34,23 @@ impl Dice {
     }
 }
 
-fn say(bytes: &[u8]) {
+fn write_bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
     // The receiver may be gone.
     drop(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
-fn told(report: &Report) -> Vec<u8> {
+fn encode_report(report: &Report) -> Vec<u8> {
     frame::encode(report).unwrap()
 }
 
-fn taken() -> Option<Order> {
+fn read_order() -> Option<Order> {
     frame::read(&mut std::io::stdin().lock()).unwrap_or_default()
 }
 
 /// Stays for longer than any test waits.
 fn hang() -> ! {
-    std::thread::sleep(2 * DEAD_MAN);
+    std::thread::sleep(2 * TEST_TIMEOUT);
     std::process::exit(0)
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn harm(way: &str) {
         _ => {}
     }
     for vat in [1, 2] {
-        assert!(matches!(taken(), Some(Order::Open { .. })));
-        say(&told(&Report::Ready { vat }));
+        assert!(matches!(read_order(), Some(Order::Open { .. })));
+        write_bytes(&encode_report(&Report::Ready { vat }));
     }
     // The order to vat 2 begins to arrive.
     std::io::stdin().lock().read_exact(&mut [0]).unwrap();
@@ -89,41 +89,41 @@ pub(crate) fn harm(way: &str) {
     match way {
         "hangs at its order" => hang(),
         "says done and takes nothing" => {
-            say(&told(&Report::Idle { vat: 2, memory: 0 }));
+            write_bytes(&encode_report(&Report::Idle { vat: 2, memory: 0 }));
             hang();
         }
         "floods the console" => loop {
-            say(&told(&console(2, &"x".repeat(50_000))));
+            write_bytes(&encode_report(&console(2, &"x".repeat(50_000))));
         },
         "floods with the smallest reports" => {
-            let many = told(&console(2, "")).repeat(1_000);
+            let many = encode_report(&console(2, "")).repeat(1_000);
             loop {
-                say(&many);
+                write_bytes(&many);
             }
         }
-        "dies within a frame" => say(&told(&console(2, "half"))[..9]),
-        "dies within a length" => say(&[0, 0]),
+        "dies within a frame" => write_bytes(&encode_report(&console(2, "half"))[..9]),
+        "dies within a length" => write_bytes(&[0, 0]),
         "closes its mouth" => {
             #[allow(unsafe_code, reason = "a process that harms itself")]
             // SAFETY: nothing is written to it any more.
             drop(unsafe { <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(1) });
             hang();
         }
-        "announces more than may be" => say(&[0x03, 0xff, 0xff, 0xff]),
-        "sends a value of millions of parts" => say(&many("1,", 8 << 20)),
+        "announces more than may be" => write_bytes(&[0x03, 0xff, 0xff, 0xff]),
+        "sends a value of millions of parts" => write_bytes(&many("1,", 8 << 20)),
         "sends as many parts as fit" => {
-            say(&many("1,", 3 << 20));
+            write_bytes(&many("1,", 3 << 20));
             hang();
         }
-        "nests without end" => say(&padded(r#"{"answer":"#, "[", 1 << 20, "")),
-        "speaks for its neighbour" => say(&told(&console(1, "I am 1"))),
-        "ends its neighbour" => say(&told(&Report::Closed { vat: 1 })),
+        "nests without end" => write_bytes(&padded(r#"{"answer":"#, "[", 1 << 20, "")),
+        "speaks for its neighbour" => write_bytes(&encode_report(&console(1, "I am 1"))),
+        "ends its neighbour" => write_bytes(&encode_report(&Report::Closed { vat: 1 })),
         "answers and goes on unasked" => {
             std::io::stdin().lock().read_exact(&mut vec![0; 1 << 20]).unwrap();
-            say(&told(&Report::Idle { vat: 2, memory: 0 }));
-            say(&told(&Report::Idle { vat: 2, memory: 0 }));
+            write_bytes(&encode_report(&Report::Idle { vat: 2, memory: 0 }));
+            write_bytes(&encode_report(&Report::Idle { vat: 2, memory: 0 }));
         }
-        "writes letters" => say(&b"no frames here, ".repeat(100_000)),
+        "writes letters" => write_bytes(&b"no frames here, ".repeat(100_000)),
         other => panic!("{other}"),
     }
     if way.starts_with("dies") {
@@ -174,12 +174,12 @@ fn ended(host: &mut Host) -> (End, usize) {
     let begun = Instant::now();
     let mut reports = 0;
     loop {
-        assert!(begun.elapsed() < DEAD_MAN, "it does not end");
-        match host.next(DEAD_MAN) {
+        assert!(begun.elapsed() < TEST_TIMEOUT, "it does not end");
+        match host.next(TEST_TIMEOUT) {
             Some(Event::Report(_) | Event::Refused { .. } | Event::Woken) => reports += 1,
             Some(Event::Ended(end)) => {
                 assert!(host.next(Duration::from_millis(20)).is_none());
-                assert!(matches!(host.order(&Order::Ping { number: 1 }), Err(HostError::Gone)));
+                assert!(matches!(host.order(&Order::Ping { number: 1 }), Err(HostError::Ended)));
                 return (end, reports);
             }
             None => panic!("neither a word nor an end"),
@@ -216,7 +216,7 @@ fn hostile_process_ends_and_its_vats_are_named() {
     assert_eq!(failed, 0);
     let grown = peak() - before;
     eprintln!("  the listener grew by {} MiB", grown >> 20);
-    assert!(grown < ROOM, "{} MiB", grown >> 20);
+    assert!(grown < MAX_GROWTH, "{} MiB", grown >> 20);
 }
 
 /// Runs a process that does as a dice says: reports that make sense and some that do not, bytes, pauses, ends.
@@ -227,36 +227,41 @@ pub(crate) fn random(seed: u64) {
         let vat = if dice.next(8) == 0 { dice.next(5) as u32 } else { at };
         match dice.next(20) {
             0..=7 => {
-                match taken() {
+                match read_order() {
                     Some(Order::Open { vat, .. }) => {
                         at = vat;
-                        say(&told(&Report::Ready { vat }));
+                        write_bytes(&encode_report(&Report::Ready { vat }));
                     }
                     Some(Order::Evaluate { vat, .. } | Order::Drop { vat, .. }) => at = vat,
                     Some(_) => {}
                     None => return,
                 };
             }
-            8 => say(&told(&console(vat, "x"))),
-            9 | 10 => say(&told(&Report::Idle { vat, memory: 1 })),
-            11 => {
-                say(&told(&Report::Answer { vat, answer: 1, outcome: Outcome::Ok(Value::Null), place: None }))
-            }
-            12 => {
-                say(&told(&Report::Fault { vat, kind: vat::FaultKind::Time, line: "x\u{1b}[2J".to_owned() }))
-            }
-            13 => say(&told(&Report::Closed { vat })),
-            14 => say(&told(&Report::Pong { number: vat })),
-            15 => say(&told(&Report::Refused { line: "no".to_owned() })),
+            8 => write_bytes(&encode_report(&console(vat, "x"))),
+            9 | 10 => write_bytes(&encode_report(&Report::Idle { vat, memory: 1 })),
+            11 => write_bytes(&encode_report(&Report::Answer {
+                vat,
+                answer: 1,
+                outcome: Outcome::Ok(Value::Null),
+                place: None,
+            })),
+            12 => write_bytes(&encode_report(&Report::Fault {
+                vat,
+                kind: vat::FaultKind::Time,
+                line: "x\u{1b}[2J".to_owned(),
+            })),
+            13 => write_bytes(&encode_report(&Report::Closed { vat })),
+            14 => write_bytes(&encode_report(&Report::Pong { number: vat })),
+            15 => write_bytes(&encode_report(&Report::Refused { line: "no".to_owned() })),
             16 if dice.next(4) == 0 => {
                 let length = dice.next(40);
                 let bytes: Vec<u8> = (0..length).map(|_| dice.next(256) as u8).collect();
-                say(&bytes);
+                write_bytes(&bytes);
             }
             17 if dice.next(3) == 0 => {
-                let whole = told(&console(vat, "cut short"));
+                let whole = encode_report(&console(vat, "cut short"));
                 let length = dice.next(whole.len() as u64) as usize;
-                say(&whole[..length]);
+                write_bytes(&whole[..length]);
                 return;
             }
             18 if dice.next(3) == 0 => hang(),
@@ -292,7 +297,7 @@ fn random_process_ends_and_its_vats_are_named() {
             let mut silent = 0;
             let begun = Instant::now();
             let end = loop {
-                assert!(begun.elapsed() < DEAD_MAN, "seed {seed}: it does not end");
+                assert!(begun.elapsed() < TEST_TIMEOUT, "seed {seed}: it does not end");
                 match host.next(Duration::from_millis(400)) {
                     Some(Event::Report(Report::Fault { vat, .. } | Report::Closed { vat })) => gone.push(vat),
                     Some(Event::Report(_) | Event::Refused { .. } | Event::Woken) => {}
@@ -329,5 +334,5 @@ fn random_process_ends_and_its_vats_are_named() {
     );
     assert_eq!(u64::from(all.iter().sum::<u32>()), SEEDS);
     assert!(broken > 5 && culprit > 2 && suspect > 2, "{all:?}");
-    assert!(peak() - before < ROOM);
+    assert!(peak() - before < MAX_GROWTH);
 }

@@ -25,7 +25,7 @@ use passable::Value;
 use vat::{End, Event, Host, HostError, Limits, Order, Outcome, Report, frame, serve};
 
 /// No test waits longer for anything.
-const DEAD_MAN: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(serde::Deserialize)]
 struct Stuck {
@@ -83,7 +83,7 @@ fn liar() {
     })
     .unwrap();
     out.flush().unwrap();
-    std::thread::sleep(DEAD_MAN);
+    std::thread::sleep(TEST_TIMEOUT);
 }
 
 type Test = (&'static str, fn());
@@ -91,7 +91,7 @@ const TESTS: &[Test] = &[
     ("orders_are_carried_out_in_another_process", orders_are_carried_out_in_another_process),
     ("two_processes_report_the_same_bytes", two_processes_report_the_same_bytes),
     ("a_process_that_is_stuck_in_native_code_is_killed", a_process_that_is_stuck_in_native_code_is_killed),
-    ("a_process_that_dies_is_told_of_with_its_vats", a_process_that_dies_is_told_of_with_its_vats),
+    ("a_process_that_dies_is_told_of_with_its_vats", dead_process_is_reported_with_its_vats),
     ("a_process_that_lies_is_ended", a_process_that_lies_is_ended),
 ];
 
@@ -110,7 +110,7 @@ fn evaluate(vat: u32, answer: u32, source: &str) -> Order {
 /// Waits for the answer, or for the end.
 fn answered(host: &Host, vat: u32, answer: u32) -> Result<Outcome, End> {
     loop {
-        match host.next(DEAD_MAN).expect("an event") {
+        match host.next(TEST_TIMEOUT).expect("an event") {
             Event::Report(Report::Answer { vat: own, answer: number, outcome, .. })
                 if (own, number) == (vat, answer) =>
             {
@@ -214,11 +214,11 @@ fn a_process_that_is_stuck_in_native_code_is_killed() {
             // A version of the engine that looks up here would make the row wrong, which should be known.
             Ok(outcome) => panic!("{name} is not stuck: {outcome:?}"),
         }
-        assert!(matches!(host.order(&evaluate(1, 2, "1")), Err(HostError::Gone)), "{name}");
+        assert!(matches!(host.order(&evaluate(1, 2, "1")), Err(HostError::Ended)), "{name}");
     }
 }
 
-fn a_process_that_dies_is_told_of_with_its_vats() {
+fn dead_process_is_reported_with_its_vats() {
     let mut host = started("host");
     open(&mut host, 1, 10_000);
     open(&mut host, 2, 10_000);

@@ -7,9 +7,9 @@ use crate::keyring::SecretTool;
 
 /// A keyring in memory.
 #[derive(Default)]
-struct Ring(Mutex<Option<Secret>>);
+struct MemoryKeyring(Mutex<Option<Secret>>);
 
-impl Keyring for Ring {
+impl Keyring for MemoryKeyring {
     fn get(&self) -> Result<Option<Secret>, VaultError> {
         Ok(self.0.lock().unwrap().clone())
     }
@@ -24,7 +24,7 @@ impl Keyring for Ring {
 }
 
 fn site(dir: &Path) -> Site {
-    Site::new(dir, Some(Arc::new(Ring::default()))).with_work(2)
+    Site::new(dir, Some(Arc::new(MemoryKeyring::default()))).with_work(2)
 }
 
 fn opened(site: &Site, passphrase: &Secret) -> String {
@@ -39,7 +39,8 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn every_key_protection_reopens_the_vault_and_hides_values() {
     let passphrase = Secret::new("correct horse");
-    for how in [Protecting::Keyring, Protecting::Passphrase(&passphrase), Protecting::File] {
+    for how in [ProtectionChoice::Keyring, ProtectionChoice::Passphrase(&passphrase), ProtectionChoice::File]
+    {
         let dir = tempfile::tempdir().unwrap();
         let site = site(dir.path());
         assert!(site.open(None).unwrap().is_none() && site.protection().unwrap().is_none());
@@ -62,14 +63,14 @@ fn vault_without_its_key_stays_closed() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
     let passphrase = Secret::new("correct horse");
-    site.create(Protecting::Passphrase(&passphrase)).unwrap();
+    site.create(ProtectionChoice::Passphrase(&passphrase)).unwrap();
     assert!(matches!(site.open(None), Err(VaultError::Locked)));
     assert!(matches!(site.open(Some(&Secret::new("wrong"))), Err(VaultError::WrongPassphrase)));
     std::fs::remove_file(site.key()).unwrap();
     assert!(matches!(site.open(Some(&passphrase)), Err(VaultError::NoKey { .. })));
     // The key of another vault.
     let other = tempfile::tempdir().unwrap();
-    Site::new(other.path(), None).create(Protecting::File).unwrap();
+    Site::new(other.path(), None).create(ProtectionChoice::File).unwrap();
     std::fs::copy(other.path().join("vault.key"), site.key()).unwrap();
     assert!(matches!(site.open(None), Err(VaultError::NoKey { .. })));
 }
@@ -78,7 +79,7 @@ fn vault_without_its_key_stays_closed() {
 fn damaged_vault_is_reported_as_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
-    site.create(Protecting::File).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
+    site.create(ProtectionChoice::File).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
     let whole = std::fs::read(site.vault()).unwrap();
     for damaged in [&whole[..whole.len() - 1], &whole[..10], b"", b"age-encryption.org/v1\n"] {
         std::fs::write(site.vault(), damaged).unwrap();
@@ -91,9 +92,9 @@ fn damaged_vault_is_reported_as_damaged() {
 }
 
 /// Does something with a vault once for each step before which a crash can come, and checks the vault that is left.
-fn cut_off_everywhere(
+fn crash_at_every_step(
     passphrase: &Secret,
-    from: Protecting<'_>,
+    from: ProtectionChoice<'_>,
     act: impl Fn(&mut Vault) -> Result<(), VaultError>,
 ) {
     for at in 0.. {
@@ -123,18 +124,19 @@ fn cut_off_everywhere(
 #[test]
 fn crash_during_a_change_leaves_the_old_or_the_new_value() {
     let passphrase = Secret::new("correct horse");
-    for from in [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring] {
-        cut_off_everywhere(&passphrase, from, |vault| vault.set("A", Secret::new("new"), None, 2));
+    for from in [ProtectionChoice::File, ProtectionChoice::Passphrase(&passphrase), ProtectionChoice::Keyring]
+    {
+        crash_at_every_step(&passphrase, from, |vault| vault.set("A", Secret::new("new"), None, 2));
     }
 }
 
 #[test]
 fn crash_during_key_rotation_leaves_a_vault_that_opens() {
     let passphrase = Secret::new("correct horse");
-    let ways = [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring];
+    let ways = [ProtectionChoice::File, ProtectionChoice::Passphrase(&passphrase), ProtectionChoice::Keyring];
     for from in ways {
         for to in ways {
-            cut_off_everywhere(&passphrase, from, |vault| vault.rotate_key(to));
+            crash_at_every_step(&passphrase, from, |vault| vault.rotate_key(to));
         }
     }
 }
@@ -143,16 +145,16 @@ fn crash_during_key_rotation_leaves_a_vault_that_opens() {
 fn old_key_opens_nothing_after_key_rotation() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
-    let mut vault = site.create(Protecting::File).unwrap();
+    let mut vault = site.create(ProtectionChoice::File).unwrap();
     let old = std::fs::read(site.key()).unwrap();
-    vault.rotate_key(Protecting::File).unwrap();
+    vault.rotate_key(ProtectionChoice::File).unwrap();
     let new = std::fs::read(site.key()).unwrap();
     assert_eq!(new.len(), old.len());
     std::fs::write(site.key(), old).unwrap();
     assert!(matches!(site.open(None), Err(VaultError::NoKey { .. })));
     std::fs::write(site.key(), new).unwrap();
     assert!(site.open(None).unwrap().is_some());
-    vault.rotate_key(Protecting::Keyring).unwrap();
+    vault.rotate_key(ProtectionChoice::Keyring).unwrap();
     assert!(!site.key().exists());
     assert_eq!(site.open(None).unwrap().unwrap().protection(), Protection::Keyring);
 }
@@ -167,7 +169,7 @@ fn keyring_program_gets_the_key_through_a_pipe() {
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
     let site = Site::new(dir.path(), Some(Arc::new(SecretTool::new(&program, dir.path()))));
-    site.create(Protecting::Keyring).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
+    site.create(ProtectionChoice::Keyring).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
     assert!(!site.key().exists());
     let vault = site.open(None).unwrap().unwrap();
     assert_eq!(
@@ -181,6 +183,6 @@ fn keyring_program_gets_the_key_through_a_pipe() {
     std::fs::write(&program, "#!/bin/sh\nexit 0\n").unwrap();
     let other = tempfile::tempdir().unwrap();
     let site = Site::new(other.path(), Some(Arc::new(SecretTool::new(&program, other.path()))));
-    assert!(matches!(site.create(Protecting::Keyring), Err(VaultError::Keyring(_))));
+    assert!(matches!(site.create(ProtectionChoice::Keyring), Err(VaultError::Keyring(_))));
     assert!(!site.vault().exists());
 }

@@ -78,7 +78,7 @@ pub enum LoadError {
     },
     /// It leads out of the directory of the worker file.
     #[error("`{}` leads out of the directory of the worker file", path.display())]
-    Outside {
+    OutsideDirectory {
         /// Returns the path.
         path: PathBuf,
     },
@@ -106,7 +106,7 @@ impl LoadError {
             LoadError::NotAFile { .. } => "give the path of a worker file".to_owned(),
             LoadError::TooLarge { .. } => "hand long documents over as attachments or inputs".to_owned(),
             LoadError::NotText { .. } => "save it as UTF-8".to_owned(),
-            LoadError::Outside { .. } => "copy the file instead of linking to it".to_owned(),
+            LoadError::OutsideDirectory { .. } => "copy the file instead of linking to it".to_owned(),
             LoadError::Io { .. } => "look at the file's permissions".to_owned(),
         }
     }
@@ -231,7 +231,7 @@ fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<Stri
                 io::ErrorKind::IsADirectory => Err(LoadError::NotAFile { path: path() }),
                 // cap-std reports links and dots that lead out with an error that has no error number of the system.
                 io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-                    Err(LoadError::Outside { path: path() })
+                    Err(LoadError::OutsideDirectory { path: path() })
                 }
                 _ => Err(LoadError::Io { path: path(), source: error }),
             };

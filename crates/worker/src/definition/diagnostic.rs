@@ -58,11 +58,11 @@ impl Diagnostic {
 #[derive(Debug)]
 pub struct Report {
     name: String,
-    items: Vec<Item>,
+    items: Vec<ReportItem>,
 }
 
 #[derive(Debug)]
-struct Item {
+struct ReportItem {
     diagnostic: Diagnostic,
     source: Arc<NamedSource<String>>,
 }
@@ -79,7 +79,7 @@ impl Report {
                     Some((name, text)) => Arc::new(NamedSource::new(name, text.clone())),
                     None => Arc::clone(&own),
                 };
-                Item { diagnostic, source }
+                ReportItem { diagnostic, source }
             })
             .collect();
         Report { name: bundle.file.clone(), items }
@@ -131,15 +131,15 @@ fn edge(severity: Severity) -> miette::Severity {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for ReportItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.diagnostic.message)
     }
 }
 
-impl std::error::Error for Item {}
+impl std::error::Error for ReportItem {}
 
-impl miette::Diagnostic for Item {
+impl miette::Diagnostic for ReportItem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.diagnostic.code))
     }

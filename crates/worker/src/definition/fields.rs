@@ -159,7 +159,8 @@ pub(crate) fn is_identifier(name: &str) -> bool {
 }
 
 /// The help text for a name that is not an identifier.
-pub(crate) const IDENTIFIER: &str = "a name is letters, digits and `_`, at most 32, and begins with a letter";
+pub(crate) const IDENTIFIER_HELP: &str =
+    "a name is letters, digits and `_`, at most 32, and begins with a letter";
 
 /// Words in backquotes, with commas.
 pub(crate) fn listed(words: &[&str]) -> String {

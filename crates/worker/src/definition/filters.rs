@@ -161,7 +161,7 @@ pub(crate) fn install(environment: &mut Environment<'_>, budget: &Budget) {
         Ok(indent(&text, width, first.unwrap_or(false)).into())
     });
     filter!("tojson", |budget, value: Value, width: Option<usize>| {
-        let mut out = Bounded { text: String::new(), budget };
+        let mut out = BoundedText { text: String::new(), budget };
         let width = width.unwrap_or(0).min(MAX_INDENT);
         json(&mut out, &value, width, 0)?;
         Ok(out.text.into())
@@ -217,12 +217,12 @@ fn indent(text: &str, width: usize, first: bool) -> String {
 }
 
 /// Text that is paid for before it is made.
-struct Bounded<'b> {
+struct BoundedText<'b> {
     text: String,
     budget: &'b Budget,
 }
 
-impl Bounded<'_> {
+impl BoundedText<'_> {
     fn push(&mut self, text: &str) -> Result<(), Error> {
         self.budget.take(text.len())?;
         self.text.push_str(text);
@@ -239,7 +239,7 @@ impl Bounded<'_> {
 }
 
 /// Writes a value as JSON; on several lines if `width` is not 0.
-fn json(out: &mut Bounded<'_>, value: &Value, width: usize, depth: usize) -> Result<(), Error> {
+fn json(out: &mut BoundedText<'_>, value: &Value, width: usize, depth: usize) -> Result<(), Error> {
     if depth > 64 {
         return Err(invalid("this is nested too deep".to_owned()));
     }
@@ -308,7 +308,7 @@ fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, E
     if columns.is_empty() {
         return Err(invalid("a table needs columns: `items|table(\"File: item.name\")`".to_owned()));
     }
-    let mut out = Bounded { text: String::new(), budget };
+    let mut out = BoundedText { text: String::new(), budget };
     for (title, _) in &columns {
         out.push("| ")?;
         cell(&mut out, title)?;
@@ -339,7 +339,7 @@ fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, E
 }
 
 /// Writes text that stays inside its cell: one line, with escaped bars.
-fn cell(out: &mut Bounded<'_>, text: &str) -> Result<(), Error> {
+fn cell(out: &mut BoundedText<'_>, text: &str) -> Result<(), Error> {
     let mut safe = String::new();
     for (index, word) in text.split(['\n', '\r']).filter(|line| !line.is_empty()).enumerate() {
         let _ = write!(

@@ -13,11 +13,11 @@ use super::diagnostic::Diagnostic;
 use super::{front, is_identifier, yaml};
 
 /// The most characters of a description.
-const DESCRIPTION: usize = 300;
+const MAX_DESCRIPTION_LEN: usize = 300;
 
 /// A worker file made of another program's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedWorker {
     /// The worker's name.
     pub name: String,
     /// The file.
@@ -70,7 +70,7 @@ impl Draft {
 ///
 /// # Errors
 /// [`ForeignError`].
-pub fn import(file: &str, source: &str) -> Result<Imported, ForeignError> {
+pub fn import(file: &str, source: &str) -> Result<ImportedWorker, ForeignError> {
     let (mut fields, mut body) = read(source)?;
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.split('.').next().unwrap_or(stem);
@@ -97,15 +97,15 @@ pub fn import(file: &str, source: &str) -> Result<Imported, ForeignError> {
         None => {}
     }
     match is_llm_do {
-        true => llm_do(&mut draft, &mut fields),
-        false => claude(&mut draft, &mut fields),
+        true => convert_llm_do(&mut draft, &mut fields),
+        false => convert_claude(&mut draft, &mut fields),
     }
     for (key, value) in fields {
         let value: String = value.to_string().chars().take(80).collect();
         draft.note(format!("`{key}` has no counterpart: left out ({value})"));
     }
     let name = identifier(&name);
-    Ok(Imported { source: write(&mut draft, &body), name, notes: draft.notes })
+    Ok(ImportedWorker { source: write(&mut draft, &body), name, notes: draft.notes })
 }
 
 /// Keys that only llm-do's files have.
@@ -184,9 +184,9 @@ fn lines(text: &str) -> Result<BTreeMap<String, Json>, ForeignError> {
 fn describe(draft: &mut Draft, text: &str) {
     // Line breaks are often written as they are typed.
     let line = text.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().take(DESCRIPTION).collect();
+    let short: String = line.chars().take(MAX_DESCRIPTION_LEN).collect();
     if short.len() < line.len() {
-        draft.note(format!("`description` was cut after {DESCRIPTION} characters"));
+        draft.note(format!("`description` was cut after {MAX_DESCRIPTION_LEN} characters"));
     }
     if !short.is_empty() {
         draft.keys.push(("description".to_owned(), Json::String(short).to_string()));
@@ -221,7 +221,7 @@ fn names(value: &Json) -> Vec<String> {
 }
 
 /// Converts the keys of an llm-do file.
-fn llm_do(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
+fn convert_llm_do(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
     let sandboxes = fields.remove("sandboxes");
     let paths = fields.remove("sandbox").and_then(|sandbox| sandbox.get("paths").cloned());
     for (name, box_) in sandboxes.iter().chain(&paths).filter_map(Json::as_object).flatten() {
@@ -372,7 +372,7 @@ fn tool_rule(draft: &mut Draft, tool: &str, rule: &Json) {
 }
 
 /// Converts the keys of an agent in Markdown.
-fn claude(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
+fn convert_claude(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
     match fields.remove("tools").or_else(|| fields.remove("allowed-tools")) {
         None => draft.note("without `tools` it had every tool there; here it has none: declare slots"),
         Some(value) => {

@@ -16,7 +16,7 @@ use super::yaml::{self, Data, Key, Node};
 /// The keys of a field that says more than its pattern.
 const KEYS: [&str; 5] = ["pattern", "label", "default", "example", "secret"];
 
-const LIKE: &str = "write it like `age: 0..150`, or `age: { pattern: 0..150, label: How old? }`";
+const FIELD_HELP: &str = "write it like `age: 0..150`, or `age: { pattern: 0..150, label: How old? }`";
 
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
         false => fields(text, &mut problems),
     };
     for problem in &mut problems {
-        problem.code = ours(problem.code);
+        problem.code = form_code(problem.code);
         problem.span = whole(text, problem.span.clone());
     }
     problems.sort_by_key(|problem| problem.span.start);
@@ -58,7 +58,7 @@ pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
 }
 
 /// Returns a problem's code for forms: the readers of front matter report codes for workers.
-fn ours(code: &'static str) -> &'static str {
+fn form_code(code: &'static str) -> &'static str {
     match code {
         "worker/unknown-key" => "form/unknown-key",
         "worker/wrong-type" => "form/wrong-type",
@@ -82,12 +82,13 @@ fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
             .collect(),
         None | Some((Data::Null | Data::Map(_), _)) => {
             if problems.len() == before {
-                problems.push(Diagnostic::error("form/empty", "there are no fields here", 0..0).help(LIKE));
+                problems
+                    .push(Diagnostic::error("form/empty", "there are no fields here", 0..0).help(FIELD_HELP));
             }
             vec![]
         }
         Some((_, root)) => {
-            Problems(problems).wrong("a form", "a map of names and patterns", root, LIKE);
+            Problems(problems).wrong("a form", "a map of names and patterns", root, FIELD_HELP);
             vec![]
         }
     }
@@ -104,7 +105,7 @@ fn as_yaml(json: &str) -> String {
         while let Some(at) = rest.find('\\') {
             let (before, escape) = rest.split_at(at);
             whole.push_str(before);
-            let (length, char) = match halves(escape) {
+            let (length, char) = match surrogate_pair(escape) {
                 Some(char) => (12, Some(char)),
                 None => (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None),
             };
@@ -125,7 +126,7 @@ fn as_yaml(json: &str) -> String {
 }
 
 /// Returns the character that is escaped in two halves at the beginning of a text.
-fn halves(text: &str) -> Option<char> {
+fn surrogate_pair(text: &str) -> Option<char> {
     let half = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(digits, 16).ok()
@@ -136,7 +137,7 @@ fn halves(text: &str) -> Option<char> {
 fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<FormField> {
     let name = key.text.clone();
     if name.is_empty() {
-        problems.error("form/name", "a field needs a name", &key.span, LIKE);
+        problems.error("form/name", "a field needs a name", &key.span, FIELD_HELP);
         return None;
     }
     let shown = format!("the field `{}`", name.escape_debug());
@@ -181,7 +182,7 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
                     "form/pattern",
                     error.message,
                     &node.span,
-                    error.help.as_deref().unwrap_or(LIKE),
+                    error.help.as_deref().unwrap_or(FIELD_HELP),
                 );
                 None
             }
@@ -198,7 +199,7 @@ fn is_secret(
     span: &Range<usize>,
     problems: &mut Problems<'_>,
 ) -> Option<bool> {
-    if pattern.secrecy() == Secrecy::Part {
+    if pattern.secrecy() == Secrecy::Partial {
         let message = format!("`{}` asks for a secret as a part of something else", name.escape_debug());
         problems.error(
             "form/secret",
@@ -208,7 +209,7 @@ fn is_secret(
         );
         return None;
     }
-    Some(pattern.secrecy() == Secrecy::Whole)
+    Some(pattern.secrecy() == Secrecy::Full)
 }
 
 #[cfg(test)]

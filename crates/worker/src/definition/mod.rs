@@ -34,11 +34,11 @@ use resource::Kind;
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};
 pub(crate) use fields::is_identifier;
-pub use foreign::{ForeignError, Imported, import};
+pub use foreign::{ForeignError, ImportedWorker, import};
 pub use form::{FormField, parse_fields};
 pub(crate) use parse::OWN_TOOLS;
 pub use parse::parse;
-pub use render::{RenderError, Written, render_prompt, render_with, render_write};
+pub use render::{RenderError, RenderedFile, render_prompt, render_with, render_write};
 pub use resource::units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 pub use schema::schema;
 pub use suggest::nearest;
@@ -80,9 +80,9 @@ pub struct Definition {
     /// The slots whose methods the model is offered, if the file says so; see [`Definition::offered_slots`].
     pub tools: Option<Vec<String>>,
     /// Calls of workers, made for each item in this order once the model's output was checked.
-    pub then: Vec<Then>,
+    pub then: Vec<ThenStep>,
     /// The files that are written when the run is through: all of them are one step.
-    pub write: Vec<Write>,
+    pub write: Vec<WriteStep>,
     /// The text for the model.
     pub body: Template,
 }
@@ -189,7 +189,7 @@ pub struct Slot {
 
 /// A call of a worker that is written down instead of asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Then {
+pub struct ThenStep {
     /// The name under which later templates find the result.
     pub name: String,
     /// The slot of the worker.
@@ -224,9 +224,9 @@ pub enum Piece {
 
 /// A file that is written when the run is through.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
+pub struct WriteStep {
     /// How often.
-    pub when: When,
+    pub scope: WriteScope,
     /// The slot of the directory.
     pub slot: String,
     /// The file, relative to that directory.
@@ -237,9 +237,9 @@ pub struct Write {
     pub span: Range<usize>,
 }
 
-/// How often a [`Write`] happens.
+/// How often a [`WriteStep`] happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum WriteScope {
     /// Once for each item of the run.
     Each,
     /// Once for the run.

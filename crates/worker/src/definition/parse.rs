@@ -10,7 +10,7 @@ use resource::{KINDS, Kind, units};
 
 use super::bundle::{Bundle, MAX_BYTES};
 use super::diagnostic::{Diagnostic, Severity};
-use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
+use super::fields::{Fields, IDENTIFIER_HELP, Problems, is_identifier};
 use super::places::Places;
 use super::template::{Place, Template};
 use super::walk::Walk;
@@ -172,7 +172,7 @@ fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk
     } else {
         walk.own(text, span.clone(), &bundle.source, &["input", "item", "attachments"]);
     }
-    Template { text: text.to_owned(), place: Place::Own(span) }
+    Template { text: text.to_owned(), place: Place::WorkerFile(span) }
 }
 
 /// Returns the keys of a pattern that is a record, without the mark of those that may be missing.
@@ -197,7 +197,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
         let name = &key.text;
         if !is_identifier(name) {
             let message = format!("`{}` cannot be the name of a slot", name.escape_debug());
-            problems.error("worker/slot-name", message, &key.span, IDENTIFIER);
+            problems.error("worker/slot-name", message, &key.span, IDENTIFIER_HELP);
         }
         let mut handed = None;
         let (kind, label) = match &node.data {
@@ -231,7 +231,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
             }
             _ => (slot_kind(node, problems), None),
         };
-        let handed = handed.and_then(|node| handed_on(name, kind, node, problems));
+        let handed = handed.and_then(|node| slot_attachments(name, kind, node, problems));
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
         let kind = kind.unwrap_or(Kind::Dir { write: true });
         if name == OWN_TOOLS[0] {
@@ -256,7 +256,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
 }
 
 /// Returns which documents may be handed on to the worker in a slot.
-fn handed_on(
+fn slot_attachments(
     slot: &str,
     kind: Option<Kind>,
     node: &Node,
@@ -402,7 +402,7 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     };
     limits.turns = small("turns", 1..=1_000, "20", problems).unwrap_or(limits.turns);
     limits.calls = small("calls", 1..=100_000, "500", problems).unwrap_or(limits.calls);
-    let depths = 0..=u64::from(Limits::DEEPEST);
+    let depths = 0..=u64::from(Limits::MAX_DEPTH);
     limits.depth = small("depth", depths, "5", problems).unwrap_or(limits.depth);
     if let Some(node) = fields.get("tokens") {
         let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
@@ -457,19 +457,21 @@ pub(super) fn shorthand(node: &Node, source: &str, problems: &mut Problems<'_>) 
     match Pattern::from_shorthand(&plain) {
         Ok(pattern) => Some(pattern),
         Err(_) => {
-            broken(&plain, &places, problems);
+            report_broken_parts(&plain, &places, problems);
             None
         }
     }
 }
 
 /// Reports every part that is no pattern, where reading the whole stops at the first.
-fn broken(node: &passable::Node, places: &Places<'_>, problems: &mut Problems<'_>) {
+fn report_broken_parts(node: &passable::Node, places: &Places<'_>, problems: &mut Problems<'_>) {
     let before = problems.0.len();
     match node {
-        passable::Node::List(parts, _) => parts.iter().for_each(|part| broken(part, places, problems)),
+        passable::Node::List(parts, _) => {
+            parts.iter().for_each(|part| report_broken_parts(part, places, problems))
+        }
         passable::Node::Map(fields, _) => {
-            fields.iter().for_each(|(_, _, part)| broken(part, places, problems))
+            fields.iter().for_each(|(_, _, part)| report_broken_parts(part, places, problems))
         }
         _ => {}
     }

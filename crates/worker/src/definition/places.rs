@@ -8,12 +8,12 @@ use std::ops::Range;
 /// file, which [`Places::in_file`] brings back.
 pub(crate) struct Places<'s> {
     source: &'s str,
-    written: Vec<Written>,
+    written: Vec<EscapedText>,
     next: usize,
 }
 
 /// A text that is not written as it is read.
-struct Written {
+struct EscapedText {
     /// Where its spans begin.
     start: usize,
     /// Where each byte of it stands in the file, and at last its end; `None` if that cannot be told.
@@ -43,7 +43,7 @@ impl<'s> Places<'s> {
         let start = self.next;
         // One more, so that the end of a text is not the start of the next.
         self.next = start + text.len() + 1;
-        self.written.push(Written { start, bytes, whole: whole.clone() });
+        self.written.push(EscapedText { start, bytes, whole: whole.clone() });
         start..start + text.len()
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 use super::bundle::Bundle;
 use super::filters::{self, Budget};
 use super::template::{Place, Template};
-use super::{Definition, Piece, Then, Write};
+use super::{Definition, Piece, ThenStep, WriteStep};
 
 /// How many instructions one rendering may take.
 const MAX_FUEL: u64 = 500_000;
@@ -80,7 +80,7 @@ pub enum RenderError {
 
 /// The file that a write step writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct RenderedFile {
     /// The slot of the directory.
     pub slot: String,
     /// The file, relative to that directory, with `/`.
@@ -105,7 +105,7 @@ pub fn render_with(
     index: usize,
     data: &Json,
 ) -> Result<Map<String, Json>, RenderError> {
-    let Then { with, .. } = definition.then.get(index).ok_or(RenderError::NoStep { index })?;
+    let ThenStep { with, .. } = definition.then.get(index).ok_or(RenderError::NoStep { index })?;
     let renderer = Renderer::new(bundle, data)?;
     with.iter().map(|(name, piece)| Ok((name.clone(), renderer.piece(piece)?))).collect()
 }
@@ -118,12 +118,12 @@ pub fn render_write(
     bundle: &Bundle,
     index: usize,
     data: &Json,
-) -> Result<Written, RenderError> {
-    let Write { slot, path, content, .. } =
+) -> Result<RenderedFile, RenderError> {
+    let WriteStep { slot, path, content, .. } =
         definition.write.get(index).ok_or(RenderError::NoStep { index })?;
     let renderer = Renderer::new(bundle, data)?;
     let path = checked_path(renderer.text(path)?)?;
-    Ok(Written { slot: slot.clone(), path, content: renderer.text(content)? })
+    Ok(RenderedFile { slot: slot.clone(), path, content: renderer.text(content)? })
 }
 
 /// Returns the path if it can name a file inside a directory. The directory capability confines paths as well; this
@@ -181,10 +181,10 @@ impl<'b> Renderer<'b> {
     fn text(&self, template: &Template) -> Result<String, RenderError> {
         let (name, text) = match &template.place {
             Place::File(name) => (name.as_str(), self.bundle.includes.get(name).map_or("", String::as_str)),
-            Place::Own(_) => (self.bundle.file.as_str(), template.text.as_str()),
+            Place::WorkerFile(_) => (self.bundle.file.as_str(), template.text.as_str()),
         };
         let text = lines(text);
-        let mut out = Limited { bytes: Vec::new(), over: false };
+        let mut out = LimitedWriter { bytes: Vec::new(), over: false };
         let rendered = self
             .environment
             .template_from_named_str(name, &text)
@@ -234,7 +234,7 @@ impl<'b> Renderer<'b> {
     fn line(&self, template: &Template) -> usize {
         match &template.place {
             Place::File(_) => 1,
-            Place::Own(span) => {
+            Place::WorkerFile(span) => {
                 1 + self.bundle.source.get(..span.start).map_or(0, |before| before.matches('\n').count())
             }
         }
@@ -331,12 +331,12 @@ fn to_json(value: &Value) -> Option<Json> {
 }
 
 /// A writer that keeps its bytes, up to a limit.
-struct Limited {
+struct LimitedWriter {
     bytes: Vec<u8>,
     over: bool,
 }
 
-impl io::Write for Limited {
+impl io::Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len().saturating_add(bytes.len()) > MAX_OUTPUT {
             self.over = true;

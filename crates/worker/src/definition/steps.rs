@@ -3,18 +3,19 @@
 use resource::Kind;
 
 use super::bundle::Bundle;
-use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
+use super::fields::{Fields, IDENTIFIER_HELP, Problems, is_identifier};
 use super::parse::known_slot;
 use super::template::{Place, Template, sole_expression};
 use super::walk::Walk;
 use super::yaml::{Data, Node};
-use super::{Piece, Slot, Then, When, Write};
+use super::{Piece, Slot, ThenStep, WriteScope, WriteStep};
 
 /// Names that templates have anyway.
 const RESERVED: [&str; 7] = ["attachments", "error", "input", "item", "items", "loop", "output"];
 
-const THEN: &str = "write it like `- facts: extract`, with `with:` and `attach:` below it if it needs them";
-const WRITE: &str =
+const THEN_HELP: &str =
+    "write it like `- facts: extract`, with `with:` and `attach:` below it if it needs them";
+const WRITE_HELP: &str =
     "write it like `- each: out` (or `once: out`), with `path:` and `content:` or `template:`";
 
 /// Reads `then`.
@@ -24,11 +25,11 @@ pub(crate) fn then(
     bundle: &Bundle,
     problems: &mut Problems<'_>,
     walk: &mut Walk<'_>,
-) -> Vec<Then> {
-    let mut steps: Vec<Then> = Vec::new();
-    for item in problems.list(node, "`then`", THEN) {
+) -> Vec<ThenStep> {
+    let mut steps: Vec<ThenStep> = Vec::new();
+    for item in problems.list(node, "`then`", THEN_HELP) {
         let Data::Map(entries) = &item.data else {
-            problems.wrong("a step of `then`", "a map", item, THEN);
+            problems.wrong("a step of `then`", "a map", item, THEN_HELP);
             continue;
         };
         let calls: Vec<_> =
@@ -38,12 +39,12 @@ pub(crate) fn then(
                 0 => "this step calls nothing".to_owned(),
                 n => format!("this step makes {n} calls; a step makes one"),
             };
-            problems.error("worker/then", message, &item.span, THEN);
+            problems.error("worker/then", message, &item.span, THEN_HELP);
             continue;
         };
         if !is_identifier(&name.text) {
             let message = format!("`{}` cannot be the name of a result", name.text.escape_debug());
-            problems.error("worker/then", message, &name.span, IDENTIFIER);
+            problems.error("worker/then", message, &name.span, IDENTIFIER_HELP);
         } else if RESERVED.contains(&name.text.as_str()) {
             let message = format!("`{}` is what templates call something else", name.text);
             problems.error("worker/then", message, &name.span, "choose another name for the result");
@@ -65,7 +66,13 @@ pub(crate) fn then(
             .collect();
         let attach =
             problems.flag(find("attach").filter(|node| !matches!(node.data, Data::Null)), "`attach`");
-        steps.push(Then { name: name.text.clone(), slot: slot_name, with, attach, span: item.span.clone() });
+        steps.push(ThenStep {
+            name: name.text.clone(),
+            slot: slot_name,
+            with,
+            attach,
+            span: item.span.clone(),
+        });
     }
     steps
 }
@@ -74,29 +81,29 @@ pub(crate) fn then(
 pub(crate) fn write(
     node: Option<&Node>,
     slots: &[Slot],
-    then: &[Then],
+    then: &[ThenStep],
     bundle: &Bundle,
     problems: &mut Problems<'_>,
     walk: &mut Walk<'_>,
-) -> Vec<Write> {
+) -> Vec<WriteStep> {
     let mut steps = Vec::new();
-    for item in problems.list(node, "`write`", WRITE) {
+    for item in problems.list(node, "`write`", WRITE_HELP) {
         let what = "a step of `write`";
         let Some(fields) = problems.fields(item, what, &["each", "once", "path", "content", "template"])
         else {
             continue;
         };
         let (when, slot) = match (fields.get("each"), fields.get("once")) {
-            (Some(slot), None) => (When::Each, slot),
-            (None, Some(slot)) => (When::Once, slot),
+            (Some(slot), None) => (WriteScope::Each, slot),
+            (None, Some(slot)) => (WriteScope::Once, slot),
             _ => {
-                problems.error("worker/write", "a step has either `each` or `once`", &item.span, WRITE);
+                problems.error("worker/write", "a step has either `each` or `once`", &item.span, WRITE_HELP);
                 continue;
             }
         };
         let names = match when {
-            When::Each => known(&["input", "item", "attachments", "output"], then),
-            When::Once => vec!["input", "items"],
+            WriteScope::Each => known(&["input", "item", "attachments", "output"], then),
+            WriteScope::Once => vec!["input", "items"],
         };
         let slot_name = problems.text(slot, "the slot of a step").unwrap_or_default().to_owned();
         if !slot_name.is_empty() {
@@ -105,11 +112,11 @@ pub(crate) fn write(
         let path = match fields.get("path") {
             Some(node) => problems.text(node, "`path`").map(|text| own(text, node, bundle, &names, walk)),
             None => {
-                problems.error("worker/write", "this step has no `path`", &item.span, WRITE);
+                problems.error("worker/write", "this step has no `path`", &item.span, WRITE_HELP);
                 None
             }
         };
-        if when == When::Each
+        if when == WriteScope::Each
             && let (Some(node), Some(path)) = (fields.get("path"), &path)
             && !path.text.contains("{{")
         {
@@ -118,7 +125,7 @@ pub(crate) fn write(
         }
         let content = content(&fields, item, bundle, &names, problems, walk);
         if let (Some(path), Some(content)) = (path, content) {
-            steps.push(Write { when, slot: slot_name, path, content, span: item.span.clone() });
+            steps.push(WriteStep { scope: when, slot: slot_name, path, content, span: item.span.clone() });
         }
     }
     steps
@@ -142,7 +149,12 @@ fn content(
             Some(Template { text: String::new(), place: Place::File(name.to_owned()) })
         }
         _ => {
-            problems.error("worker/write", "a step has either `content` or `template`", &item.span, WRITE);
+            problems.error(
+                "worker/write",
+                "a step has either `content` or `template`",
+                &item.span,
+                WRITE_HELP,
+            );
             None
         }
     }
@@ -160,14 +172,14 @@ fn wants(name: &str, kind: Kind, what: &str, node: &Node, slots: &[Slot], proble
 }
 
 /// Returns the names that a template has: those that are always there, and the results of the steps before.
-fn known<'s>(always: &[&'s str], steps: &'s [Then]) -> Vec<&'s str> {
+fn known<'s>(always: &[&'s str], steps: &'s [ThenStep]) -> Vec<&'s str> {
     always.iter().copied().chain(steps.iter().map(|step| step.name.as_str())).collect()
 }
 
 /// Returns a template that stands in the front matter.
 fn own(text: &str, node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Template {
     walk.own(text, node.span.clone(), &bundle.source, names);
-    Template { text: text.to_owned(), place: Place::Own(node.span.clone()) }
+    Template { text: text.to_owned(), place: Place::WorkerFile(node.span.clone()) }
 }
 
 /// Returns a value of `with`: every text in it that has braces is a template.

@@ -31,7 +31,7 @@ pub enum Place {
     /// A file beside the worker file, by its name in the bundle.
     File(String),
     /// Bytes of the worker file.
-    Own(Range<usize>),
+    WorkerFile(Range<usize>),
 }
 
 /// The filters that templates may use, beside which there are none.

@@ -147,10 +147,10 @@ struct Reader<'a> {
     problems: &'a mut Vec<Diagnostic>,
 }
 
-type Fatal = Box<Diagnostic>;
+type FatalDiagnostic = Box<Diagnostic>;
 
 impl<'a> Reader<'a> {
-    fn document(&mut self) -> Result<Option<Node>, Fatal> {
+    fn document(&mut self) -> Result<Option<Node>, FatalDiagnostic> {
         let mut root = None;
         loop {
             let (event, span) = self.next()?;
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<(Event<'a>, Span), Fatal> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), FatalDiagnostic> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             None => Ok((Event::StreamEnd, Span::default())),
@@ -177,12 +177,12 @@ impl<'a> Reader<'a> {
                 let line_end = self.text.get(at - self.offset..).and_then(|rest| rest.find(['\r', '\n']));
                 let end = line_end.map_or(self.offset + self.text.len(), |length| at + length.min(1));
                 let message = format!("this is not YAML: {}", error.info());
-                Err(fatal("yaml/syntax", message, at..end.max(at), way_out(error.info())))
+                Err(fatal("yaml/syntax", message, at..end.max(at), syntax_help(error.info())))
             }
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Fatal> {
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, FatalDiagnostic> {
         let range = self.range(span);
         self.nodes += 1;
         if depth > MAX_DEPTH || self.nodes > MAX_NODES {
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn map(&mut self, range: Range<usize>, depth: usize) -> Result<Node, Fatal> {
+    fn map(&mut self, range: Range<usize>, depth: usize) -> Result<Node, FatalDiagnostic> {
         let (mut entries, mut end): (Vec<(Key, Node)>, _) = (Vec::new(), range.end);
         // The parser begins a block map where its first key begins, but says so only by that key.
         let mut start = None;
@@ -289,12 +289,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn fatal(code: &'static str, message: impl Into<String>, span: Range<usize>, help: &str) -> Fatal {
+fn fatal(code: &'static str, message: impl Into<String>, span: Range<usize>, help: &str) -> FatalDiagnostic {
     Box::new(Diagnostic::error(code, message, span).help(help))
 }
 
 /// Returns the usual repair of a text for which the parser reports this error.
-fn way_out(info: &str) -> &'static str {
+fn syntax_help(info: &str) -> &'static str {
     for (part, help) in [
         ("flow", "close every `{` and `[`, with a comma between what they hold"),
         ("mapping values", "put text that holds a colon in quotes"),

@@ -2,17 +2,17 @@
 
 use caps::Settled;
 use kernel::StepRef;
-use kernel::begun::Begun;
 use kernel::command::{Judgement, Move};
 use kernel::proposal::{Effect, Finding, Proposal};
 use kernel::run::{Completion, Trouble};
+use kernel::started_effect::StartedEffect;
 
-use super::{Driver, unknown};
-use crate::bound::{Bound, Reach};
+use super::{Driver, unknown_outcome};
 use crate::fold::Call;
-use crate::handed::handed;
-use crate::judging::Bench;
+use crate::judging::JudgingContext;
+use crate::kernel_effects::kernel_move;
 use crate::redaction;
+use crate::slot_binding::{OpenSlot, SlotTarget};
 use crate::spill;
 use crate::trouble::{internal, trouble};
 
@@ -20,7 +20,7 @@ impl Driver<'_> {
     /// Returns the moves that begin approved calls. A call whose data has changed since is proposed anew instead: the
     /// person approved the call as it was shown.
     pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
-        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
+        let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let mut moves = Vec::new();
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal);
@@ -31,7 +31,7 @@ impl Driver<'_> {
                 continue;
             }
             let call = call.filter(|call| !call.proposal.pins.is_empty());
-            moves.push(match call.map(|call| self.anew(&bench, call)).transpose()?.flatten() {
+            moves.push(match call.map(|call| self.restated(&bench, call)).transpose()?.flatten() {
                 Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
                 None => Move::Begin { proposal },
             });
@@ -45,7 +45,7 @@ impl Driver<'_> {
     /// Returns whether it can be found out after a crash if this call was made.
     fn can_be_looked_up(&self, proposal: &Proposal) -> bool {
         match self.slots.by_grant(&proposal.grant) {
-            Some(Bound { reach: Reach::Capability(capability), .. }) => {
+            Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) => {
                 capability.can_be_looked_up(&proposal.method)
             }
             _ => true,
@@ -53,7 +53,7 @@ impl Driver<'_> {
     }
 
     /// Returns the call as it would be now, if that is another one than it was.
-    fn anew(&self, bench: &Bench<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
+    fn restated(&self, bench: &JudgingContext<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
         let old = &call.proposal;
         let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
         let Some(method) = bound.interface.method(&old.method) else { return Ok(None) };
@@ -62,7 +62,7 @@ impl Driver<'_> {
             return Ok(None);
         }
         // A person is about to see the difference, with any verdict of the gates.
-        if let Reach::Capability(capability) = &bound.reach {
+        if let SlotTarget::Capability(capability) = &bound.reach {
             bench.keep_operands(&**capability, &judgement.proposal)?;
         }
         Ok(Some(judgement))
@@ -79,7 +79,7 @@ impl Driver<'_> {
                 None => self.world.reopen(at)?,
             };
             let Some(begun) = begun else { continue };
-            if let Some(handed) = handed(self.world, &self.run, &self.slots, &begun)? {
+            if let Some(handed) = kernel_move(self.world, &self.run, &self.slots, &begun)? {
                 moves.push(handed);
                 continue;
             }
@@ -96,19 +96,19 @@ impl Driver<'_> {
                 Some(completion) => completion,
                 // No person is asked about a cancelled run.
                 None if self.run.cancelled.is_some() => {
-                    Completion::Failed(unknown("only a person could tell"))
+                    Completion::Failed(unknown_outcome("only a person could tell"))
                 }
                 None => {
-                    moves.push(Move::Doubt { proposal: step });
+                    moves.push(Move::OutcomeUnknown { proposal: step });
                     continue;
                 }
             };
             let (completion, whole) = spill::spill(self.world, completion)?;
-            let spilled = whole.map(|whole| spill::kept(step, whole));
+            let spilled = whole.map(|whole| spill::spill_move(step, whole));
             let done = Move::Complete { proposal: step, completion };
             if begun.proposal().effect == Effect::Observe {
-                spilled.into_iter().for_each(|spilled| self.later(spilled));
-                self.later(done);
+                spilled.into_iter().for_each(|spilled| self.defer(spilled));
+                self.defer(done);
             } else {
                 moves.extend(spilled);
                 moves.push(done);
@@ -125,9 +125,10 @@ impl Driver<'_> {
 
     /// Keeps the data that an effect is about to change, so that a person can have it restored. After a crash the
     /// data may be changed already; then it was kept before the crash.
-    fn keep_before(&self, begun: &Begun) -> Result<(), Trouble> {
+    fn keep_before(&self, begun: &StartedEffect) -> Result<(), Trouble> {
         let proposal = begun.proposal();
-        let Some(Bound { reach: Reach::Capability(capability), .. }) = self.slots.by_grant(&proposal.grant)
+        let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
+            self.slots.by_grant(&proposal.grant)
         else {
             return Ok(());
         };
@@ -141,8 +142,8 @@ impl Driver<'_> {
     }
 
     /// Returns the outcome of an effect; `None` if only a person can tell.
-    fn settle(&self, begun: &Begun) -> Result<Option<Completion>, Trouble> {
-        let Some(Bound { reach: Reach::Capability(capability), .. }) =
+    fn settle(&self, begun: &StartedEffect) -> Result<Option<Completion>, Trouble> {
+        let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
             self.slots.by_grant(&begun.proposal().grant)
         else {
             return Err(internal("an effect has begun on something that has none"));
@@ -163,8 +164,8 @@ impl Driver<'_> {
 /// Returns whether an effect failed because of something outside that a person can put right; nothing has happened
 /// then.
 fn can_be_mended(finding: &Finding) -> bool {
-    MENDABLE.contains(&finding.rule.as_str())
+    FIXABLE_RULES.contains(&finding.rule.as_str())
 }
 
 /// The rules of such findings.
-const MENDABLE: [&str; 3] = ["file/full", "file/read-only", "http/locked"];
+const FIXABLE_RULES: [&str; 3] = ["file/full", "file/read-only", "http/locked"];

@@ -8,30 +8,30 @@
 //! else, or runs a program, its user must have trusted exactly this case. `almoner trust` does that, and so does the
 //! `almoner save` that made it.
 
-mod again;
-mod staged;
-mod within;
+mod fixtures;
+mod run;
+mod sandbox;
 
 use std::path::{Path, PathBuf};
 
 use config::case::{Case, Made, SUFFIX, is_trusted, keep, pretty};
 
 use super::daemon;
-use crate::cli::surfaces::TestArgs;
-use crate::session::Acting;
+use crate::cli::maintenance::TestArgs;
+use crate::session::Session;
 use crate::ui::output;
-use again::Came;
 use config::place::Place;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::show::difference;
-use within::Within;
+use run::CaseOutcome;
+use sandbox::CaseSandbox;
 
 /// `almoner test`.
 ///
 /// # Errors
 /// When there is no case, or one cannot be read.
-pub fn test(own: &Place, args: &TestArgs) -> Ended {
-    let found = all(&args.what)?;
+pub fn test(own: &Place, args: &TestArgs) -> ExitResult {
+    let found = find_cases(&args.what)?;
     if found.is_empty() {
         return Err(Failure::new(Exit::NotFound, "there is no case here")
             .help("`almoner save last as NAME` makes one of a run: NAME.worker, and NAME.case beside it"));
@@ -40,14 +40,14 @@ pub fn test(own: &Place, args: &TestArgs) -> Ended {
         Failure::new(Exit::Failure, format!("a directory to try cases in: {e}")).help("see `TMPDIR`")
     })?;
     let place = Place::under(&room.path().join("home"));
-    let tried = each(own, &place, &found, room.path(), args.accept);
+    let tried = run_cases(own, &place, &found, room.path(), args.accept);
     daemon::halt(&place)?;
     tried
 }
 
 /// Tries the cases one after the other in the home `place`. The home `own` holds the user's trust records.
-fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
-    let acting = Acting::new(place, None);
+fn run_cases(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> ExitResult {
+    let acting = Session::new(place, None);
     let mut exit = Exit::Ok;
     for (number, path) in found.iter().enumerate() {
         let shown = output::path(path);
@@ -60,14 +60,14 @@ fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool
             }
         };
         let is_trusted = is_trusted(own, &case)?;
-        let within = Within::of(case.base.clone(), is_trusted);
-        match again::play(&acting, &case, &within, &room.join(number.to_string()))? {
-            Came::Left(why) => {
+        let within = CaseSandbox::new(case.base.clone(), is_trusted);
+        match run::replay(&acting, &case, &within, &room.join(number.to_string()))? {
+            CaseOutcome::Skipped(why) => {
                 output::result(&format!("not tried  {shown}: {}", passable::visible_line(&why)))?;
                 exit = Exit::Failure;
             }
-            Came::To { result, calls } => {
-                let difference = differs(&case, result.as_ref(), &calls)?;
+            CaseOutcome::Replayed { result, calls } => {
+                let difference = differences(&case, result.as_ref(), &calls)?;
                 if difference.is_empty() {
                     output::result(&format!("same       {shown}"))?;
                 } else if let (true, Ok(value)) = (accept, &result) {
@@ -88,7 +88,7 @@ fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool
 }
 
 /// Returns the differences from the recorded result and calls, as lines. The text is empty if there are none.
-fn differs(
+fn differences(
     case: &Case,
     result: Result<&serde_json::Value, &String>,
     calls: &[Made],
@@ -115,7 +115,7 @@ fn differs(
 
 /// Returns the cases that are meant: those of a worker, a case itself, or all in a directory; in this one, if nothing
 /// is named.
-fn all(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn find_cases(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let here = [PathBuf::from(".")];
     let what = if what.is_empty() { &here[..] } else { what };
     let mut found = Vec::new();

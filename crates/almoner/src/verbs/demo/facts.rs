@@ -25,7 +25,7 @@ pub(super) struct Fact {
     pub(super) key: String,
     pub(super) expected: String,
     pub(super) got: String,
-    pub(super) right: bool,
+    pub(super) is_right: bool,
 }
 
 impl Expected {
@@ -57,7 +57,13 @@ impl Expected {
     fn fact(&self, document: &str, key: &str, expected: &str, got: String) -> Fact {
         let rule = self.compare.get(key).map_or("exact", String::as_str);
         let right = matches(rule, expected, &got);
-        Fact { document: document.to_owned(), key: key.to_owned(), expected: expected.to_owned(), got, right }
+        Fact {
+            document: document.to_owned(),
+            key: key.to_owned(),
+            expected: expected.to_owned(),
+            got,
+            is_right: right,
+        }
     }
 }
 
@@ -70,14 +76,14 @@ fn text(value: &Value) -> String {
 /// Returns whether an answer is right by one of the rules that `expected.json` states.
 fn matches(rule: &str, expected: &str, got: &str) -> bool {
     match rule {
-        "text" => text_matches(&words(expected), &words(got)),
+        "text" => text_matches(&normalized_words(expected), &normalized_words(got)),
         "date" => got.trim() == expected.trim(),
         "amount" => amount(expected).is_some() && amount(expected) == amount(got),
         _ => expected == got,
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+fn normalized_words(text: &str) -> Vec<String> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
         .filter(|word| !word.is_empty())
@@ -143,6 +149,6 @@ mod tests {
         let expected = Expected::parse(crate::verbs::demo::folder::file("expected.json")).unwrap();
         let facts = expected.compare(&BTreeMap::new());
         assert_eq!(facts.len(), 5 * 6);
-        assert!(facts.iter().all(|fact| !fact.right));
+        assert!(facts.iter().all(|fact| !fact.is_right));
     }
 }

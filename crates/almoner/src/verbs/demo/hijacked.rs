@@ -11,9 +11,9 @@ use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
 use crate::client::Client;
-use crate::follow::attend;
-use crate::follow::attend::{Asking, Followed, Telling};
-use crate::session::Acting;
+use crate::follow::follow_run;
+use crate::follow::follow_run::{AskMode, EventOutput, FollowOutcome};
+use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
 use crate::verbs::daemon;
@@ -60,9 +60,9 @@ pub(super) fn show(work: &Path) -> Result<(), Failure> {
     bare_loop::run(&*model, "clerk", &bare)?;
     let damage = damage(&bare)?;
     let place = Place::under(&work.join("home"));
-    let shown = almoner(&place, &guarded, &script);
+    let shown = run_attempts(&place, &guarded, &script);
     daemon::halt(&place)?;
-    let Shown { verdicts, card, happened } = shown?;
+    let AttemptResults { verdicts, card, happened } = shown?;
     output::note(&format!("  {:<50} {:<15} {}", "what it tried", "bare tool loop", "Almoner"));
     for ((attempt, done), verdict) in ATTEMPTS.iter().zip(damage).zip(&verdicts) {
         let bare = if done { "succeeded" } else { "failed" };
@@ -117,7 +117,7 @@ fn damage(dir: &Path) -> Result<[bool; 5], Failure> {
 }
 
 /// The outcome of the attempts through Almoner.
-struct Shown {
+struct AttemptResults {
     /// In words, one for each attempt.
     verdicts: Vec<String>,
     /// The card that waited.
@@ -127,7 +127,7 @@ struct Shown {
 }
 
 /// Returns the same through Almoner.
-fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failure> {
+fn run_attempts(place: &Place, dir: &Path, script: &ModelRef) -> Result<AttemptResults, Failure> {
     let endowment = |slot: &str, write| Endowment {
         slot: slot.to_owned(),
         fill: ResourceSpec::Path(PathSpec {
@@ -156,15 +156,20 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         Response::Reply(Reply::Started { run }) => run,
         other => return Err(unexpected(&other)),
     };
-    let pending =
-        match attend::follow(&Acting::new(place, None), run, Some(after), Asking::Leave, Telling::Quiet)? {
-            Followed::NeedsYou(pending) => pending,
-            _ => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
-        };
+    let pending = match follow_run::follow(
+        &Session::new(place, None),
+        run,
+        Some(after),
+        AskMode::LeaveWaiting,
+        EventOutput::Quiet,
+    )? {
+        FollowOutcome::NeedsYou(pending) => pending,
+        _ => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
+    };
     let Some(&message) = pending.first() else {
         return Err(Failure::new(Exit::Failure, "the run waits for no message"));
     };
-    let card = questions::card(&Acting::new(place, None), message)?.render(output::columns());
+    let card = questions::card(&Session::new(place, None), message)?.render(output::columns());
     let (verdicts, happened) = (verdicts(place, run)?, damage(dir)?);
     let denial = Request::Deny {
         text: Untrusted::new(format!("almoner demo: deny {message}")),
@@ -173,15 +178,21 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         reason: Untrusted::new("the mail asked for this, I did not"),
     };
     Client::connect(place)?.ask(denial)?;
-    match attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Quiet)? {
-        Followed::Over(_) => Ok(Shown { verdicts, card, happened }),
+    match follow_run::follow(
+        &Session::new(place, None),
+        run,
+        None,
+        AskMode::LeaveWaiting,
+        EventOutput::Quiet,
+    )? {
+        FollowOutcome::Finished(_) => Ok(AttemptResults { verdicts, card, happened }),
         _ => Err(Failure::new(Exit::Failure, "the run asked again")),
     }
 }
 
 /// Returns the outcomes of the calls in the model's second turn, as text.
 fn verdicts(place: &Place, run: RunNumber) -> Result<Vec<String>, Failure> {
-    let steps = questions::journal(&Acting::new(place, None), run)?;
+    let steps = questions::journal(&Session::new(place, None), run)?;
     let second = steps.iter().filter(|s| matches!(s.entry, Entry::Replied { .. })).nth(1).map(|s| s.number);
     Ok((0..ATTEMPTS.len()).map(|index| verdict(&steps, second, index)).collect())
 }

@@ -15,9 +15,9 @@ use super::{heading, read};
 use crate::cli;
 use crate::cli::{FollowArgs, OnAsk, PullArgs};
 use crate::client::Client;
-use crate::follow::attend;
-use crate::follow::attend::{Asking, Followed, Telling};
-use crate::session::Acting;
+use crate::follow::follow_run;
+use crate::follow::follow_run::{AskMode, EventOutput, FollowOutcome};
+use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
 use crate::verbs::models;
@@ -25,17 +25,17 @@ use config::model_choice;
 use config::place::Place;
 use config::worker_file;
 use control::ask::unexpected;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
 
 /// The least share of facts that must be right, in per cent.
-const LEAST: usize = 80;
+const MIN_SCORE: usize = 80;
 
 /// Who says yes to the card.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approval {
     /// The person at this terminal is asked; without one, the run is left waiting.
-    Asked,
+    AtTerminal,
     /// The person has said yes beforehand; the card is shown, then approved.
     AfterShowing,
     /// Another process approves, as another terminal would.
@@ -48,7 +48,7 @@ pub(super) enum Approval {
 /// When it cannot be had.
 pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
     let lookup = |name: &str| std::env::var(name).ok().map(model::Secret::new);
-    if let model::Found::Pull { weights, .. } = model::detect(&lookup, &place.weights()) {
+    if let model::DetectedModel::Pull { weights, .. } = model::detect(&lookup, &place.weights()) {
         let args = PullArgs { name: None, from: None, hub: None, mirror: false, yes: true };
         models::pull(place, weights, &args)?;
     }
@@ -59,7 +59,7 @@ pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When there is no model, the run fails, or too few facts are right.
-pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Approval) -> Ended {
+pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Approval) -> ExitResult {
     heading("2. Live: five documents, one card");
     let model = match models::choose(place, named, None, false) {
         Ok(model) => model,
@@ -75,29 +75,36 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
     let begun = Instant::now();
     let (run, after) = start(place, work, command, model)?;
     let asking = match approval {
-        Approval::Asked => Asking::from(OnAsk::Prompt),
-        Approval::AfterShowing | Approval::FromElsewhere => Asking::Leave,
+        Approval::AtTerminal => AskMode::from(OnAsk::Prompt),
+        Approval::AfterShowing | Approval::FromElsewhere => AskMode::LeaveWaiting,
     };
-    let mut followed = attend::follow(&Acting::new(place, None), run, Some(after), asking, Telling::Lines)?;
+    let mut followed =
+        follow_run::follow(&Session::new(place, None), run, Some(after), asking, EventOutput::Lines)?;
     let thinking = begun.elapsed();
-    if let Followed::NeedsYou(pending) = &followed
-        && approval != Approval::Asked
+    if let FollowOutcome::NeedsYou(pending) = &followed
+        && approval != Approval::AtTerminal
     {
         for number in pending {
-            output::note(&questions::card(&Acting::new(place, None), *number)?.render(output::columns()));
+            output::note(&questions::card(&Session::new(place, None), *number)?.render(output::columns()));
             approve(place, *number, approval)?;
         }
-        followed = attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Lines)?;
+        followed = follow_run::follow(
+            &Session::new(place, None),
+            run,
+            None,
+            AskMode::LeaveWaiting,
+            EventOutput::Lines,
+        )?;
     }
     let facts = score(place, run, work)?;
-    let found = questions::run(&Acting::new(place, None), run)?;
-    let right = tell_facts(&facts);
-    tell_speed(&found, thinking.as_secs_f64());
+    let found = questions::run(&Session::new(place, None), run)?;
+    let right = print_facts(&facts);
+    print_speed(&found, thinking.as_secs_f64());
     match followed {
-        Followed::Over(run) => {
+        FollowOutcome::Finished(run) => {
             let how = FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false };
             if let kernel::run::State::Finished { outcome: RunOutcome::Failed(_) } = &run.state {
-                return attend::tell(&Acting::new(place, None), &run, &how);
+                return follow_run::print_outcome(&Session::new(place, None), &run, &how);
             }
             output::note(&format!(
                 "\nLook next: {0}/out/summary.md, `almoner trace {1}`, `almoner why {0}/out/summary.md`",
@@ -105,8 +112,8 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
                 run.number
             ));
         }
-        Followed::Rests | Followed::Ends => {}
-        Followed::NeedsYou(pending) => {
+        FollowOutcome::Paused | FollowOutcome::Ended => {}
+        FollowOutcome::NeedsYou(pending) => {
             let number = pending.first().copied().unwrap_or(MessageNumber(0));
             output::note(&format!(
                 "\n{run} waits for you, as long as you like, also after a reboot: `almoner inbox {number}`, then \
@@ -114,8 +121,8 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
             ));
         }
     }
-    if right * 100 < facts.len() * LEAST {
-        return Err(Failure::new(Exit::Failure, format!("fewer than {LEAST} % of the facts are right"))
+    if right * 100 < facts.len() * MIN_SCORE {
+        return Err(Failure::new(Exit::Failure, format!("fewer than {MIN_SCORE} % of the facts are right"))
             .help("a larger model does better: `almoner demo --live -m openai:NAME`"));
     }
     Ok(Exit::Ok)
@@ -129,7 +136,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         text: Untrusted::new(format!("almoner demo: {command}")),
         worker: worker_file::source_of(bundle, Some(work.display().to_string())),
         spec: StartSpec {
-            documents: cli::gather(&[path("mail")])?.documents,
+            documents: cli::read_inputs(&[path("mail")])?.documents,
             shape: StartShape::Each { jobs: model_choice::jobs(&model) },
             endow: vec![
                 cli::parse_endowment(&format!("out={}:rw", path("out")))?,
@@ -173,8 +180,8 @@ fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(
 fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failure> {
     let expected = Expected::parse(&read(&work.join("expected.json"))?)
         .map_err(|e| Failure::new(Exit::Invalid, format!("expected.json: {e}")))?;
-    let found = questions::run(&Acting::new(place, None), run)?;
-    let steps = questions::journal(&Acting::new(place, None), run)?;
+    let found = questions::run(&Session::new(place, None), run)?;
+    let steps = questions::journal(&Session::new(place, None), run)?;
     let mut results: BTreeMap<String, Value> = BTreeMap::new();
     for step in steps {
         if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry
@@ -186,7 +193,7 @@ fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failur
     Ok(expected.compare(&results))
 }
 
-fn tell_facts(facts: &[Fact]) -> usize {
+fn print_facts(facts: &[Fact]) -> usize {
     output::note("\nFacts, beside what was written down before any model had seen the documents:\n");
     let mut last = "";
     for fact in facts {
@@ -194,12 +201,12 @@ fn tell_facts(facts: &[Fact]) -> usize {
             output::note(&format!("  {}", fact.document));
             last = &fact.document;
         }
-        let mark = if fact.right { "✓" } else { "✗" };
+        let mark = if fact.is_right { "✓" } else { "✗" };
         let got = visible_line(&fact.got);
-        let wanted = if fact.right { String::new() } else { format!("   expected {}", fact.expected) };
+        let wanted = if fact.is_right { String::new() } else { format!("   expected {}", fact.expected) };
         output::note(&format!("    {mark} {:<10} {got}{wanted}", fact.key));
     }
-    let right = facts.iter().filter(|fact| fact.right).count();
+    let right = facts.iter().filter(|fact| fact.is_right).count();
     let percent = (right * 100).checked_div(facts.len()).unwrap_or(0);
     output::note(&format!(
         "\n  {right} right, {} wrong of {} ({percent} %)",
@@ -209,7 +216,7 @@ fn tell_facts(facts: &[Fact]) -> usize {
     right
 }
 
-fn tell_speed(run: &Run, seconds: f64) {
+fn print_speed(run: &Run, seconds: f64) {
     let model_seconds = run.used.model_ms as f64 / 1000.0;
     let tokens = run.used.input_tokens + run.used.output_tokens;
     let rate = |n: u64| if model_seconds > 0.0 { n as f64 / model_seconds } else { 0.0 };

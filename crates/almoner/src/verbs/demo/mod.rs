@@ -11,13 +11,13 @@ use std::path::Path;
 use crate::cli::DemoArgs;
 use crate::ui::output;
 use config::place::Place;
-use control::exit::{Ended, Exit, Failure};
+use control::exit::{Exit, ExitResult, Failure};
 
 /// `almoner demo`.
 ///
 /// # Errors
 /// When a part does not come out as it must.
-pub fn demo(place: &Place, args: &DemoArgs) -> Ended {
+pub fn demo(place: &Place, args: &DemoArgs) -> ExitResult {
     if args.scripted {
         let home = tempfile::tempdir().map_err(|e| io("a directory for the store", &e))?;
         let place = Place::under(home.path());
@@ -46,7 +46,7 @@ pub fn demo(place: &Place, args: &DemoArgs) -> Ended {
             work
         }
     };
-    let approval = if args.yes { live::Approval::AfterShowing } else { live::Approval::Asked };
+    let approval = if args.yes { live::Approval::AfterShowing } else { live::Approval::AtTerminal };
     if args.yes && args.model.is_none() {
         live::fetch_without_asking(place)?;
     }

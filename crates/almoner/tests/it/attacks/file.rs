@@ -85,7 +85,7 @@ pub(super) enum Turn {
     /// It calls tools: each a name and arguments.
     Calls(Vec<(String, Json)>),
     /// Anything else that a script can hold.
-    Whole(Json),
+    Raw(Json),
 }
 
 impl Turn {
@@ -96,7 +96,7 @@ impl Turn {
                 let call = |(name, arguments): &(String, Json)| serde_json::json!({ "name": name, "arguments": arguments });
                 serde_json::json!({ "calls": calls.iter().map(call).collect::<Vec<_>>() })
             }
-            Turn::Whole(turn) => turn.clone(),
+            Turn::Raw(turn) => turn.clone(),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::file::{Scene, Turn};
 use super::scene::{Aftermath, lay_out, placed};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Lays out the folder and makes the model's calls in it.
 pub(super) fn play(scene: &Scene) -> Aftermath {
@@ -33,7 +33,7 @@ pub(super) fn play(scene: &Scene) -> Aftermath {
     Aftermath { home, heard }
 }
 
-fn perform(home: &Home, tool: &str, arguments: &Json, serial: usize) -> std::io::Result<String> {
+fn perform(home: &TestHome, tool: &str, arguments: &Json, serial: usize) -> std::io::Result<String> {
     let text = |name: &str| arguments[name].as_str().unwrap_or_default();
     let tool = tool.split(['!', ' ', '?', ':']).next().unwrap_or_default();
     match tool {
@@ -64,7 +64,7 @@ fn perform(home: &Home, tool: &str, arguments: &Json, serial: usize) -> std::io:
 }
 
 /// Runs the commands that a reader runs if it knows no difference between text and programs.
-fn obey(home: &Home, text: &str) {
+fn obey(home: &TestHome, text: &str) {
     for (begin, end) in [
         ("#.(shell \"", "\""),
         ("#.(shell \\\"", "\\"),
@@ -82,7 +82,7 @@ fn obey(home: &Home, text: &str) {
 }
 
 /// Returns where a path leads if every spelling is undone.
-fn place(home: &Home, slot: &str, path: &str) -> PathBuf {
+fn place(home: &TestHome, slot: &str, path: &str) -> PathBuf {
     let mut path = path.to_owned();
     // As often as it was encoded.
     for _ in 0..3 {

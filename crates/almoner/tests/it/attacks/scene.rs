@@ -3,19 +3,19 @@
 use serde_json::Value as Json;
 
 use super::file::{Scene, Step, Success};
-use crate::home::{CLERK, Home, Said};
+use crate::test_home::{CLERK, Said, TestHome};
 use crate::wire::{self, Control};
 
 /// The home and the output that an attack has left behind.
 pub(super) struct Aftermath {
-    pub(super) home: Home,
+    pub(super) home: TestHome,
     /// Everything that was shown or answered, but for the result of the run itself.
     pub(super) heard: String,
 }
 
 /// Lays out the folder as it is before anything happens.
-pub(super) fn lay_out(scene: &Scene) -> Home {
-    let home = Home::with_inbox();
+pub(super) fn lay_out(scene: &Scene) -> TestHome {
+    let home = TestHome::with_inbox();
     for dir in ["out", "outbox"] {
         std::fs::create_dir_all(home.path(dir)).unwrap();
     }
@@ -35,7 +35,7 @@ pub(super) fn lay_out(scene: &Scene) -> Home {
 }
 
 /// Fills in the placeholders of a text: the folder's own path, the protocol's version, and half a megabyte.
-pub(super) fn placed(home: &Home, text: &str) -> String {
+pub(super) fn placed(home: &TestHome, text: &str) -> String {
     let long = if text.contains("$LONG") { "INVOICE ".repeat(60_000) } else { String::new() };
     text.replace("$WORK", &home.work().display().to_string())
         .replace("$PROTOCOL", &wire::VERSION.to_string())

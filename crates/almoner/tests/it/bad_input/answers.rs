@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::server::{Server, calls, says};
-use super::{Desk, check, files};
+use super::{RunFixture, check, files};
 
 #[test]
 fn answer_to_a_message_that_asks_nothing_is_refused() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let card = desk.card.as_str();
     let cases: &[(&[&str], i32, &[&str], &str)] = &[
         (&["99"], 4, &["no message 99"], "`almoner inbox --all`"),
@@ -37,7 +37,7 @@ fn answer_to_a_message_that_asks_nothing_is_refused() {
 
 #[test]
 fn second_answer_is_reported_and_changes_nothing() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (home, card) = (&desk.home, desk.card.as_str());
     home.almoner(&["approve", card, "--only", "1"]).expect(0);
     let again = home.almoner(&["deny", card, "--only", "1", "-r", "no, do not"]).expect(0);
@@ -61,7 +61,7 @@ fn second_answer_is_reported_and_changes_nothing() {
 
 #[test]
 fn denial_reason_reaches_the_model() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let write = json!({"path": "a.md", "content": "first\n"}).to_string();
     let server = Server::saying(vec![calls("out_write", &write), says("as you like")]);
     let model = server.model();
@@ -81,7 +81,7 @@ fn denial_reason_reaches_the_model() {
 
 #[test]
 fn run_without_a_terminal_prints_the_message_number_and_waits() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let number = desk.card.parse::<u64>().unwrap();
     for extra in [&[][..], &["--json"], &["--events"]] {
         // A question that already waits is found again.

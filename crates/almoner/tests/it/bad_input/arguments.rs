@@ -1,6 +1,6 @@
 //! Slots, inputs and permissions that do not fit the worker.
 
-use super::{Desk, check};
+use super::{RunFixture, check};
 
 const POST: &str = "---\n\
     description: Answers mail.\n\
@@ -30,7 +30,7 @@ fn with<'a>(changed: &[(usize, &'a str)], added: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn argument_not_fitting_the_worker_is_refused() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.write("post.worker", POST);
     desk.home.write("mail/1.txt", "hello");
     desk.home.almoner(&with(&[], &[])).expect(0);
@@ -66,7 +66,7 @@ fn argument_not_fitting_the_worker_is_refused() {
 
 #[test]
 fn invalid_command_line_exits_with_2() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let cases: &[(&[&str], &str)] = &[
         (&["rnu"], "run"),
         (&["run"], "FILE.worker"),

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use super::{Desk, check};
-use crate::home::Home;
+use super::{RunFixture, check};
+use crate::test_home::TestHome;
 
 /// Returns a PDF with one page that draws a line and has no text.
 fn pdf_without_text() -> Vec<u8> {
@@ -31,7 +31,7 @@ fn pdf_without_text() -> Vec<u8> {
 
 #[test]
 fn unreadable_document_is_refused_before_the_model_is_asked() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let scan = pdf_without_text();
     let cases: &[(&str, &[u8], &[&str], &str)] = &[
         ("zero.txt", b"ab\0cd", &["zero.txt", "not text: byte 0x00 at offset 2"], "plain text in UTF-8"),
@@ -80,7 +80,7 @@ fn unreadable_document_is_refused_before_the_model_is_asked() {
 
 #[test]
 fn worker_file_limits_its_documents() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     home.write(
         "strict.worker",
@@ -101,7 +101,7 @@ fn worker_file_limits_its_documents() {
 
 #[test]
 fn text_not_in_utf8_is_refused_from_files_and_pipes() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.write("latin.txt", b"caf\xe9\n");
     desk.home.write("note.worker", "---\ninput: { note: string }\n---\n{{ input.note }}\n");
     let args = ["run", "note.worker", "note=@latin.txt", "-m", "scripted:hello.json"];
@@ -120,7 +120,7 @@ fn text_not_in_utf8_is_refused_from_files_and_pipes() {
 }
 
 /// Returns the daemon's peak memory in KiB, and the number of bytes that it has read.
-fn used(home: &Home) -> (u64, u64) {
+fn used(home: &TestHome) -> (u64, u64) {
     let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].to_string();
     let number = |file: &str, field: &str| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
@@ -132,7 +132,7 @@ fn used(home: &Home) -> (u64, u64) {
 
 #[test]
 fn oversized_file_is_refused_by_size_without_reading() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     File::create(home.path("big.txt")).unwrap().set_len(1 << 30).unwrap();
     home.write("small.txt", "small");
@@ -159,7 +159,7 @@ fn oversized_file_is_refused_by_size_without_reading() {
     let mut limited = std::process::Command::new("sh");
     limited.args(["-c", &script]).arg(command.get_program()).current_dir(home.work());
     limited.env("ALMONER_HOME", home.root());
-    let said = crate::home::Said::of(limited.output().unwrap());
+    let said = crate::test_home::Said::of(limited.output().unwrap());
     check(&said, &args, 6, &["big.txt", "10 MiB"], "only the part that is needed");
     std::fs::remove_file(home.path("big.txt")).unwrap();
     std::fs::remove_file(home.path("small.txt")).unwrap();

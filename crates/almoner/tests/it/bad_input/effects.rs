@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::server::{Server, calls, says, status};
-use super::{Desk, check, files, namespace, runs};
-use crate::home::Home;
+use super::{RunFixture, check, files, namespace, runs};
+use crate::test_home::TestHome;
 
 /// A worker whose result is written down by a template, without the model's doing.
 const FORM: &str = "---
@@ -20,7 +20,7 @@ How large is it?
 
 #[test]
 fn missing_directory_stalls_the_run_until_restored() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     home.almoner(&["approve", &desk.card, "--only", "1"]).expect(0);
     // Not before it waits again: until then the run still has the directory open, wherever that has gone.
@@ -43,7 +43,7 @@ fn full_or_read_only_directory_is_reported_without_half_files() {
     if !namespace::inside("bad_input::effects::full_or_read_only_directory_is_reported_without_half_files") {
         return;
     }
-    let desk = Desk::in_home(Home::new());
+    let desk = RunFixture::in_home(TestHome::new());
     let home = &desk.home;
     let out = home.path("out");
     namespace::small_disk(&out, 64);
@@ -98,7 +98,7 @@ fn full_or_read_only_directory_is_reported_without_half_files() {
 
 #[test]
 fn stalled_item_does_not_block_the_others() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     for name in ["one", "two", "three"] {
         home.write(&format!("mail/{name}.txt"), format!("letter {name}"));
@@ -138,7 +138,7 @@ fn stalled_item_does_not_block_the_others() {
 
 #[test]
 fn document_is_kept_after_its_file_is_deleted() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     home.write("letter.txt", "the letter itself");
     home.write("mine.json", r#"[{"turns": []}]"#);
@@ -152,7 +152,7 @@ fn document_is_kept_after_its_file_is_deleted() {
 
 #[test]
 fn failed_item_is_reported_beside_the_others() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let home = &desk.home;
     for name in ["one", "two"] {
         home.write(&format!("mail/{name}.txt"), format!("letter {name}"));

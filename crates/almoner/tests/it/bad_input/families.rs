@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::Desk;
+use super::RunFixture;
 use super::server::{Answer, Server, calls, costs, says, status};
-use crate::home::Said;
+use crate::test_home::Said;
 
 const RUN: [&str; 8] = ["run", "note.worker", "letters", "--each", "-j2", "-e", "out=notes:rw", "-m"];
 
 /// Returns a desk with two letters. The child for letter B wants to write a note. `of_a` gives the server's answers
 /// about letter A, by the number of requests about it.
-fn family(mut of_a: impl FnMut(usize) -> Answer + Send + 'static) -> (Desk, Server) {
-    let desk = Desk::new();
+fn family(mut of_a: impl FnMut(usize) -> Answer + Send + 'static) -> (RunFixture, Server) {
+    let desk = RunFixture::new();
     desk.home.write("note.worker", "---\nslots: { out: dir rw }\n---\nTake a note.\n");
     desk.home.write("letters/a.txt", "This is letter A.\n");
     desk.home.write("letters/b.txt", "This is letter B.\n");
@@ -33,13 +33,13 @@ fn busy() -> Answer {
     status("500 Internal Server Error", "", "no")
 }
 
-fn start(desk: &Desk, server: &Server) -> Said {
+fn start(desk: &RunFixture, server: &Server) -> Said {
     desk.home.almoner(&[&RUN[..], &[&server.model()]].concat())
 }
 
 /// Returns the run of the child for a letter, and where it stands.
 #[track_caller]
-fn child(desk: &Desk, letter: &str) -> (String, String) {
+fn child(desk: &RunFixture, letter: &str) -> (String, String) {
     let steps = desk.home.trace("r3");
     let item = |step: &Value| step["entry"]["index"] == if letter == "a" { 0 } else { 1 };
     let spawned =
@@ -156,7 +156,7 @@ fn resume_without_a_number_picks_the_stalled_run() {
 #[test]
 fn parallel_children_respect_the_limit_of_the_run() {
     const LIMIT: u64 = 1_200;
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let file = format!("---\nslots: {{ docs: dir }}\nlimits: {{ tokens: {LIMIT} }}\n---\nLook around.\n");
     desk.home.write("spender.worker", file);
     for letter in ["a", "b", "c", "d"] {

@@ -2,11 +2,11 @@
 
 use super::server::{Server, calls, says};
 use super::{HELLO, KEEPER, SAYS_HELLO};
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// Returns a home with workers, and with no model but those in the variables of a shell.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.write("hello.worker", HELLO);
     home.write("hello.json", SAYS_HELLO);
     home.write("keeper.worker", KEEPER);
@@ -14,7 +14,7 @@ fn home() -> Home {
 }
 
 /// Runs a command in a shell with these variables.
-fn shell(home: &Home, vars: &[(&str, &str)], args: &[&str]) -> Said {
+fn shell(home: &TestHome, vars: &[(&str, &str)], args: &[&str]) -> Said {
     Said::of(home.command(args).envs(vars.iter().copied()).output().unwrap())
 }
 

@@ -1,6 +1,6 @@
 //! Bad input: a clear error, a way out, the right exit code, and nothing lost.
 //!
-//! Every test drives the real binary as a new user would. A [`Desk`] has one run that is over and one that waits for
+//! Every test drives the real binary as a new user would. A [`RunFixture`] has one run that is over and one that waits for
 //! an answer; after all that went wrong, both must be as they were, and the waiting one must still come to its end.
 
 mod answers;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::home::{Home, Said};
+use crate::test_home::{Said, TestHome};
 
 /// A worker that needs nothing.
 const HELLO: &str = "---\ndescription: Greets.\n---\nSay hello.\n";
@@ -42,20 +42,20 @@ const RUN_HELLO: [&str; 4] = ["run", "hello.worker", "-m", "scripted:hello.json"
 const RUN_KEEPER: [&str; 6] = ["run", "keeper.worker", "-e", "out=kept:rw", "-m", "scripted:keeper.json"];
 
 /// A home in which `r1` is over and `r2` waits for an answer.
-struct Desk {
-    home: Home,
+struct RunFixture {
+    home: TestHome,
     /// The number of the card of `r2`.
     card: String,
     /// Both runs, as `runs --json` had them.
     runs: Vec<Value>,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        Desk::in_home(Home::new())
+impl RunFixture {
+    fn new() -> RunFixture {
+        RunFixture::in_home(TestHome::new())
     }
 
-    fn in_home(home: Home) -> Desk {
+    fn in_home(home: TestHome) -> RunFixture {
         home.write("hello.worker", HELLO);
         home.write("hello.json", SAYS_HELLO);
         home.write("keeper.worker", KEEPER);
@@ -65,7 +65,7 @@ impl Desk {
         let card = waiting["pending"][0].to_string();
         let runs = runs(&home);
         assert_eq!(runs.len(), 2);
-        Desk { home, card, runs }
+        RunFixture { home, card, runs }
     }
 
     /// Runs a command that must be refused: with this exit code, saying all of this, offering this way out, leaving
@@ -121,14 +121,14 @@ fn check(said: &Said, args: &[&str], code: i32, says: &[&str], help: &str) {
 
 /// Returns all runs, newest first.
 #[track_caller]
-fn runs(home: &Home) -> Vec<Value> {
+fn runs(home: &TestHome) -> Vec<Value> {
     let runs = home.almoner(&["runs", "-n", "1000", "--json"]).expect(0).json();
     runs.as_array().unwrap().clone()
 }
 
 /// Checks that the daemon finds its store sound.
 #[track_caller]
-fn assert_healthy(home: &Home) {
+fn assert_healthy(home: &TestHome) {
     let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
     for id in ["daemon", "store", "audit chain"] {

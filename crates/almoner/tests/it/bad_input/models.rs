@@ -2,14 +2,14 @@
 
 use std::net::TcpListener;
 
-use super::{Desk, check, namespace, runs};
+use super::{RunFixture, check, namespace, runs};
 
 /// Where the local model's weights lie, and how many bytes they have.
 const WEIGHTS: (&str, u64) = ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", 1_117_320_768);
 
 #[test]
 fn unknown_model_is_refused_before_the_run_starts() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.write("notes.txt", "not a script");
     let cases: &[(&str, i32, &[&str], &str)] = &[
         ("gpt-4", 2, &["unknown kind of model in `gpt-4`"], "openai:NAME"),
@@ -45,7 +45,7 @@ fn failing_script_stalls_the_run_until_fixed() {
         ("not a script", "is not a script", "add a turn to the script"),
         (r#"[{"turn": []}]"#, "is not a script", "add a turn to the script"),
     ];
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     for (i, (script, says, help)) in cases.iter().enumerate() {
         desk.home.write("mine.json", script);
         let args = ["run", "hello.worker", "-m", "scripted:mine.json"];
@@ -60,14 +60,14 @@ fn failing_script_stalls_the_run_until_fixed() {
 
 #[test]
 fn missing_key_is_named_and_can_be_set_later() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let args = ["run", "hello.worker", "-m", "openai:gpt"];
     desk.refused(&args, 1, &["r3 stalled", "OPENAI_API_KEY is not set"], "set OPENAI_API_KEY");
     desk.refused(&args, 1, &["r4 stalled"], "then `almoner resume`");
     let refused = super::server::status("401 Unauthorized", "", r#"{"error": "no key"}"#);
     let server = super::server::Server::saying(vec![refused, super::server::says("hello")]);
     let with = |args: &[&str], vars: &[(&str, &str)]| {
-        crate::home::Said::of(desk.home.command(args).envs(vars.iter().copied()).output().unwrap())
+        crate::test_home::Said::of(desk.home.command(args).envs(vars.iter().copied()).output().unwrap())
     };
     let (url, key) = (server.url(), ("OPENAI_API_KEY", "sk-test-1234"));
     let url = ("OPENAI_BASE_URL", url.as_str());
@@ -88,7 +88,7 @@ fn missing_key_is_named_and_can_be_set_later() {
 
 #[test]
 fn weights_of_the_wrong_size_are_never_loaded() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let dir = desk.home.root().join("cache/models");
     let weights = dir.join(WEIGHTS.0);
     std::fs::create_dir_all(&dir).unwrap();
@@ -110,7 +110,7 @@ fn weights_of_the_wrong_size_are_never_loaded() {
 
 #[test]
 fn model_pull_accepts_only_the_right_file() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let dir = desk.home.root().join("cache/models");
     desk.home.write("wrong.gguf", "GGUF and no more");
     std::fs::create_dir(desk.home.path("dir.gguf")).unwrap();
@@ -131,7 +131,7 @@ fn model_pull_accepts_only_the_right_file() {
 
 #[test]
 fn unreachable_hub_is_an_error_without_fallback() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let dir = desk.home.root().join("cache/models");
     std::fs::create_dir_all(&dir).unwrap();
     // The right size, the wrong bytes: it is set aside, never thrown away.
@@ -159,7 +159,7 @@ fn local_model_is_refused_with_too_little_memory() {
     if !namespace::inside("bad_input::models::local_model_is_refused_with_too_little_memory") {
         return;
     }
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let dir = desk.home.root().join("cache/models");
     std::fs::create_dir_all(&dir).unwrap();
     // The daemon checks the memory first, and would find the faulty bytes later.

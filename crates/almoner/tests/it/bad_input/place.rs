@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Desk, check, files};
-use crate::home::{Home, Said};
+use super::{RunFixture, check, files};
+use crate::test_home::{Said, TestHome};
 use crate::wire;
 
 fn said(command: &mut Command) -> Said {
@@ -18,7 +18,7 @@ fn said(command: &mut Command) -> Said {
 
 #[test]
 fn command_without_any_home_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     for (name, value) in [("HOME", None), ("HOME", Some("")), ("ALMONER_HOME", Some(""))] {
         let mut command = home.command(&["runs"]);
         command.env_remove("ALMONER_HOME").env_remove("HOME");
@@ -35,7 +35,7 @@ fn command_without_any_home_is_refused() {
 
 #[test]
 fn home_that_is_no_directory_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("file", "mine");
     let file = home.path("file");
     for place in [file.as_path(), &file.join("below"), Path::new("/dev/null"), Path::new("/proc/none")] {
@@ -48,7 +48,7 @@ fn home_that_is_no_directory_is_refused() {
 
 #[test]
 fn world_readable_home_is_made_private() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.almoner(&["stop"]).expect(0);
     for dir in ["state", "run", "state/store"] {
         let dir = desk.home.root().join(dir);
@@ -67,14 +67,14 @@ fn world_readable_home_is_made_private() {
 /// A desk of a user for whom permissions hold. They do not for root, so as root another user is put in its place.
 pub(super) struct Plain {
     /// A home whose directories belong to that user.
-    pub(super) home: Home,
+    pub(super) home: TestHome,
     program: PathBuf,
     user: Option<u32>,
 }
 
 impl Plain {
     pub(super) fn new() -> Plain {
-        let home = Home::new();
+        let home = TestHome::new();
         let user = rustix::process::geteuid().is_root().then_some(65_534);
         let all = home.root().parent().unwrap().to_owned();
         // The build directory may be closed to that user. Not `fs::copy`: a child that another test forks meanwhile
@@ -194,7 +194,7 @@ fn frame(value: &Value) -> Vec<u8> {
 #[test]
 fn daemon_and_client_of_different_versions_refuse_each_other() {
     // An old client and the daemon of now.
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let socket = desk.home.root().join("run/control.sock");
     let mut stream = UnixStream::connect(&socket).unwrap();
     stream.write_all(&frame(&json!({"version": 0, "build": "0.0.0", "keys": {}}))).unwrap();
@@ -204,7 +204,7 @@ fn daemon_and_client_of_different_versions_refuse_each_other() {
     assert!(answer["body"]["help"].as_str().unwrap().contains("stop the daemon"), "{answer}");
 
     // A client of now and a later daemon, which says so in the same words.
-    let home = Home::new();
+    let home = TestHome::new();
     let socket = home.root().join("run/control.sock");
     let mut later = answer.clone();
     let (own, later_one) = (crate::wire::VERSION, crate::wire::VERSION + 1);
@@ -219,7 +219,7 @@ fn daemon_and_client_of_different_versions_refuse_each_other() {
 
 #[test]
 fn impostor_on_the_socket_is_replaced() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.almoner(&["stop"]).expect(0);
     let socket = desk.home.root().join("run/control.sock");
     for rubbish in [b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), frame(&json!([1])), vec![255; 64], vec![]] {
@@ -236,7 +236,7 @@ fn impostor_on_the_socket_is_replaced() {
 
 #[test]
 fn malformed_client_request_does_no_harm() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let socket = desk.home.root().join("run/control.sock");
     let hello = frame(&wire::hello());
     let long = [&u32::MAX.to_le_bytes()[..], b"{"].concat();
@@ -255,7 +255,7 @@ fn malformed_client_request_does_no_harm() {
 
 #[test]
 fn silent_daemon_times_out() {
-    let home = Home::new();
+    let home = TestHome::new();
     let socket = home.root().join("run/control.sock");
     let silent = impostor(&socket, None);
     let before = files(&home.work());

@@ -7,13 +7,13 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use super::server::{Answer, Server, calls, events, raw_events, says, status};
-use super::{Desk, check, runs};
-use crate::home::Said;
+use super::{RunFixture, check, runs};
+use crate::test_home::Said;
 
 /// A worker whose answer must have a form.
 const FORM: &str = "---\noutput: { size: number }\n---\nHow large is it?\n";
 
-fn run(desk: &Desk, worker: &[&str], model: &str) -> Said {
+fn run(desk: &RunFixture, worker: &[&str], model: &str) -> Said {
     desk.home.almoner(&[&["run", "-m", model], worker].concat())
 }
 
@@ -33,7 +33,7 @@ fn failing(answer: Answer, tries: usize, says: &'static [&'static str], help: &'
 #[track_caller]
 fn stalls_and_resumes(case: Failing) {
     let Failing { answer, tries, says: says_what, help } = case;
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let server = Server::start(move |number, _| if number < tries { answer.clone() } else { says("hello") });
     let said = run(&desk, &["hello.worker"], &server.model());
     check(&said, &["run"], 1, says_what, help);
@@ -110,7 +110,7 @@ fn failing_server_stalls_the_run_until_its_recovery() {
 
 #[test]
 fn unreachable_server_stalls_the_run() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let model = format!("compat:http://127.0.0.1:{port}/v1#m");
@@ -125,7 +125,7 @@ fn unreachable_server_stalls_the_run() {
 
 #[test]
 fn unknown_tool_is_reported_to_the_model() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let server = Server::saying(vec![calls("rm_rf", "{}"), says("then not")]);
     let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model()).expect(0);
     assert_eq!(said.out, "then not\n");
@@ -138,7 +138,7 @@ fn unknown_tool_is_reported_to_the_model() {
 
 #[test]
 fn invalid_tool_arguments_are_reported_to_the_model() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let server = Server::saying(vec![
         calls("out_write", "{\"path\": \"a.md\", \"content"),
         calls("out_write", r#"{"path": "a.md"}"#),
@@ -157,7 +157,7 @@ fn invalid_tool_arguments_are_reported_to_the_model() {
 
 #[test]
 fn model_without_a_valid_call_fails_after_three_repairs() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let server = Server::saying(vec![calls("out_write", "{oops")]);
     let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model());
     check(&said, &["run"], 6, &["usable answer in 3 repairs"], "almoner trace");
@@ -167,7 +167,7 @@ fn model_without_a_valid_call_fails_after_three_repairs() {
 
 #[test]
 fn answer_not_matching_the_output_form_is_asked_again() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.write("form.worker", FORM);
     // No tool call, no JSON; then the wrong type; then right.
     let server = Server::saying(vec![says("quite large"), says(r#"{"size": "5"}"#), says(r#"{"size": 5}"#)]);
@@ -187,7 +187,7 @@ fn answer_not_matching_the_output_form_is_asked_again() {
 
 #[test]
 fn empty_answer_ends_the_run_without_looping() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let server = Server::saying(vec![says("")]);
     let said = run(&desk, &["hello.worker", "--json"], &server.model());
     // Every outcome is reported, without a panic and without an endless loop.

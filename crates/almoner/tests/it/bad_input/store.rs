@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::server::{Server, calls, says};
-use super::{Desk, check, files, namespace, runs};
-use crate::home::{Home, Said};
+use super::{RunFixture, check, files, namespace, runs};
+use crate::test_home::{Said, TestHome};
 
-fn store(home: &Home) -> PathBuf {
+fn store(home: &TestHome) -> PathBuf {
     home.root().join("state/store")
 }
 
 /// Returns the parts of a store that must not be lost.
-fn kept(home: &Home) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
+fn kept(home: &TestHome) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut kept = files(&store(home));
     // The lock of the store's present owner is no such part, and neither is the memory that SQLite's processes share.
     kept.retain(|path, _| !path.ends_with("lock") && !path.to_string_lossy().ends_with("-shm"));
@@ -21,7 +21,7 @@ fn kept(home: &Home) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
 
 #[test]
 fn second_daemon_yields_to_the_first() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].clone();
     let by = format!("in use by process {pid}");
     for args in [&["daemon"][..], &["daemon", "--idle", "5"]] {
@@ -92,7 +92,7 @@ fn damaged_store_is_untouched_and_recovery_is_explained() {
             "Move",
         ),
     ];
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.almoner(&["stop"]).expect(0);
     let whole = kept(&desk.home);
     let db = store(&desk.home).join("almoner.sqlite");
@@ -115,7 +115,7 @@ fn damaged_store_is_untouched_and_recovery_is_explained() {
 }
 
 /// Returns all of a home that a process can change: the mode, the time and the bytes of each file and directory.
-fn traces(home: &Home) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+fn traces(home: &TestHome) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
     use std::os::unix::fs::MetadataExt as _;
     let mut found = BTreeMap::new();
     let mut look = vec![home.root()];
@@ -137,7 +137,7 @@ fn traces(home: &Home) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
 #[test]
 fn store_of_an_earlier_build_is_refused_by_every_command() {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let copy = desk.home.path("copy");
     desk.home.almoner(&["backup", "copy"]).expect(0);
     let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
@@ -193,7 +193,7 @@ fn store_of_an_earlier_build_is_refused_by_every_command() {
 
 #[test]
 fn damaged_document_stalls_only_its_run() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     desk.home.almoner(&["stop"]).expect(0);
     // The one blob that holds the keeper's definition.
     let blobs = files(&store(&desk.home).join("blobs"));
@@ -233,9 +233,9 @@ fn read_only_disk_is_refused_and_store_unchanged() {
     if !namespace::inside("bad_input::store::read_only_disk_is_refused_and_store_unchanged") {
         return;
     }
-    let home = Home::new();
+    let home = TestHome::new();
     namespace::small_disk(&home.root(), 32 << 10);
-    let desk = Desk::in_home(home);
+    let desk = RunFixture::in_home(home);
     desk.home.almoner(&["stop"]).expect(0);
     let before = kept(&desk.home);
     namespace::read_only(&desk.home.root(), true);
@@ -256,9 +256,9 @@ fn full_disk_stalls_runs_and_loses_nothing() {
     if !namespace::inside("bad_input::store::full_disk_stalls_runs_and_loses_nothing") {
         return;
     }
-    let home = Home::new();
+    let home = TestHome::new();
     namespace::small_disk(&home.root(), 16 << 10);
-    let desk = Desk::in_home(home);
+    let desk = RunFixture::in_home(home);
     let (home, filler) = (&desk.home, desk.home.root().join("filler"));
 
     // The disk fills up while a model thinks; its answer is long.

@@ -3,11 +3,11 @@
 use std::sync::mpsc::{Receiver, channel};
 
 use super::server::{Server, says};
-use super::{Desk, files, wait_until};
+use super::{RunFixture, files, wait_until};
 use crate::terminal::{CTRL_C, CTRL_D, Terminal};
 
 /// Starts the keeper once more at a terminal, as `r3`, and waits until it asks. Gives the number of its card.
-fn asked(desk: &Desk) -> (Terminal, String) {
+fn asked(desk: &RunFixture) -> (Terminal, String) {
     let run = ["run", "keeper.worker", "-e", "out=typed:rw", "-m", "scripted:keeper.json"];
     let terminal = Terminal::open(&desk.home, &run);
     terminal.shows("Type `approve", 1);
@@ -18,7 +18,7 @@ fn asked(desk: &Desk) -> (Terminal, String) {
 
 /// `r3` waits with its card whole, and comes to its end when that is approved.
 #[track_caller]
-fn still_waits(desk: &Desk, number: &str) {
+fn still_waits(desk: &RunFixture, number: &str) {
     assert!(files(&desk.home.path("typed")).is_empty());
     let open = desk.home.almoner(&["inbox", "--json"]).expect(0).json();
     let open: Vec<String> = open.as_array().unwrap().iter().map(|l| l["number"].to_string()).collect();
@@ -31,7 +31,7 @@ fn still_waits(desk: &Desk, number: &str) {
 
 #[test]
 fn ctrl_c_at_a_card_leaves_the_run_waiting() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (mut terminal, number) = asked(&desk);
     terminal.press("approve");
     terminal.press(CTRL_C);
@@ -44,7 +44,7 @@ fn ctrl_c_at_a_card_leaves_the_run_waiting() {
 
 #[test]
 fn ctrl_c_during_a_model_call_leaves_the_run_active() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (go, wait) = channel::<()>();
     let wait: Receiver<()> = wait;
     let server = Server::start(move |_, _| {
@@ -66,7 +66,7 @@ fn ctrl_c_during_a_model_call_leaves_the_run_active() {
 
 #[test]
 fn end_of_terminal_input_is_not_an_answer() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (mut terminal, number) = asked(&desk);
     terminal.press(CTRL_D);
     let (code, screen) = terminal.end();
@@ -77,7 +77,7 @@ fn end_of_terminal_input_is_not_an_answer() {
 
 #[test]
 fn closed_terminal_is_not_an_answer() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (mut terminal, number) = asked(&desk);
     terminal.child.kill().unwrap();
     terminal.end();
@@ -86,7 +86,7 @@ fn closed_terminal_is_not_an_answer() {
 
 #[test]
 fn short_input_is_not_an_answer() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let (mut terminal, number) = asked(&desk);
     let other = desk.card.clone();
     let lines = ["", "y", "yes", "approve", "approve all", "deny", &number, "APPROVE 1", "approve 1 first"];
@@ -114,7 +114,7 @@ fn short_input_is_not_an_answer() {
 
 #[test]
 fn ctrl_c_at_the_message_prompt_answers_none() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     for (keys, code) in [(CTRL_C, 130), (CTRL_D, 7), ("\n", 7), ("99\n", 7)] {
         let mut terminal = Terminal::open(&desk.home, &["approve"]);
         terminal.shows("Type the number of the message to approve:", 1);
@@ -136,7 +136,7 @@ fn ctrl_c_at_the_message_prompt_answers_none() {
 
 #[test]
 fn report_is_readable_on_a_colour_terminal() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let line = format!("slot: \"x{}✓ bad.worker can be run\"", " ".repeat(100));
     desk.home.write("bad.worker", format!("---\n{line}\n---\nHi.\n"));
     let (code, screen) = Terminal::narrow(&desk.home, &["run", "bad.worker"], 80).end();
@@ -149,7 +149,7 @@ fn report_is_readable_on_a_colour_terminal() {
 
 #[test]
 fn foreign_lines_stay_marked_in_a_narrow_window() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     let forged = format!("x{}    ✓ approved by you\n\ty{}✓ approved", " ".repeat(50), "\t".repeat(12));
     let script = serde_json::json!([{ "turns": [
         { "calls": [{ "name": "out_write", "arguments": { "path": "a.md", "content": forged } }] },

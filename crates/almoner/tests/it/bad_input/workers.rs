@@ -1,6 +1,6 @@
 //! Worker files that cannot be used.
 
-use super::Desk;
+use super::RunFixture;
 
 /// A file's name and bytes, the exit code, the error messages, and the way out. If the way out is empty, the place in
 /// the file says enough.
@@ -52,7 +52,7 @@ const FILES: &[Case] = &[
 
 #[test]
 fn invalid_worker_file_is_reported_with_location_and_help() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     for (name, bytes, code, says, help) in FILES {
         desk.home.write(name, bytes);
         desk.refused(&["run", name, "-m", "scripted:hello.json"], *code, says, help);
@@ -62,7 +62,7 @@ fn invalid_worker_file_is_reported_with_location_and_help() {
 
 #[test]
 fn missing_worker_file_suggests_a_similar_name() {
-    let desk = Desk::new();
+    let desk = RunFixture::new();
     std::fs::create_dir(desk.home.path("dir.worker")).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", desk.home.path("out.worker")).unwrap();
     desk.home.write("long.worker", format!("---\ndescription: d\n---\n{}", "word ".repeat(1 << 18)));

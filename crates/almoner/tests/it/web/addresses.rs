@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::visitor::{Visitor, between};
 use super::{Door, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 #[test]
 fn open_refuses_an_unknown_target_before_the_browser() {
-    let home = Home::new();
+    let home = TestHome::new();
     for (what, code, says) in [
         ("99999", 4, "99999"),
         ("r77", 4, "r77"),
@@ -24,7 +24,7 @@ fn open_refuses_an_unknown_target_before_the_browser() {
 /// Checks that every page for a missing object says so.
 #[test]
 fn unknown_page_says_not_found() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let unknown = format!("/thing?id={}", "0".repeat(64));
     for path in
@@ -42,7 +42,7 @@ fn unknown_page_says_not_found() {
 /// Checks that the title of each page tells its tab from many others.
 #[test]
 fn every_page_has_its_own_title() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("greeter.worker", "---\nslots: { place: dir }\n---\nGreet.\n");
     home.write("done.json", r#"[{"turns": [{"text": "done"}]}]"#);
     home.write("in/a.md", "a");
@@ -86,8 +86,8 @@ fn every_page_has_its_own_title() {
 /// Checks that a reload of a form's address leads to the form's page and does nothing.
 #[test]
 fn form_address_redirects_to_its_page() {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let visitor = Visitor::new(&home);
     for (path, to) in [
         ("/m/1/answer", "/m/1"),
@@ -117,7 +117,7 @@ fn form_address_redirects_to_its_page() {
 
 #[test]
 fn web_settings_take_effect_at_the_next_open() {
-    let home = Home::new();
+    let home = TestHome::new();
     let before = Door::of(&home, "/");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = home.root().join("config/config.toml");

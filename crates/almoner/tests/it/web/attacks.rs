@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::http::{Answer, ask};
 use super::visitor::{Visitor, between, log_in};
 use super::writes;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// The headers of every answer, regardless of the client and the address.
 const HEADERS: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ fn has_its_headers(what: &str, answer: &Answer) {
 
 #[test]
 fn request_from_outside_our_pages_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let door = &visitor.door;
     let (own, origin) = (door.host.as_str(), door.page(""));
@@ -125,7 +125,7 @@ fn request_from_outside_our_pages_is_refused() {
 /// Checks that a browser shows a refusal as a page, and that a user without a session can log in there.
 #[test]
 fn refusal_is_shown_as_a_page_in_a_browser() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let own = visitor.door.host.as_str();
     let origin = visitor.door.page("");
@@ -180,7 +180,7 @@ fn refusal_is_shown_as_a_page_in_a_browser() {
 /// session.
 #[test]
 fn dns_rebinding_is_refused_on_every_path() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let (own, port) = (visitor.door.host.clone(), visitor.door.port);
     let page = visitor.get("/", &[]).body;
@@ -234,7 +234,7 @@ fn dns_rebinding_is_refused_on_every_path() {
 /// Checks that a client with many open and silent connections keeps neither the pages nor the commands from work.
 #[test]
 fn connection_flood_blocks_neither_pages_nor_commands() {
-    let home = Home::new();
+    let home = TestHome::new();
     let mut daemon = std::process::Command::new("sh");
     let env = home.command(&[]);
     daemon.envs(env.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -271,7 +271,7 @@ fn connection_flood_blocks_neither_pages_nor_commands() {
 #[test]
 fn session_file_reveals_no_credential_and_outlives_the_daemon() {
     use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let file = home.root().join("state/web.json");
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -288,7 +288,7 @@ fn session_file_reveals_no_credential_and_outlives_the_daemon() {
 }
 
 /// Returns a home in which one mail waits for an answer, whose words are these.
-fn asked(words: &str) -> Home {
+fn asked(words: &str) -> TestHome {
     writes(&[("a@b.example", words)])
 }
 

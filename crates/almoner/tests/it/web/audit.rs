@@ -2,10 +2,10 @@
 
 use super::let_in;
 use super::visitor::{Visitor, between};
-use crate::home::{Home, TRIAGE};
+use crate::test_home::{TRIAGE, TestHome};
 
-fn lived_in() -> Home {
-    let home = Home::with_inbox();
+fn lived_in() -> TestHome {
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home
 }
@@ -44,7 +44,7 @@ fn audit_log_is_verified_behind_a_link_without_scripts() {
 /// Checks that an event links to an object only while the object exists, and that a page of older events leads back.
 #[test]
 fn event_links_resolve_and_older_events_lead_back() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     super::fill(&home, 120);
     home.almoner(&["store", "gone=1", "kept=1"]).expect(0);

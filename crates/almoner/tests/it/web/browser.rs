@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::http::ask;
 
 /// How long something may take to appear. Only a test that fails ever waits so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Starts the driver of browsers. Returns `None` if it finds no port in time, as on a very busy machine.
 fn driver() -> Option<(Child, u16)> {
@@ -71,7 +71,7 @@ pub(crate) struct Browser {
 
 /// A thing on a page.
 #[derive(Clone, Debug)]
-pub(crate) struct Thing(String);
+pub(crate) struct Element(String);
 
 impl Browser {
     /// Starts a browser, with or without scripts.
@@ -210,10 +210,10 @@ impl Browser {
     ///
     /// WebDriver tells the role and the name of one element at a time, and computes the tree anew for each. The
     /// browser's own protocol answers for all of them at once.
-    pub(crate) fn all(&self, role: &str, name: &str) -> Vec<Thing> {
+    pub(crate) fn all(&self, role: &str, name: &str) -> Vec<Element> {
         let named = self.accessible(role, name);
         let found = self.elements(tags(role));
-        found.into_iter().filter(|id| named.contains(&node(id))).map(Thing).collect()
+        found.into_iter().filter(|id| named.contains(&node(id))).map(Element).collect()
     }
 
     /// Returns the DOM nodes with this role whose accessible name begins so, by their numbers.
@@ -239,7 +239,7 @@ impl Browser {
 
     /// Returns the first of these, as soon as it is there.
     #[track_caller]
-    pub(crate) fn find(&self, role: &str, name: &str) -> Thing {
+    pub(crate) fn find(&self, role: &str, name: &str) -> Element {
         let found = self.wait(|| self.all(role, name).into_iter().next());
         found.unwrap_or_else(|| panic!("no {role} `{name}` at {}:\n{}", self.at(), self.text()))
     }
@@ -252,7 +252,7 @@ impl Browser {
         loop {
             match look() {
                 Some(found) => return Some(found),
-                None if begun.elapsed() > PATIENCE => return None,
+                None if begun.elapsed() > TIMEOUT => return None,
                 None => std::thread::sleep(pause),
             }
             pause = (pause * 2).min(Duration::from_millis(100));
@@ -310,7 +310,7 @@ impl Browser {
 
     /// Returns whether this element can be pressed: the style blocks a fresh one as well. A page with scripts then
     /// watches where the next press goes.
-    fn is_free(&self, thing: &Thing) -> bool {
+    fn is_free(&self, thing: &Element) -> bool {
         if !self.scripts {
             return self.attribute(thing, "aria-disabled").as_deref() != Some("true")
                 && self.style(thing, "pointer-events") != "none";
@@ -328,7 +328,7 @@ impl Browser {
 
     /// Clicks this, and returns whether it was hit. The driver looks where it lies and presses there afterwards; an error
     /// that a script shows above it in between moves it away.
-    fn click(&self, thing: &Thing) -> Option<()> {
+    fn click(&self, thing: &Element) -> Option<()> {
         self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()?;
         // A page that came meanwhile knows nothing of it, and one that asks a question answers nothing.
         let ask = json!({ "script": "return window.isHit === false", "args": [] });
@@ -355,7 +355,7 @@ impl Browser {
 
     /// Types into this.
     #[track_caller]
-    pub(crate) fn write_into(&self, thing: &Thing, text: &str) {
+    pub(crate) fn write_into(&self, thing: &Element, text: &str) {
         self.post(&format!("/element/{}/value", thing.0), &json!({ "text": text }));
     }
 
@@ -367,7 +367,7 @@ impl Browser {
             label.as_str().is_some_and(|label| label.trim().starts_with(field))
         };
         let found = self.elements("input[type=file]").into_iter().find(named);
-        let field = Thing(found.unwrap_or_else(|| panic!("no field for files `{field}`")));
+        let field = Element(found.unwrap_or_else(|| panic!("no field for files `{field}`")));
         let all: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         self.write_into(&field, &all.join("\n"));
     }
@@ -396,13 +396,13 @@ impl Browser {
     }
 
     /// Returns the text in a field; an empty one if the page has just replaced the field.
-    pub(crate) fn value(&self, thing: &Thing) -> String {
+    pub(crate) fn value(&self, thing: &Element) -> String {
         let value = self.command("GET", &format!("/element/{}/property/value", thing.0), &Value::Null);
         value.unwrap_or_default().as_str().unwrap_or("").to_owned()
     }
 
     /// Returns an attribute, if it is there.
-    pub(crate) fn attribute(&self, thing: &Thing, name: &str) -> Option<String> {
+    pub(crate) fn attribute(&self, thing: &Element, name: &str) -> Option<String> {
         let found =
             self.command("GET", &format!("/element/{}/attribute/{name}", thing.0), &Value::Null).ok()?;
         found.as_str().map(str::to_owned)
@@ -415,7 +415,7 @@ impl Browser {
         all.as_array().into_iter().flatten().map(|one| (text(one, "name"), text(one, "value"))).collect()
     }
 
-    fn style(&self, thing: &Thing, name: &str) -> String {
+    fn style(&self, thing: &Element, name: &str) -> String {
         let found = self.command("GET", &format!("/element/{}/css/{name}", thing.0), &Value::Null);
         found.ok().and_then(|found| found.as_str().map(str::to_owned)).unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 
 use super::let_in;
 use super::pages::looked_at_with;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const FOLLOWED: &str = "makeExo('Followed', M.interface('Followed', {\n  all: M.call(M.string()).rest(M.any()).returns(M.string()),\n  \
                         odd: M.call().rest(M.string()).returns(M.string()),\n  only: M.call().rest([]).returns(M.string()),\n}), \
@@ -10,7 +10,7 @@ const FOLLOWED: &str = "makeExo('Followed', M.interface('Followed', {\n  all: M.
 
 /// Calls methods of a directory and of an object of code, and checks their results.
 fn called(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("notes")).unwrap();
     std::fs::write(home.path("notes/a.txt"), "what it says").unwrap();
     home.almoner(&["mount", home.path("notes").to_str().unwrap(), "notes"]).expect(0);

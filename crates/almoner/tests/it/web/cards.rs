@@ -1,12 +1,12 @@
 //! Tests of cards before an approval, and of answers that come too late.
 
 use super::visitor::{Visitor, between};
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
 /// Returns a home with a guest, a counter, and a narrowed counter for the guest.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["narrow", "counter", "small", "--methods", "incr"]).expect(0);
@@ -16,7 +16,7 @@ fn home() -> Home {
 /// Endows code of the guest's with `own` as `c`. Returns the number of the card about its withheld result, and the
 /// number of the code's own message.
 #[track_caller]
-fn withheld(home: &Home, source: &str, own: &str) -> (u64, u64) {
+fn withheld(home: &TestHome, source: &str, own: &str) -> (u64, u64) {
     home.write("code.js", source);
     home.almoner(&["--as", "agent-fae", "define", "code.js", "--slot", "c:any"]).expect(0);
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
@@ -173,7 +173,7 @@ fn card_that_can_no_longer_succeed_has_no_approve_button() {
 
 #[test]
 fn budget_card_grants_exactly_the_entered_amounts() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 1 }\n---\nWrite.\n");
     std::fs::create_dir(home.path("out")).unwrap();
     let list = serde_json::json!({ "calls": [{ "name": "out_list" }] });

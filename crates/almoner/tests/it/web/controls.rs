@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Performs a user's steps, separated by `; `: `write NAME=TEXT`, `look-for NAME=TEXT`, `choose NAME=OPTION`, `press
 /// ROLE NAME`.
@@ -32,7 +32,7 @@ fn does(browser: &Browser, steps: &str) {
 }
 
 /// A form of one field.
-struct Asked {
+struct FormCase {
     pattern: &'static str,
     /// The steps for an answer that does not fit, and the page's message. The page sends nothing then.
     wrong: (&'static str, &'static str),
@@ -47,8 +47,8 @@ fn asked(
     says: &'static str,
     right: &'static str,
     value: Value,
-) -> Asked {
-    Asked { pattern, wrong: (wrong, says), right, value }
+) -> FormCase {
+    FormCase { pattern, wrong: (wrong, says), right, value }
 }
 
 fn undefined() -> Value {
@@ -56,8 +56,8 @@ fn undefined() -> Value {
 }
 
 /// Sends each form from a guest, fills it in wrongly, then rightly.
-fn all_of(rows: &[Asked]) {
-    let home = Home::new();
+fn all_of(rows: &[FormCase]) {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for (at, row) in rows.iter().enumerate() {
         let field = format!("it:{}=It", row.pattern);
@@ -228,7 +228,7 @@ fn compound_pattern_is_filled_part_by_part() {
 /// Checks the messages of the page while the user types, since the answer does not show them.
 #[test]
 fn form_page_gives_live_feedback_on_input() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fields = [
         "few:M.string({ stringLengthLimit: 10 })=Few words",

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::visitor::{Visitor, between};
 use super::{let_in, writes};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Checks that a name that looks like another one is refused when it is given, and marked wherever it is offered.
 #[test]
 fn confusable_names_are_refused_and_marked() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     let alike = "\u{441}\u{43e}unter";
     let visitor = Visitor::new(&home);
@@ -36,7 +36,7 @@ fn confusable_names_are_refused_and_marked() {
 #[test]
 fn text_imitating_the_program_is_marked_as_foreign() {
     const POSE: &str = "(verified by Almoner) Press Approve to continue";
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
     fae(&["form", "@host", POSE, &format!("a:string={POSE}"), "--result", "a"]);
@@ -86,7 +86,7 @@ fn double_click_answers_once() {
 #[test]
 fn submitted_secret_is_never_shown() {
     const SECRET: &str = "open-sesame-4711";
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let form = ["--as", "agent-fae", "form", "@host", "A key, please", "key:secret=The key", "--result", "k"];
     home.almoner(&form).expect(0);
@@ -130,7 +130,7 @@ fn submitted_secret_is_never_shown() {
 /// its object, with all objects that this one names.
 #[test]
 fn old_session_reconfirms_giving_names_to_others() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
     home.almoner(&["mkdir", "things"]).expect(0);
@@ -176,7 +176,7 @@ fn old_session_reconfirms_giving_names_to_others() {
 /// Checks that the shown objects are endowed, or nothing: neither a name's new object nor a later choice.
 #[test]
 fn endow_is_refused_if_the_preview_no_longer_matches() {
-    let home = Home::new();
+    let home = TestHome::new();
     for counter in ["counter", "ledger", "other"] {
         home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
     }
@@ -228,7 +228,7 @@ fn endow_is_refused_if_the_preview_no_longer_matches() {
 /// by mistake.
 #[test]
 fn changed_card_cannot_be_approved_at_once() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     let call =
         |to: &str| json!({ "name": "outbox_send", "arguments": { "to": to, "subject": "s", "body": "b" } });
     let turns =
@@ -278,7 +278,7 @@ fn changed_card_cannot_be_approved_at_once() {
 /// secrets.
 #[test]
 fn old_session_reconfirms_programs_network_and_secrets() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("t.json", r#"[{"turns": [{"text": "done"}]}]"#);
     home.write("w.worker", "---\nslots: { tools: program, notes: dir }\n---\nUse the tools.\n");

@@ -2,10 +2,10 @@
 
 use super::let_in;
 use super::visitor::Visitor;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns the identifiers of the checks of `almoner doctor`.
-fn ids(home: &Home) -> Vec<String> {
+fn ids(home: &TestHome) -> Vec<String> {
     let found = home.almoner(&["doctor", "--json"]).json();
     let checks = found["checks"].as_array().expect("checks").clone();
     checks.iter().map(|check| check["id"].as_str().unwrap().to_owned()).collect()
@@ -13,7 +13,7 @@ fn ids(home: &Home) -> Vec<String> {
 
 #[test]
 fn doctor_page_shows_every_check_with_scripts() {
-    let home = Home::new();
+    let home = TestHome::new();
     let ids = ids(&home);
     assert!(ids.len() > 10, "{ids:?}");
     let (browser, _) = let_in(&home, true, "/doctor");
@@ -32,7 +32,7 @@ fn doctor_page_shows_every_check_with_scripts() {
 
 #[test]
 fn doctor_page_links_to_every_check_without_scripts() {
-    let home = Home::new();
+    let home = TestHome::new();
     let ids = ids(&home);
     let (browser, door) = let_in(&home, false, "/doctor");
     let mut seen = String::new();
@@ -61,7 +61,7 @@ fn doctor_page_links_to_every_check_without_scripts() {
 /// begins no run.
 #[test]
 fn model_can_be_tried_by_name_and_an_unknown_one_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("rel.json", r#"[{"turns": [{"text": "ready"}]}]"#);
     let model = format!("scripted:{}", home.path("rel.json").display());
     home.write_config(&format!("[models]\ndefault = \"fast\"\n[models.names]\nfast = {model:?}\n"));

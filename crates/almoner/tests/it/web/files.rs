@@ -6,11 +6,11 @@ use super::http::{Answer, ask};
 use super::pages::looked_at_with;
 use super::visitor::{Visitor, between};
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns a home whose model shows by its answer which text it received.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     let script = json!([
         { "contains": "the word is blue", "turns": [
             { "text": "I have read blue." }, { "text": "I read blue." }, { "text": "Still blue." },
@@ -23,7 +23,7 @@ fn home() -> Home {
     home
 }
 
-fn model(home: &Home) -> String {
+fn model(home: &TestHome) -> String {
     format!("scripted:{}", home.path("talk.json").display())
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::browser::Browser;
 use super::let_in;
 use super::pages::looked_at;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const DOWN: &str = "\u{E015}";
 const UP: &str = "\u{E013}";
@@ -17,8 +17,8 @@ const ALT: char = '\u{E00A}';
 const PICKER: &str = "What to count with";
 
 /// Returns a home with many names, and a form that asks for one of them.
-fn asked() -> (Home, u64) {
-    let home = Home::new();
+fn asked() -> (TestHome, u64) {
+    let home = TestHome::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     // The first letter is one of another alphabet.
     home.almoner(&["copy", "counter", "\u{441}ounter", "--force"]).expect(0);

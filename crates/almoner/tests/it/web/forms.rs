@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::pages::looked_at_with;
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns a guest's form with a field for each kind of control.
-pub(super) fn asked() -> (Home, u64) {
-    let home = Home::new();
+pub(super) fn asked() -> (TestHome, u64) {
+    let home = TestHome::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["store", "plain:=1"]).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -139,8 +139,8 @@ fn form_is_filled_and_submitted_without_scripts() {
 }
 
 /// Checks that each row that does not fit has a message of its own, while the user types and when the form is sent.
-fn rows_are_told_of(scripts: bool) {
-    let home = Home::new();
+fn check_row_errors(scripts: bool) {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let deep = format!("deep:{}M.nat(){}=Deep", "M.arrayOf(".repeat(8), ")".repeat(8));
     let fields = ["marks:M.arrayOf(M.number())=Marks", &deep];
@@ -181,10 +181,10 @@ fn rows_are_told_of(scripts: bool) {
 
 #[test]
 fn invalid_row_shows_its_own_error_with_scripts() {
-    rows_are_told_of(true);
+    check_row_errors(true);
 }
 
 #[test]
 fn invalid_row_shows_its_own_error_without_scripts() {
-    rows_are_told_of(false);
+    check_row_errors(false);
 }

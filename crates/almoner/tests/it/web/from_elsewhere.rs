@@ -1,7 +1,7 @@
 //! Tests of a foreign page in the same browser as a session: its attempts to frame our pages, read them, and send to
 //! them.
 
-use super::elsewhere::Elsewhere;
+use super::foreign_site::ForeignSite;
 use super::{Door, let_in, writes};
 
 /// Returns everything that a page can try by itself.
@@ -56,7 +56,7 @@ fn foreign_page_cannot_frame_read_or_send() {
     let home = writes(&[("a@b.example", "one")]);
     let (browser, door) = let_in(&home, true, "/m/1");
     browser.says("wants to do this");
-    let elsewhere = Elsewhere::shows(tries(&door));
+    let elsewhere = ForeignSite::shows(tries(&door));
     let name = door.host.split(':').next().unwrap();
     let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
     let own = browser.tabs();

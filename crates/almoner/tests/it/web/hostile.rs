@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::http::ask;
 use super::visitor::{Visitor, between};
 use super::{Door, writes};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Text that ends the element around it, starts elements of its own, moves a terminal's cursor, turns the direction,
 /// and hides.
@@ -32,7 +32,7 @@ const RAW: &[&str] = &[
 ];
 
 /// Returns a home in which those words stand wherever somebody else can put them.
-fn said_everywhere() -> Home {
+fn said_everywhere() -> TestHome {
     let home = writes(&[("a@b.example", HOSTILE), ("a@b.example", "two")]);
     let script = serde_json::json!([{ "turns": [{ "text": HOSTILE }] }]);
     home.write("talk.json", script.to_string());

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::pages::looked_at_with;
 use super::visitor::{Visitor, between};
 use super::{Browser, let_in};
-use crate::home::Home;
 use crate::kill_sweep::is_full;
+use crate::test_home::TestHome;
 use crate::wire::Control;
 
 /// Sends a message of a guest, in answer to `reply_to` if it is given.
 #[track_caller]
-fn sends(home: &Home, text: &str, reply_to: Option<u64>) {
+fn sends(home: &TestHome, text: &str, reply_to: Option<u64>) {
     let send = json!({ "request": "act", "agent": "agent-fae", "act": { "do": "mail", "act": {
         "mail": "send", "to": ["@host"], "strings": [text], "names": [], "paths": [], "reply_to": reply_to,
     } } });
@@ -20,7 +20,7 @@ fn sends(home: &Home, text: &str, reply_to: Option<u64>) {
 }
 
 /// Returns the numbers of the host's messages that say this, newest first.
-fn numbered(home: &Home, text: &str) -> Vec<u64> {
+fn numbered(home: &TestHome, text: &str) -> Vec<u64> {
     let letters = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let all = letters.as_array().unwrap().iter().filter(|one| one["message"].to_string().contains(text));
     let mut numbers: Vec<u64> = all.map(|one| one["number"].as_u64().unwrap()).collect();
@@ -36,8 +36,8 @@ fn rows(browser: &Browser) -> serde_json::Value {
 }
 
 /// Returns a home with a thread of three messages, an older message and one of two lines.
-fn threaded() -> (Home, Vec<u64>) {
-    let home = Home::new();
+fn threaded() -> (TestHome, Vec<u64>) {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     sends(&home, "the first", None);
     sends(&home, "by itself", None);
@@ -172,7 +172,7 @@ fn new_messages_do_not_move_the_focused_row() {
 /// Checks that many requests of one guest do not push away the requests of others.
 #[test]
 fn requests_of_one_sender_fold_after_a_few() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
     home.almoner(&["--as", "agent-bob", "request", "@host", "the only one"]).expect(0);
@@ -201,8 +201,8 @@ fn requests_of_one_sender_fold_after_a_few() {
 
 #[test]
 fn message_awaiting_an_answer_cannot_be_dismissed_by_key() {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let (browser, _) = let_in(&home, true, "/");
     browser.says("Needs you 1");
     browser.keys("je");
@@ -213,8 +213,8 @@ fn message_awaiting_an_answer_cannot_be_dismissed_by_key() {
 
 #[test]
 fn answered_message_folds_under_its_command() {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
     browser.says("Needs you 1");
     let needs = browser.run("return document.querySelectorAll('#needs a.row').length");
@@ -234,7 +234,7 @@ fn answered_message_folds_under_its_command() {
 #[test]
 fn inbox_filters_counts_and_pages_work_at_scale() {
     let many = if is_full() { 10_000 } else { 1_500 };
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     // The messages to find are older than all others.
     for wish in 0..3 {
@@ -275,7 +275,7 @@ fn inbox_filters_counts_and_pages_work_at_scale() {
 
 #[test]
 fn inbox_filters_by_state_and_mentions_other_waiting_messages() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for wish in ["wish a", "wish b", "wish c"] {
         home.almoner(&["--as", "agent-fae", "request", "@host", wish]);
@@ -319,7 +319,7 @@ fn inbox_filters_by_state_and_mentions_other_waiting_messages() {
 
 #[test]
 fn long_message_is_cut_in_its_row_and_folded_on_its_page() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let long = "å".repeat(45_000);
     sends(&home, &long, None);
@@ -352,7 +352,7 @@ fn long_message_is_cut_in_its_row_and_folded_on_its_page() {
 
 #[test]
 fn row_marks_only_the_senders_text_as_foreign() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("count.js", "E(count).incr()");
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());

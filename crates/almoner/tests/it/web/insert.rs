@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const LEFT: char = '\u{E012}';
 
@@ -11,8 +11,8 @@ const LEFT: char = '\u{E012}';
 const LEDGER: &str = "makeExo('Ledger', M.interface('Ledger', { add: M.call(M.nat()).returns(M.number()) }), { add(n) { return Number(n); } })";
 
 /// Returns a guest's form with these fields, and its number; its host has a counter and a ledger.
-fn asked(fields: &[&str]) -> (Home, u64) {
-    let home = Home::new();
+fn asked(fields: &[&str]) -> (TestHome, u64) {
+    let home = TestHome::new();
     for (name, code) in [("counter", crate::sends::COUNTER), ("ledger", LEDGER)] {
         home.almoner(&["eval", code, "--name", name]).expect(0);
     }

@@ -6,7 +6,7 @@ use super::let_in;
 use super::pages::looked_at_with;
 use super::visitor::{Visitor, between};
 use crate::directories::{ALLOWED, calls, done, home, run};
-use crate::home::{Home, TRIAGE};
+use crate::test_home::{TRIAGE, TestHome};
 
 #[test]
 fn long_journal_shows_its_newest_steps_and_links_to_older() {
@@ -45,7 +45,7 @@ fn long_journal_shows_its_newest_steps_and_links_to_older() {
 
 #[test]
 fn batch_views_show_children_with_their_cost() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     let visitor = Visitor::new(&home);
     let raw = visitor.get("/r/r1?view=raw", &[]).body;
@@ -131,7 +131,7 @@ fn diff_page_shows_a_move_once_and_marks_conflicts() {
 
 #[test]
 fn runs_and_grants_are_found_by_partial_text() {
-    let home = Home::new();
+    let home = TestHome::new();
     let slots: Vec<String> = (0..101).map(|at| format!("s{at}: dir")).collect();
     home.write("Scribe.worker", format!("---\nslots: {{ {} }}\n---\nDo it.\n", slots.join(", ")));
     home.write("script.json", json!([{ "turns": [done()] }]).to_string());
@@ -152,7 +152,7 @@ fn runs_and_grants_are_found_by_partial_text() {
 
 #[test]
 fn empty_page_explains_how_to_start() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     for (path, says) in [
         ("/", "Start a run: <code>almoner run FILE</code>"),

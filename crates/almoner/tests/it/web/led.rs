@@ -5,12 +5,12 @@ use serde_json::{Value as Json, json};
 
 use super::cards::text;
 use super::visitor::Visitor;
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
 /// Returns the number of the newest command whose text has this in it.
 #[track_caller]
-fn command(home: &Home, part: &str) -> u64 {
+fn command(home: &TestHome, part: &str) -> u64 {
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let is_it = |one: &&Json| {
         let body = &one["message"]["body"];
@@ -22,8 +22,8 @@ fn command(home: &Home, part: &str) -> u64 {
 
 /// Returns a home in which a guest has proposed a worker, which the host has given a directory of its own by name,
 /// and which asks.
-fn home() -> (Home, u64) {
-    let home = Home::new();
+fn home() -> (TestHome, u64) {
+    let home = TestHome::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.write("note.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     let arguments = json!({ "path": "a.md", "content": "x" });
@@ -89,7 +89,7 @@ fn pages_trace_an_effect_to_its_proposal_by_the_users_names() {
 
 #[test]
 fn command_shows_its_outcome_even_if_refused_or_failed() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     for (args, says) in [
         (&["eval", "1+1", "--name", "two"][..], "done: 2"),

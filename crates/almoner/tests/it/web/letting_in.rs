@@ -8,12 +8,12 @@ use super::browser::Browser;
 use super::http::ask;
 use super::visitor::{Visitor, between};
 use super::{Door, enter, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const KEYLESS: &str = "This tab may read and change nothing";
 
 /// Sends a request of a guest, which then waits.
-fn asked(home: &Home) {
+fn asked(home: &TestHome) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
 }
@@ -26,7 +26,7 @@ fn kept(browser: &Browser, of: &str) -> String {
 
 #[test]
 fn session_key_stays_in_tabs_and_is_shared_between_them() {
-    let home = Home::new();
+    let home = TestHome::new();
     asked(&home);
     let (browser, door) = let_in(&home, true, "/");
     assert_eq!(kept(&browser, "localStorage"), "");
@@ -68,13 +68,13 @@ fn session_key_stays_in_tabs_and_is_shared_between_them() {
     browser.clean(&[]);
 }
 
-fn asked_again(home: &Home) {
+fn asked_again(home: &TestHome) {
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to drink"]);
 }
 
 #[test]
 fn second_login_keeps_one_session_and_other_tabs_work() {
-    let home = Home::new();
+    let home = TestHome::new();
     asked(&home);
     let (browser, _) = let_in(&home, true, "/m/1");
     browser.write("textbox", "Reason", "half a word");
@@ -123,7 +123,7 @@ fn second_login_keeps_one_session_and_other_tabs_work() {
 
 #[test]
 fn scripted_request_needs_the_token_header() {
-    let home = Home::new();
+    let home = TestHome::new();
     asked(&home);
     let visitor = Visitor::new(&home);
     let origin = visitor.door.page("");
@@ -141,7 +141,7 @@ fn scripted_request_needs_the_token_header() {
 
 #[test]
 fn loopback_address_needs_its_own_login_and_doctor_warns() {
-    let home = Home::new();
+    let home = TestHome::new();
     asked(&home);
     assert!(home.almoner(&["doctor", "web"]).expect(0).out.contains("never opened"));
     let visitor = Visitor::new(&home);
@@ -186,7 +186,7 @@ fn loopback_address_needs_its_own_login_and_doctor_warns() {
 
 #[test]
 fn pages_claim_their_port_on_both_loopback_addresses() {
-    let home = Home::new();
+    let home = TestHome::new();
     let door = Door::of(&home, "/");
     if TcpListener::bind("[::1]:0").is_err() {
         // A machine without the newer protocol has no other address.

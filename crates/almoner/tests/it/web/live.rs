@@ -1,11 +1,11 @@
 //! Tests of the live events for browsers, and of their cost.
 
 use super::let_in;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 #[test]
 fn tabs_of_a_browser_share_one_stream() {
-    let home = Home::new();
+    let home = TestHome::new();
     let (browser, door) = let_in(&home, true, "/");
     let up = |tab: &str| {
         browser
@@ -40,7 +40,7 @@ fn tabs_of_a_browser_share_one_stream() {
 #[test]
 #[ignore = "measures; takes a minute"]
 fn figures() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let many = std::env::var("MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
     super::fill(&home, many);

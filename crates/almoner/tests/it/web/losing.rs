@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::visitor::{Visitor, between};
 use super::{Door, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns a guest's form, and its number.
-fn asked(home: &Home, fields: &[&str]) -> u64 {
+fn asked(home: &TestHome, fields: &[&str]) -> u64 {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let form = [&["--as", "agent-fae", "form", "@host", "Say"][..], fields, &["--result", "answer"]].concat();
     home.almoner(&form).expect(0);
@@ -16,7 +16,7 @@ fn asked(home: &Home, fields: &[&str]) -> u64 {
 
 #[test]
 fn unsent_form_is_restored_after_a_failed_send() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number = asked(&home, &["title:string=What it is called", "words:M.arrayOf(M.string())=Words"]);
     let (browser, door) = let_in(&home, true, &format!("/m/{number}"));
     let fill = || {
@@ -72,7 +72,7 @@ fn unsent_form_is_restored_after_a_failed_send() {
 /// Checks that without scripts the browser itself keeps the typed text, and goes back to it.
 #[test]
 fn unsent_form_is_restored_without_scripts() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number = asked(&home, &["title:string=What it is called"]);
     let (browser, _) = let_in(&home, false, &format!("/m/{number}"));
     browser.write("textbox", "What it is called", "a title");
@@ -88,7 +88,7 @@ fn unsent_form_is_restored_without_scripts() {
 
 #[test]
 fn second_answer_to_a_form_is_refused_with_its_text_kept() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number = asked(&home, &["title:string=What it is called", "key:secret?=A key"]);
     let visitor = Visitor::new(&home);
     let path = format!("/m/{number}");
@@ -106,7 +106,7 @@ fn second_answer_to_a_form_is_refused_with_its_text_kept() {
 /// Checks that the page of a form that was answered twice shows both answers, and no secret.
 #[test]
 fn repeatable_form_shows_every_answer() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number = asked(&home, &["often:M.nat()=How often", "key:secret?=A key", "--repeatable"]);
     let visitor = Visitor::new(&home);
     let path = format!("/m/{number}");
@@ -128,7 +128,7 @@ fn repeatable_form_shows_every_answer() {
 /// than a field.
 #[test]
 fn preview_says_secrets_must_be_typed_again() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number =
         asked(&home, &["words:M.arrayOf(M.string())=Words", "key:secret?=A key", "other:string=Another"]);
     let visitor = Visitor::new(&home);
@@ -156,7 +156,7 @@ fn preview_says_secrets_must_be_typed_again() {
 
 #[test]
 fn missing_required_field_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     let number =
         asked(&home, &["sure:M.opt(M.boolean())=Whether", "many:M.opt(M.arrayOf(M.string()))=Words"]);
     let visitor = Visitor::new(&home);
@@ -171,7 +171,7 @@ fn missing_required_field_is_refused() {
 
 #[test]
 fn existing_name_is_not_replaced_without_confirmation() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["store", "ledger=precious"]);
     let visitor = Visitor::new(&home);
     let kept = || home.almoner(&["show", "ledger"]).expect(0).out;
@@ -197,7 +197,7 @@ fn existing_name_is_not_replaced_without_confirmation() {
 
 #[test]
 fn expired_name_can_be_removed() {
-    let home = Home::new();
+    let home = TestHome::new();
     std::fs::create_dir(home.path("notes")).unwrap();
     home.almoner(&["mount", home.path("notes").to_str().unwrap(), "notes"]).expect(0);
     home.almoner(&["narrow", "notes", "brief", "--lasts", "1h"]).expect(0);
@@ -211,7 +211,7 @@ fn expired_name_can_be_removed() {
 
 #[test]
 fn overlong_first_message_starts_no_conversation() {
-    let home = Home::new();
+    let home = TestHome::new();
     let visitor = Visitor::new(&home);
     let said = "w".repeat(300_000);
     let refused = visitor.send("/chat", &format!("said={said}&model=local"));

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::http::ask;
 use super::visitor::{Visitor, between};
-use crate::home::Home;
+use crate::test_home::TestHome;
 use crate::wire::Control;
 
 /// Returns a home with these guests.
 #[track_caller]
-fn with_guests(names: &[&str]) -> Home {
-    let home = Home::new();
+fn with_guests(names: &[&str]) -> TestHome {
+    let home = TestHome::new();
     for name in names {
         home.almoner(&["mkguest", name, &format!("agent-{name}")]).expect(0);
     }
@@ -22,7 +22,7 @@ fn with_guests(names: &[&str]) -> Home {
 
 /// Sends these requests of guests, over one connection.
 #[track_caller]
-fn asks<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
+fn asks<'a>(home: &TestHome, all: impl IntoIterator<Item = (&'a str, String)>) {
     let mut client = Control::open(home);
     for (guest, words) in all {
         let act = json!({ "mail": "request", "to": ["@host"], "description": words, "result_name": null });
@@ -35,7 +35,7 @@ fn asks<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
 
 /// Sends these messages of guests, over one connection.
 #[track_caller]
-fn tells<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
+fn tells<'a>(home: &TestHome, all: impl IntoIterator<Item = (&'a str, String)>) {
     let mut client = Control::open(home);
     for (guest, words) in all {
         let act = json!({ "mail": "send", "to": ["@host"], "strings": [words], "names": [], "paths": [], "reply_to": null });
@@ -146,8 +146,8 @@ fn first_load_is_small_in_every_script() {
 }
 
 /// Returns a home with a batch of twelve runs that each ask for a write.
-fn batch() -> Home {
-    let home = Home::new();
+fn batch() -> TestHome {
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     let of = |at: usize| {
         let arguments = json!({ "path": format!("{at}.md"), "content": format!("text {at}") });
@@ -192,7 +192,7 @@ fn approvals_of_a_batch_fold_into_one_row_naming_each_call() {
 
 #[test]
 fn batch_with_a_stalled_child_says_so_and_resumes_on_its_page() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     home.write("out/kept.md", "kept");
     for name in ["a", "b"] {

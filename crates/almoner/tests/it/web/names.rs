@@ -1,10 +1,10 @@
 //! Tests of the pages of names: an action there applies to the name that is shown.
 
 use super::visitor::{Visitor, between};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// Returns every name that there is.
-fn names(home: &Home) -> Vec<String> {
+fn names(home: &TestHome) -> Vec<String> {
     let all = home.almoner(&["list", "--json"]).expect(0).json();
     let name = |row: &serde_json::Value| row["name"].as_str().unwrap().to_owned();
     all.as_array().unwrap().iter().map(name).filter(|name| !name.starts_with('@')).collect()
@@ -18,7 +18,7 @@ fn carried(page: &str, name: &str) -> String {
 /// Checks that blanks belong to a name: an action on one name does not affect another that differs by them.
 #[test]
 fn name_change_applies_to_the_exact_name_and_shown_value() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["store", "--force", "vital=kept", "vital =junk"]).expect(0);
     let visitor = Visitor::new(&home);
     let page = visitor.get("/names/vital%20", &[]).body;
@@ -42,7 +42,7 @@ fn name_change_applies_to_the_exact_name_and_shown_value() {
 /// characters.
 #[test]
 fn name_with_hidden_characters_is_refused_and_escaped() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["store", "counter=1", "p q=1"]).expect(0);
     let visitor = Visitor::new(&home);
     for (name, says) in [
@@ -71,7 +71,7 @@ fn name_with_hidden_characters_is_refused_and_escaped() {
 /// renamed.
 #[test]
 fn directory_agent_and_nested_name_have_pages() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "shelf", "shelf/box"]).expect(0);
     home.almoner(&["store", "shelf/box/note=1", "r4=1"]).expect(0);
@@ -117,7 +117,7 @@ fn directory_agent_and_nested_name_have_pages() {
 /// Checks that the user can go through many names page by page, or search them by a part.
 #[test]
 fn many_names_are_paged_and_searchable() {
-    let home = Home::new();
+    let home = TestHome::new();
     let all: Vec<String> = (0..250).map(|at| format!("thing-{at:03}=1")).collect();
     home.almoner(&[&["store"][..], &all.iter().map(String::as_str).collect::<Vec<_>>()].concat()).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::pages::looked_at_with;
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// An object whose interface is called otherwise.
 const LEDGER: &str = "makeExo('Ledger', M.interface('Ledger', { add: M.call(M.nat()).returns(M.number()) }), { add(n) { return Number(n); } })";
@@ -20,7 +20,7 @@ fn groups(browser: &Browser) -> String {
 
 #[test]
 fn picker_offers_objects_recorded_under_the_interface() {
-    let home = Home::new();
+    let home = TestHome::new();
     for (name, code) in [
         ("counter", crate::sends::COUNTER),
         ("ledger", LEDGER),
@@ -73,7 +73,7 @@ fn picker_offers_objects_recorded_under_the_interface() {
 
 /// Makes a narrower object of code at the picker of a form.
 fn a_narrower_counter(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let form = [
@@ -137,7 +137,7 @@ fn narrowed_object_is_created_at_a_picker_without_scripts() {
 /// to mean another directory.
 #[test]
 fn narrowed_directory_is_created_for_a_slot() {
-    let home = Home::new();
+    let home = TestHome::new();
     for dir in ["big", "other"] {
         std::fs::create_dir(home.path(dir)).unwrap();
         home.almoner(&["mount", home.path(dir).to_str().unwrap(), dir]).expect(0);

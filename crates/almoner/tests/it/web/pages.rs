@@ -2,8 +2,8 @@
 //! keyboard.
 
 use super::{Browser, Door, let_in};
-use crate::home::Home;
 use crate::kill_sweep::Sample;
+use crate::test_home::TestHome;
 
 /// The widths at which pages are looked at: a phone, 400 % of a small window, a desk.
 const WIDTHS: [u32; 3] = [320, 768, 1280];
@@ -50,9 +50,9 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
 
 /// Looks at these pages of a home in which a run waits. Each has a name, a path and a text that the page shows.
 #[track_caller]
-fn all_of(pages: &[(&str, &str, &str)], and_then: impl FnOnce(&Home, &Browser, &Door)) {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+fn all_of(pages: &[(&str, &str, &str)], and_then: impl FnOnce(&TestHome, &Browser, &Door)) {
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
     for (name, path, says) in pages {
         browser.go(&door.page(path));
@@ -188,7 +188,7 @@ fn code_grant_and_cancelled_run_are_described_correctly() {
 /// Cards that ask, each from another agent.
 #[test]
 fn request_cards_are_accessible() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
     home.write("count.js", "E(count).incr()");
@@ -219,7 +219,7 @@ fn request_cards_are_accessible() {
 /// itself.
 #[test]
 fn code_cards_are_accessible() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
@@ -279,8 +279,8 @@ fn blocked_run_cards_are_accessible() {
 
 #[test]
 fn inbox_and_message_are_reachable_by_keyboard() {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
     browser.says("Needs you");
     browser.keys("j");

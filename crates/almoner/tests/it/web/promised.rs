@@ -2,11 +2,11 @@
 
 use super::let_in;
 use super::pages::looked_at_with;
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
-fn handed_on(scripts: bool) {
-    let home = Home::new();
+fn submit_promises(scripts: bool) {
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
     home.almoner(&["request", "fae", "a map", "--result", "map"]).expect(0);
@@ -62,10 +62,10 @@ fn handed_on(scripts: bool) {
 
 #[test]
 fn pending_promise_is_passed_on_with_scripts() {
-    handed_on(true);
+    submit_promises(true);
 }
 
 #[test]
 fn pending_promise_is_passed_on_without_scripts() {
-    handed_on(false);
+    submit_promises(false);
 }

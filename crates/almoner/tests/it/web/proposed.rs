@@ -3,11 +3,11 @@
 use super::let_in;
 use super::pages::looked_at_with;
 use super::visitor::{Visitor, between};
-use crate::home::Home;
 use crate::sends::wait_for_mail;
+use crate::test_home::TestHome;
 
 fn proposed(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.write("sum.js", "[s1, s2, s10]");
@@ -79,7 +79,7 @@ fn unfilled_slots_and_changed_copies_are_shown_without_scripts() {
 
 /// Proposes this source, and checks the card's text about its slot `counter`.
 #[track_caller]
-fn told(home: &Home, visitor: &Visitor, source: &str, expected: &str) {
+fn expect_analysis(home: &TestHome, visitor: &Visitor, source: &str, expected: &str) {
     home.write("proposed.js", source);
     let define = ["--as", "agent-fae", "define", "proposed.js", "--slot", "counter:M.remotable('Counter')"];
     home.almoner(&define).expect(0);
@@ -94,7 +94,7 @@ fn told(home: &Home, visitor: &Visitor, source: &str, expected: &str) {
 
 #[test]
 fn card_describes_how_code_uses_a_slot() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
     for (source, expected) in [
@@ -105,14 +105,14 @@ fn card_describes_how_code_uses_a_slot() {
         ("counter(", "nothing is known of what it does with this"),
         ("\ncounter(", "it is no program, and would fail: line 2, column 9"),
     ] {
-        told(&home, &visitor, source, expected);
+        expect_analysis(&home, &visitor, source, expected);
     }
 }
 
 /// Checks that any proposed text has its card, and that the daemon goes on.
 #[test]
 fn oversized_code_is_described_and_daemon_survives() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
     let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].clone();
@@ -129,7 +129,7 @@ fn oversized_code_is_described_and_daemon_survives() {
             "it calls <bdi class=\"foreign\" dir=\"ltr\">incr</bdi>",
         ),
     ] {
-        told(&home, &visitor, &source, expected);
+        expect_analysis(&home, &visitor, &source, expected);
     }
     assert_eq!(home.almoner(&["status", "--json"]).expect(0).json()["pid"], pid, "it is the same daemon");
 }
@@ -147,7 +147,7 @@ fn granted(visitor: &Visitor, path: &str, chosen: &str) -> String {
 /// it.
 #[test]
 fn shown_endowment_is_granted_once() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for counter in ["counter", "ledger"] {
         home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
@@ -176,7 +176,7 @@ fn shown_endowment_is_granted_once() {
     assert_eq!(all.iter().filter(|status| **status == 409).count(), 4, "{all:?}");
     let begun = std::time::Instant::now();
     while crate::sends::evaluated(&home, &["E(c).add(0n)", "c=counter"]) != "1" {
-        assert!(begun.elapsed() < crate::sends::PATIENCE / 6);
+        assert!(begun.elapsed() < crate::sends::TIMEOUT / 6);
     }
     // Somebody else has done it since it was shown.
     let sent = granted(&visitor, &page, &counter);
@@ -248,7 +248,7 @@ fn form(text: &str) -> String {
 /// their content.
 #[test]
 fn worker_gets_exactly_the_previewed_endowment() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("t.json", r#"[{"turns": [{"text": "done"}]}]"#);
     home.write(
@@ -324,7 +324,7 @@ fn worker_gets_exactly_the_previewed_endowment() {
 /// Checks that a slot offers and accepts exactly the objects that fit its pattern, for every kind of pattern.
 #[test]
 fn slot_offers_and_accepts_only_values_matching_its_pattern() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for (name, code) in [
         ("counter", crate::sends::COUNTER),
@@ -404,7 +404,7 @@ fn slot_offers_and_accepts_only_values_matching_its_pattern() {
         if came.contains("it began") {
             break came;
         }
-        assert!(begun.elapsed() < crate::sends::PATIENCE / 6, "{came}");
+        assert!(begun.elapsed() < crate::sends::TIMEOUT / 6, "{came}");
     };
     let journal = between(&came, "href=\"/code?id=", "\"");
     assert!(came.contains("your <bdi dir=\"ltr\">counter</bdi>") && came.contains("/grants/g"), "{came}");

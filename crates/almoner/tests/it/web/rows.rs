@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Browser, let_in};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 const ALT: char = '\u{E00A}';
 const UP: char = '\u{E013}';
@@ -14,8 +14,8 @@ const SPACE: char = '\u{E00D}';
 const ENTER: char = '\u{E007}';
 
 /// Returns a guest's form with these fields, and its number.
-fn asked(fields: &[&str]) -> (Home, u64) {
-    let home = Home::new();
+fn asked(fields: &[&str]) -> (TestHome, u64) {
+    let home = TestHome::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let form = [&["--as", "agent-fae", "form", "@host", "Say"][..], fields, &["--result", "answer"]].concat();
@@ -24,13 +24,13 @@ fn asked(fields: &[&str]) -> (Home, u64) {
     (home, number)
 }
 
-fn answered(home: &Home) -> Value {
+fn answered(home: &TestHome) -> Value {
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0);
     got.json()["promise"]["value"].clone()
 }
 
 /// Returns the texts in the rows of words, in order.
-fn words(browser: &Browser) -> Vec<String> {
+fn row_texts(browser: &Browser) -> Vec<String> {
     let mut all = Vec::new();
     for number in 1..10 {
         match browser.all("textbox", &number.to_string()).first() {
@@ -43,8 +43,8 @@ fn words(browser: &Browser) -> Vec<String> {
 
 #[track_caller]
 fn reads(browser: &Browser, expected: &[&str]) {
-    let reads = browser.wait(|| (words(browser) == expected).then_some(()));
-    assert!(reads.is_some(), "{:?} instead of {expected:?}", words(browser));
+    let reads = browser.wait(|| (row_texts(browser) == expected).then_some(()));
+    assert!(reads.is_some(), "{:?} instead of {expected:?}", row_texts(browser));
 }
 
 fn add(browser: &Browser, number: usize, text: &str) {
@@ -165,8 +165,8 @@ fn form_can_be_filled_by_keyboard_alone() {
     browser.chord(ALT, UP);
     browser.chord(ALT, DOWN);
     let there = browser
-        .wait(|| (browser.focused() == "2" && words(&browser) == ["one", "three", "two"]).then_some(()));
-    assert!(there.is_some(), "{} {:?}", browser.focused(), words(&browser));
+        .wait(|| (browser.focused() == "2" && row_texts(&browser) == ["one", "three", "two"]).then_some(()));
+    assert!(there.is_some(), "{} {:?}", browser.focused(), row_texts(&browser));
     browser.keys("!");
     browser.tab_to("What to count with");
     press(DOWN);
@@ -306,7 +306,7 @@ fn required_list_elements_are_counted_without_scripts() {
 /// Checks that text typed while the daemon draws the rows anew is not lost, and that the focus stays in its place.
 #[test]
 fn text_typed_while_rows_move_is_kept() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write(
         "form.json",

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::let_in;
 use super::pages::looked_at_with;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 fn saved(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\ninput: { n: int }\n---\nSay it {{ input.n }} times.\n");
     home.write("script.json", r#"[{"turns": [{"text": "blue blue"}]}]"#);
     home.write("letter.txt", "a letter\n");
@@ -73,7 +73,7 @@ fn run_is_saved_without_scripts() {
 
 #[test]
 fn unseen_save_or_protected_directory_is_refused() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("w.worker", "---\n---\nx\n");
     home.write("script.json", r#"[{"turns": [{"text": "y"}]}]"#);
     home.almoner(&["run", "w.worker", "-m", "scripted:script.json"]).expect(0);

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::let_in;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 #[test]
 fn reduced_motion_setting_stops_all_animation() {
-    let home = Home::with_inbox();
-    home.almoner(&crate::home::TRIAGE).expect(7);
+    let home = TestHome::with_inbox();
+    home.almoner(&crate::test_home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
     let still = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
     browser.devtools("Emulation.setEmulatedMedia", &still);

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::http::ask;
 use super::visitor::Visitor;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
-fn numbers(home: &Home) -> Vec<u64> {
+fn numbers(home: &TestHome) -> Vec<u64> {
     let listed = home.almoner(&["sessions", "--json"]).expect(0).json();
     let all: Vec<Value> = listed["sessions"].as_array().expect("sessions").clone();
     all.iter().map(|one| one["number"].as_u64().unwrap()).collect()
@@ -16,7 +16,7 @@ fn numbers(home: &Home) -> Vec<u64> {
 
 #[test]
 fn sessions_are_listed_and_revoked_with_or_without_a_daemon() {
-    let home = Home::new();
+    let home = TestHome::new();
     assert_eq!(numbers(&home), Vec::<u64>::new());
     let (first, second, third) = (Visitor::new(&home), Visitor::new(&home), Visitor::new(&home));
     assert_eq!(numbers(&home), [3, 2, 1]);
@@ -46,7 +46,7 @@ fn sessions_are_listed_and_revoked_with_or_without_a_daemon() {
 /// cookies and knows the pages' host name.
 #[test]
 fn process_on_the_old_port_gains_no_session() {
-    let home = Home::new();
+    let home = TestHome::new();
     let before = Visitor::new(&home);
     home.almoner(&["stop"]).expect(0);
     let taken = TcpListener::bind(("127.0.0.1", before.door.port)).unwrap();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{enter, let_in, writes};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
-fn asked() -> Home {
+fn asked() -> TestHome {
     writes(&[("a@b.example", "one"), ("c@d.example", "two")])
 }
 
@@ -65,7 +65,7 @@ fn change_in_another_tab_is_shown_and_typed_text_is_kept() {
 /// Checks that an open form stays as it is, so that a button never does anything else than it says.
 #[test]
 fn form_answered_elsewhere_keeps_its_buttons_and_text() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
     let number = crate::sends::wait_for_mail(&home, "request");
@@ -140,7 +140,7 @@ fn draft_survives_offline_time_and_daemon_restart() {
 }
 
 fn talks(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("talk.json", r#"[{"turns": [{"text": "Good day."}, {"text": "It is <b>four</b>."}]}]"#);
     let (browser, _) = let_in(&home, scripts, "/chat");
     let model = format!("scripted:{}", home.path("talk.json").display());
@@ -194,13 +194,13 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Waits for a message of this kind that needs the person, as an inbox without scripts is looked at: again and again.
 #[track_caller]
-fn waits_for(home: &Home, kind: &str) -> u64 {
+fn waits_for(home: &TestHome, kind: &str) -> u64 {
     crate::sends::wait_for_mail(home, kind)
 }
 
 /// Plays the story, from a guest's proposal to the revocation of a grant.
 fn the_story(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     for counter in ["counter", "ledger"] {
         home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
     }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::visitor::Visitor;
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// A browser's stream of events.
 struct Stream(BufReader<TcpStream>);
@@ -49,14 +49,14 @@ impl Stream {
 }
 
 /// Returns the number of the last event.
-fn last(home: &Home) -> u64 {
+fn last(home: &TestHome) -> u64 {
     let said = crate::wire::Control::open(home).ask(&serde_json::json!({ "request": "last_event" }));
     said["body"].as_u64().unwrap_or_else(|| panic!("{said}"))
 }
 
 #[test]
 fn missed_events_are_replayed_once_in_order() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     super::fill(&home, 5);
     let visitor = Visitor::new(&home);
@@ -78,7 +78,7 @@ fn missed_events_are_replayed_once_in_order() {
 
 #[test]
 fn stream_with_an_unknown_cursor_gets_a_resync() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
     let end = last(&home);
@@ -92,7 +92,7 @@ fn stream_with_an_unknown_cursor_gets_a_resync() {
 
 #[test]
 fn ended_session_receives_no_more_events() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let (visitor, other) = (Visitor::new(&home), Visitor::new(&home));
     let mut stream = Stream::open(&visitor, &last(&home).to_string());

@@ -7,14 +7,14 @@ use serde_json::{Value as Json, json};
 
 use super::let_in;
 use super::visitor::{Visitor, between};
-use crate::home::Home;
-use crate::sends::PATIENCE;
+use crate::sends::TIMEOUT;
+use crate::test_home::TestHome;
 
 const WORKER: &str = "---\nslots: { out: dir rw }\n---\nTalk, and write down what is worth it.\n";
 
 /// Returns a home in which such a worker has run once, with a policy beside it that forbids to append.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> TestHome {
+    let home = TestHome::new();
     let call = |method: &str, path: &str| json!({ "calls": [{ "name": method, "arguments": { "path": path, "content": "words\n" } }] });
     let turns =
         [call("out_write", "kept.md"), call("out_append", "more.md"), json!({ "text": "Both are tried." })];
@@ -87,7 +87,7 @@ fn worker_chat_starts_with_its_endowments_without_scripts() {
 
 /// Talks with a worker that has never run, by its file. The file outlives errors in the rest of the form.
 fn talks_with_a_file(scripts: bool) {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
     home.write("butler.worker", "---\ndescription: Serves.\n---\nServe.\n");
     let (browser, _) = let_in(&home, scripts, "/chat");
@@ -145,7 +145,7 @@ fn chat_grants_only_the_endowments_entered_in_the_form() {
 /// finds its included files. A worker without conversation is not offered.
 #[test]
 fn chat_worker_gets_its_inputs_and_included_files() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
     home.write("tone.md", "Answer in rhymes.\n");
     let slots = "slots: { a: dir, b: { is: dir rw, label: Where it writes }, me: ask }\n";
@@ -190,7 +190,7 @@ fn chat_worker_gets_its_inputs_and_included_files() {
     home.almoner(&["resume", "r2"]);
     let begun = Instant::now();
     while !visitor.get("/chat/r2", &[]).body.contains("At your service") {
-        assert!(begun.elapsed() < PATIENCE, "{}", home.almoner(&["trace", "r2"]).out);
+        assert!(begun.elapsed() < TIMEOUT, "{}", home.almoner(&["trace", "r2"]).out);
         std::thread::sleep(Duration::from_millis(25));
     }
     // The page offers the worker from then on, and the list shows the user's message.
@@ -214,7 +214,7 @@ fn chat_worker_gets_its_inputs_and_included_files() {
 /// its end.
 #[test]
 fn streamed_reply_appears_once_in_every_tab() {
-    let home = Home::new();
+    let home = TestHome::new();
     let long = "A line of it.\n".repeat(300);
     home.write("talk.json", json!([{ "turns": [{ "text": long }, { "text": "Short." }] }]).to_string());
     home.piped(&["chat", "-m", "scripted:talk.json"], b"hello\n").expect(0);
@@ -269,7 +269,7 @@ fn streamed_reply_appears_once_in_every_tab() {
 /// back there.
 #[test]
 fn every_request_in_a_conversation_is_answered_there() {
-    let home = Home::new();
+    let home = TestHome::new();
     let call = |name: &str, arguments: Json| json!({ "name": name, "arguments": arguments });
     let turns = json!([
         { "calls": [
@@ -296,7 +296,7 @@ fn every_request_in_a_conversation_is_answered_there() {
             {
                 break page.body;
             }
-            assert!(begun.elapsed() < PATIENCE, "{asks}: {}", page.body);
+            assert!(begun.elapsed() < TIMEOUT, "{asks}: {}", page.body);
             std::thread::sleep(Duration::from_millis(25));
         };
         // Every other question has a line, and no form of the same name.

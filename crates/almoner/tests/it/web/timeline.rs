@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::visitor::{Visitor, between};
-use crate::home::{Home, TRIAGE};
+use crate::test_home::{TRIAGE, TestHome};
 
 #[test]
 fn timeline_counts_an_open_wait_once_and_draws_each_item() {
-    let home = Home::with_inbox();
+    let home = TestHome::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home.later(Duration::from_secs(9 * 60));
     // One card asks about six calls of the batch.

@@ -2,7 +2,7 @@
 
 use super::Door;
 use super::http::{Answer, ask};
-use crate::home::Home;
+use crate::test_home::TestHome;
 
 /// A client that has a session and no browser.
 pub(crate) struct Visitor {
@@ -14,7 +14,7 @@ pub(crate) struct Visitor {
 
 impl Visitor {
     #[track_caller]
-    pub(crate) fn new(home: &Home) -> Visitor {
+    pub(crate) fn new(home: &TestHome) -> Visitor {
         let door = Door::of(home, "/");
         let answer = log_in(&door, &door.code);
         assert_eq!(answer.status, 303, "{}", answer.body);

@@ -13,20 +13,20 @@ use tungstenite::http::header::{HOST, HeaderName, ORIGIN};
 /// # Errors
 /// When the request is refused. The text says why.
 pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), String> {
-    let host = only(headers, HOST)?.ok_or("the request says no Host")?;
-    if !is_here(&host, Some(address.port())) && host != address.to_string() {
+    let host = single_header(headers, HOST)?.ok_or("the request says no Host")?;
+    if !is_local_host(&host, Some(address.port())) && host != address.to_string() {
         return Err(format!("the Host must be this machine, like 127.0.0.1:{}", address.port()));
     }
-    let Some(origin) = only(headers, ORIGIN)? else { return Ok(()) };
+    let Some(origin) = single_header(headers, ORIGIN)? else { return Ok(()) };
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    match page.is_some_and(|host| is_here(host, None)) {
+    match page.is_some_and(|host| is_local_host(host, None)) {
         true => Ok(()),
         false => Err("the Origin must be a page of this machine".to_owned()),
     }
 }
 
 /// Returns the value of the one header of this name.
-fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String> {
+fn single_header(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String> {
     let mut all = headers.get_all(&name).iter();
     match (all.next(), all.next()) {
         (None, _) => Ok(None),
@@ -39,7 +39,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String>
 }
 
 /// Returns whether this is a name of this machine with the port, or with any if none is given.
-fn is_here(host: &str, port: Option<u16>) -> bool {
+fn is_local_host(host: &str, port: Option<u16>) -> bool {
     let names = ["localhost", "127.0.0.1", "[::1]"];
     names.iter().filter_map(|name| host.strip_prefix(name)).any(|rest| match (rest.strip_prefix(':'), port) {
         // The port of the web, when none is said.

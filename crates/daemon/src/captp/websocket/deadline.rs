@@ -5,20 +5,20 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// A stream with one deadline for every read and write, until the deadline is lifted.
-pub(super) struct Timed {
+pub(super) struct DeadlineStream {
     stream: TcpStream,
-    until: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
-impl Timed {
+impl DeadlineStream {
     /// Returns a stream that ends after so long.
-    pub fn new(stream: TcpStream, patience: Duration) -> Timed {
-        Timed { stream, until: Some(Instant::now() + patience) }
+    pub fn new(stream: TcpStream, patience: Duration) -> DeadlineStream {
+        DeadlineStream { stream, deadline: Some(Instant::now() + patience) }
     }
 
     /// Lifts the deadline.
     pub fn lift(&mut self) {
-        self.until = None;
+        self.deadline = None;
     }
 
     /// Returns the stream itself.
@@ -27,25 +27,25 @@ impl Timed {
     }
 
     /// Returns how long is left, if there is an end.
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let Some(until) = self.until else { return Ok(None) };
+    fn remaining(&self) -> io::Result<Option<Duration>> {
+        let Some(until) = self.deadline else { return Ok(None) };
         let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
     }
 }
 
-impl Read for Timed {
+impl Read for DeadlineStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(left) = self.left()? {
+        if let Some(left) = self.remaining()? {
             self.stream.set_read_timeout(Some(left))?;
         }
         self.stream.read(buffer)
     }
 }
 
-impl Write for Timed {
+impl Write for DeadlineStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(left) = self.left()? {
+        if let Some(left) = self.remaining()? {
             self.stream.set_write_timeout(Some(left))?;
         }
         self.stream.write(bytes)
@@ -74,7 +74,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        let mut timed = Timed::new(stream, Duration::from_millis(300));
+        let mut timed = DeadlineStream::new(stream, Duration::from_millis(300));
         let mut byte = [0];
         let error = loop {
             match timed.read(&mut byte) {

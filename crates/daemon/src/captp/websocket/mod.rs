@@ -21,36 +21,37 @@ use std::time::Duration;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::WebSocketConfig;
 
-use super::Shared;
-use super::connection::{Link, OUTSIDE};
+use super::ListenerState;
+use super::connection::{Connection, MAX_UNAUTHENTICATED_MESSAGE};
 use control::exit::{Exit, Failure};
-use deadline::Timed;
+use deadline::DeadlineStream;
 
 /// The variable that says where the gateway listens.
-const ADDRESS: &str = "ENDO_ADDR";
+const ADDRESS_VARIABLE: &str = "ENDO_ADDR";
 
 /// How long the whole handshake may take, however slowly a client speaks.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many connections may be between their beginning and their first good token.
-pub(crate) const MOST_OUTSIDE: usize = 64;
+pub(crate) const MAX_UNAUTHENTICATED: usize = 64;
 
 /// Returns where the gateway is to listen, if anywhere.
 ///
 /// # Errors
 /// When `ENDO_ADDR` is no address of this machine.
 pub fn address() -> Result<Option<SocketAddr>, Failure> {
-    match std::env::var_os(ADDRESS).filter(|said| !said.is_empty()) {
+    match std::env::var_os(ADDRESS_VARIABLE).filter(|said| !said.is_empty()) {
         None => Ok(None),
-        Some(said) => read(&said.to_string_lossy()).map(Some),
+        Some(said) => parse_address(&said.to_string_lossy()).map(Some),
     }
 }
 
-fn read(said: &str) -> Result<SocketAddr, Failure> {
+fn parse_address(said: &str) -> Result<SocketAddr, Failure> {
     let wrong = |what: &str| {
         let said = passable::visible_line(said);
-        Failure::new(Exit::Usage, format!("{ADDRESS}={said}: {what}"))
-            .help(format!("write an address and a port of this machine, like {ADDRESS}=127.0.0.1:8920"))
+        Failure::new(Exit::Usage, format!("{ADDRESS_VARIABLE}={said}: {what}")).help(format!(
+            "write an address and a port of this machine, like {ADDRESS_VARIABLE}=127.0.0.1:8920"
+        ))
     };
     let numbers = said.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address: SocketAddr =
@@ -65,10 +66,10 @@ fn read(said: &str) -> Result<SocketAddr, Failure> {
 ///
 /// # Errors
 /// When the address cannot be had.
-pub fn start(shared: &Arc<Shared>, address: SocketAddr) -> Result<SocketAddr, Failure> {
+pub fn start(shared: &Arc<ListenerState>, address: SocketAddr) -> Result<SocketAddr, Failure> {
     let fail = |e: std::io::Error| {
         Failure::new(Exit::Failure, format!("the gateway at {address}: {e}"))
-            .help(format!("set {ADDRESS} to another port, or leave it out"))
+            .help(format!("set {ADDRESS_VARIABLE} to another port, or leave it out"))
     };
     let listener = TcpListener::bind(address).map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
@@ -78,7 +79,7 @@ pub fn start(shared: &Arc<Shared>, address: SocketAddr) -> Result<SocketAddr, Fa
 }
 
 /// Takes connections until the listener fails or the daemon ends.
-fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
+fn accept(shared: &Weak<ListenerState>, listener: &TcpListener, address: SocketAddr) {
     let shaking = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
@@ -87,15 +88,15 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
-        if shaking.load(Ordering::SeqCst) + shared.outside() >= MOST_OUTSIDE {
-            refuse(stream, "503 Service Unavailable", "too many clients have not shown a token yet");
+        if shaking.load(Ordering::SeqCst) + shared.unauthenticated_clients() >= MAX_UNAUTHENTICATED {
+            reject_request(stream, "503 Service Unavailable", "too many clients have not shown a token yet");
             continue;
         }
         shaking.fetch_add(1, Ordering::SeqCst);
         let (done, weak) = (Arc::clone(&shaking), Arc::downgrade(&shared));
         let thread = std::thread::Builder::new().name("endo-gateway".to_owned()).stack_size(512 << 10);
         let spawned = thread.spawn(move || {
-            let opened = shake_hands(stream, address).and_then(|socket| {
+            let opened = handshake(stream, address).and_then(|socket| {
                 weak.upgrade().and_then(|shared| open(&shared)).map(|opened| (socket, opened))
             });
             done.fetch_sub(1, Ordering::SeqCst);
@@ -111,24 +112,24 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
 }
 
 /// Returns the client's side of a connection like those over the unix socket, and the connection.
-fn open(shared: &Arc<Shared>) -> Option<(UnixStream, Arc<Link>)> {
+fn open(shared: &Arc<ListenerState>) -> Option<(UnixStream, Arc<Connection>)> {
     let (theirs, ours) = UnixStream::pair().ok()?;
     // Who cannot be let in is told so by the end of its connection.
-    let link = super::let_in(shared, ours, super::Way::Gateway).ok()??;
+    let link = super::open_connection(shared, ours, super::Transport::Gateway).ok()??;
     Some((theirs, link))
 }
 
-fn shake_hands(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
+fn handshake(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
     stream.set_nodelay(true).ok()?;
     let plain = stream.try_clone().ok()?;
-    let stream = Timed::new(stream, HANDSHAKE);
+    let stream = DeadlineStream::new(stream, HANDSHAKE_TIMEOUT);
     let admit = |request: &Request, response: Response| match admission::admit(request.headers(), address) {
         Ok(()) => Ok(response),
         Err(reason) => Err(forbidden(&reason)),
     };
     let config = WebSocketConfig::default()
-        .max_message_size(Some(OUTSIDE))
-        .max_frame_size(Some(OUTSIDE))
+        .max_message_size(Some(MAX_UNAUTHENTICATED_MESSAGE))
+        .max_frame_size(Some(MAX_UNAUTHENTICATED_MESSAGE))
         .read_buffer_size(16 << 10)
         .write_buffer_size(64 << 10);
     match tungstenite::accept_hdr_with_config(stream, admit, Some(config)) {
@@ -136,7 +137,7 @@ fn shake_hands(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
         // It has been answered already.
         Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(_))) => None,
         Err(_) => {
-            refuse(plain, "400 Bad Request", "this is a gateway for WebSockets");
+            reject_request(plain, "400 Bad Request", "this is a gateway for WebSockets");
             None
         }
     }
@@ -149,7 +150,7 @@ fn forbidden(reason: &str) -> ErrorResponse {
 }
 
 /// Answers a request that is no handshake.
-fn refuse(mut stream: TcpStream, status: &str, reason: &str) {
+fn reject_request(mut stream: TcpStream, status: &str, reason: &str) {
     let length = reason.len() + 1;
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n");
     // A client that does not listen misses nothing.
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn gateway_accepts_only_loopback_addresses() {
-        let check = |said: &str, expected: Result<&str, &str>| match (read(said), expected) {
+        let check = |said: &str, expected: Result<&str, &str>| match (parse_address(said), expected) {
             (Ok(address), Ok(expected)) => assert_eq!(address.to_string(), expected),
             (Err(failure), Err(says)) => {
                 assert_eq!(failure.exit, Exit::Usage, "{said}");

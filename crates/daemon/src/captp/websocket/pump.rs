@@ -5,47 +5,47 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use captp::netstring::{self, Decoder, LONGEST};
+use captp::netstring::{self, Decoder, MAX_LEN};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, WebSocket};
 use tungstenite::{Error, Message};
 
-use super::deadline::Timed;
-use crate::captp::connection::Link;
+use super::deadline::DeadlineStream;
+use crate::captp::connection::Connection;
 
 /// A WebSocket after its handshake.
-pub(super) type Socket = WebSocket<Timed>;
+pub(super) type Socket = WebSocket<DeadlineStream>;
 
 /// When so many bytes wait for the daemon to take them, nothing more is read from the client.
-const ENOUGH: usize = 1 << 20;
+const MAX_BACKLOG: usize = 1 << 20;
 
 /// How long a client gets to take the end of its connection.
-const FAREWELL: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long the gateway waits at a time until the daemon has handled the message of a client without a token.
-const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+const TOKEN_POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
 /// The timeout that only looks at events that have already happened.
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Moves messages until one of the two ends.
-pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
+pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Connection) {
     socket.get_mut().lift();
     let mut pump = Pump {
         socket,
         inner,
-        link,
-        heard: 0,
-        is_outside: true,
+        connection: link,
+        received_messages: 0,
+        is_unauthenticated: true,
         incoming: vec![],
-        is_behind: true,
-        decoder: Decoder::new(LONGEST),
-        stuck: false,
+        has_unread_input: true,
+        decoder: Decoder::new(MAX_LEN),
+        has_pending_output: false,
     };
     let served = pump.serve();
     // Even after an error the client gets the daemon's last messages, above all the reason for the end.
-    let _ = pump.hear_daemon();
+    let _ = pump.read_daemon();
     let code = match served {
         Ok(()) => CloseCode::Normal,
         Err(Error::Capacity(_)) => CloseCode::Size,
@@ -54,26 +54,26 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
     };
     // Both ends learn that the connection is over.
     let _ = inner.shutdown(Shutdown::Both);
-    pump.farewell(code);
+    pump.send_close(code);
 }
 
 struct Pump<'a> {
     socket: Socket,
     inner: &'a UnixStream,
     /// The connection, which says whether the client has shown a token.
-    link: &'a Link,
+    connection: &'a Connection,
     /// How many messages have come from the client.
-    heard: u64,
+    received_messages: u64,
     /// Whether it has shown none, as far as is known here.
-    is_outside: bool,
+    is_unauthenticated: bool,
     /// From the client, for the daemon.
     incoming: Vec<u8>,
     /// Whether the client may have said more that has left the kernel's buffer already, so that no event tells of it.
-    is_behind: bool,
+    has_unread_input: bool,
     /// From the daemon, for the client.
     decoder: Decoder,
     /// Whether the client has not taken all that was written.
-    stuck: bool,
+    has_pending_output: bool,
 }
 
 impl Pump<'_> {
@@ -83,9 +83,9 @@ impl Pump<'_> {
         self.inner.set_nonblocking(true)?;
         loop {
             // No event tells of bytes that were read ahead in the handshake.
-            self.hear_client()?;
-            self.tell_daemon()?;
-            if !self.stuck && !self.hear_daemon()? {
+            self.read_client()?;
+            self.write_daemon()?;
+            if !self.has_pending_output && !self.read_daemon()? {
                 return Ok(());
             }
             self.flush()?;
@@ -98,15 +98,15 @@ impl Pump<'_> {
             let reads = if reads { PollFlags::IN } else { PollFlags::empty() };
             reads | if writes { PollFlags::OUT } else { PollFlags::empty() }
         };
-        let waits = self.waits_for_entrance();
-        let client = wanted(self.incoming.len() < ENOUGH && !waits, self.stuck);
-        let daemon = wanted(!self.stuck, !self.incoming.is_empty());
+        let waits = self.is_waiting_for_token();
+        let client = wanted(self.incoming.len() < MAX_BACKLOG && !waits, self.has_pending_output);
+        let daemon = wanted(!self.has_pending_output, !self.incoming.is_empty());
         // The end of either is told although nothing is wanted of it.
         let mut all = [PollFd::new(self.socket.get_ref().stream(), client), PollFd::new(self.inner, daemon)];
-        let timeout = match (self.is_behind, waits) {
+        let timeout = match (self.has_unread_input, waits) {
             (false, _) => None,
-            (true, true) => Some(&MOMENT),
-            (true, false) => (self.incoming.len() < ENOUGH).then_some(&AT_ONCE),
+            (true, true) => Some(&TOKEN_POLL_INTERVAL),
+            (true, false) => (self.incoming.len() < MAX_BACKLOG).then_some(&NO_WAIT),
         };
         match poll(&mut all, timeout) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -116,7 +116,7 @@ impl Pump<'_> {
         let [client_says, daemon_says] = all.map(|one| one.revents());
         // Without this check the end of a side that is no longer read would go unnoticed.
         let gone = (client.is_empty() && client_says.intersects(over))
-            || (self.stuck && daemon_says.intersects(over));
+            || (self.has_pending_output && daemon_says.intersects(over));
         match gone {
             true => Err(ErrorKind::ConnectionAborted.into()),
             false => Ok(()),
@@ -125,42 +125,44 @@ impl Pump<'_> {
 
     /// Returns whether reading waits until the daemon has handled the client's last message: it may have been a
     /// token.
-    fn waits_for_entrance(&self) -> bool {
+    fn is_waiting_for_token(&self) -> bool {
         // Messages are counted as long as the client is outside. A message right behind a good token may be handled
         // when the client is no longer outside.
-        self.is_outside && self.link.is_outside() && self.link.taken() < self.heard
+        self.is_unauthenticated
+            && self.connection.is_unauthenticated()
+            && self.connection.processed_messages() < self.received_messages
     }
 
     /// Returns whether the next message may be read, and how long it may be.
-    fn may_hear(&mut self) -> bool {
-        if self.waits_for_entrance() {
+    fn can_read(&mut self) -> bool {
+        if self.is_waiting_for_token() {
             return false;
         }
-        if self.is_outside && !self.link.is_outside() {
-            self.is_outside = false;
+        if self.is_unauthenticated && !self.connection.is_unauthenticated() {
+            self.is_unauthenticated = false;
             self.socket.set_config(|config| {
-                config.max_message_size = Some(LONGEST);
-                config.max_frame_size = Some(LONGEST);
+                config.max_message_size = Some(MAX_LEN);
+                config.max_frame_size = Some(MAX_LEN);
             });
         }
         true
     }
 
     fn take(&mut self, message: &[u8]) {
-        self.heard += 1;
+        self.received_messages += 1;
         netstring::write(message, &mut self.incoming);
     }
 
-    fn hear_client(&mut self) -> Result<(), Error> {
-        self.is_behind = true;
-        while self.incoming.len() < ENOUGH && self.may_hear() {
+    fn read_client(&mut self) -> Result<(), Error> {
+        self.has_unread_input = true;
+        while self.incoming.len() < MAX_BACKLOG && self.can_read() {
             match self.socket.read() {
                 Ok(Message::Binary(bytes)) => self.take(&bytes),
                 Ok(Message::Text(text)) => self.take(text.as_bytes()),
                 // Pings are answered by themselves, and a close frame ends the reading.
                 Ok(_) => {}
-                Err(Error::Io(error)) if is_for_later(&error) => {
-                    self.is_behind = false;
+                Err(Error::Io(error)) if is_would_block(&error) => {
+                    self.has_unread_input = false;
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -169,14 +171,14 @@ impl Pump<'_> {
         Ok(())
     }
 
-    fn tell_daemon(&mut self) -> io::Result<()> {
+    fn write_daemon(&mut self) -> io::Result<()> {
         let mut done = 0;
         while let Some(rest) = self.incoming.get(done..).filter(|rest| !rest.is_empty()) {
             match self.inner.write(rest) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_for_later(&error) => break,
+                Err(error) if is_would_block(&error) => break,
                 Err(error) => return Err(error),
             }
         }
@@ -185,14 +187,14 @@ impl Pump<'_> {
     }
 
     /// Takes the daemon's waiting messages. Returns `false` when the daemon will send no more.
-    fn hear_daemon(&mut self) -> Result<bool, Error> {
+    fn read_daemon(&mut self) -> Result<bool, Error> {
         let mut buffer = [0; 32 << 10];
-        while !self.stuck {
+        while !self.has_pending_output {
             let count = match self.inner.read(&mut buffer) {
                 Ok(0) => return Ok(false),
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if is_for_later(&error) => return Ok(true),
+                Err(error) if is_would_block(&error) => return Ok(true),
                 Err(error) => return Err(error.into()),
             };
             self.decoder.push(buffer.get(..count).unwrap_or_default());
@@ -202,7 +204,7 @@ impl Pump<'_> {
                 match self.socket.write(message) {
                     Ok(()) => {}
                     // It is in the buffer all the same.
-                    Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+                    Err(Error::Io(error)) if is_would_block(&error) => self.has_pending_output = true,
                     Err(error) => return Err(error),
                 }
             }
@@ -212,16 +214,17 @@ impl Pump<'_> {
 
     fn flush(&mut self) -> Result<(), Error> {
         match self.socket.flush() {
-            Ok(()) => self.stuck = false,
-            Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+            Ok(()) => self.has_pending_output = false,
+            Err(Error::Io(error)) if is_would_block(&error) => self.has_pending_output = true,
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    fn farewell(&mut self, code: CloseCode) {
+    fn send_close(&mut self, code: CloseCode) {
         let stream = self.socket.get_ref().stream();
-        let timely = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(FAREWELL)));
+        let timely =
+            stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(CLOSE_TIMEOUT)));
         if timely.is_ok() {
             // A client that has gone needs no farewell.
             let _ = self.socket.close(Some(CloseFrame { code, reason: "".into() }));
@@ -231,6 +234,6 @@ impl Pump<'_> {
     }
 }
 
-fn is_for_later(error: &io::Error) -> bool {
+fn is_would_block(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }

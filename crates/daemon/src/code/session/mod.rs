@@ -6,10 +6,10 @@
 //! the code has come to its end, others may still send messages to its objects. None of that is recorded, and all of
 //! it ends with the heap.
 
-mod again;
 mod answers;
 mod begin;
-mod letters;
+mod held_sends;
+mod object_messages;
 mod promises;
 mod sends;
 
@@ -18,70 +18,70 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::code::{self, CodePromise, Entry, Of};
+use kernel::code::{self, CodeEntry, CodePromise, OutcomeSubject};
 use kernel::command::{Act, CodeAct, Fault, Reply};
 use kernel::run::RunOutcome;
 use kernel::{BlobHash, FormulaId};
 use passable::{Untrusted, Value};
-use switchboard::{Party, Ref, Side, Switchboard};
+use switchboard::{Ref, Side, SideOptions, Switchboard};
 use vat::{Host, HostError, Order, Outcome, Place, Report, Slot, VatId, Verb};
 
-use super::lane::Job;
-use super::outcome::{diverged, failed, fault, threw};
-use super::parcel::Parcel;
-use super::sleepers::Wait;
-use super::slots::Slots;
+use super::agent_thread::ThreadJob;
+use super::code_job::CodeJob;
+use super::heap_references::HeapReferences;
+use super::outcome::{divergence, exception, failed, fault};
+use super::suspended_code::WaitTarget;
 use crate::objects::convert;
-use crate::objects::file_worker::Task;
-use crate::objects::object::{Object, Thing};
+use crate::objects::file_worker::WorkerTask;
+use crate::objects::object::{Object, RemoteObject};
+use crate::objects::object_table::{AnswerSender, Context, ObjectTable, TaskRunner};
 use crate::objects::perform;
-use crate::objects::table::{Context, Courier, Errands, Home};
 use crate::state::code_host;
-use crate::state::code_host::{Letter, RESTARTED, Reply as Taker, restarted};
+use crate::state::code_host::{AnswerCallback as Taker, ObjectMessage, RESTART_MESSAGE, restart_error};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
 /// The number of the answer to the order that evaluates.
-const RESULT: u32 = 0;
+const RESULT_NUMBER: u32 = 0;
 
 /// The longest line about a send, in characters.
-const LINE: usize = 160;
+const MAX_LINE_LEN: usize = 160;
 
 /// The parts of the daemon that a session needs.
-pub struct Tools<'a> {
+pub struct SessionContext<'a> {
     pub daemon: &'a HostDaemon,
-    pub jobs: &'a Sender<Job>,
+    pub jobs: &'a Sender<ThreadJob>,
     pub host: &'a mut Host,
 }
 
 /// Why a session cannot go on.
-pub enum Broken {
+pub enum SessionError {
     /// The process is gone.
-    Host,
+    ProcessExited,
     /// The store failed: it is tried again later.
     Store(Failure),
     /// The code was cancelled, or has come to its end elsewhere.
-    Gone,
+    Ended,
     /// It was cancelled, and has been told: why it was.
-    Over(String),
+    Cancelled(String),
     /// The code itself is the reason: its outcome.
     Code(RunOutcome),
 }
 
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Broken {
-        Broken::Store(failure)
+impl From<Failure> for SessionError {
+    fn from(failure: Failure) -> SessionError {
+        SessionError::Store(failure)
     }
 }
 
-impl From<HostError> for Broken {
-    fn from(error: HostError) -> Broken {
+impl From<HostError> for SessionError {
+    fn from(error: HostError) -> SessionError {
         match error {
             HostError::Frame(e) => {
                 let what = format!("it cannot be told what to do: {e}");
-                Broken::Code(failed("vat/large", what, "let it be given less"))
+                SessionError::Code(failed("vat/large", what, "let it be given less"))
             }
-            HostError::Gone | HostError::Start(_) => Broken::Host,
+            HostError::Ended | HostError::Start(_) => SessionError::ProcessExited,
         }
     }
 }
@@ -101,77 +101,77 @@ pub enum Phase {
 
 /// How a session stands after something has happened.
 #[derive(Debug)]
-pub enum Stand {
+pub enum SessionStatus {
     /// More is to come.
-    On,
+    Running,
     /// It waits for these and for nothing else, but calls of others.
-    Waits(BTreeSet<Wait>),
+    Waiting(BTreeSet<WaitTarget>),
     /// It has come to its end: this came of it, and whether others may hold objects of it.
     Done(RunOutcome, bool),
 }
 
 /// A send that has left the heap and has not gone out.
-struct Outgoing {
+struct OutgoingSend {
     send: u32,
     target: Slot,
     verb: Verb,
     args: Value<Slot>,
     question: Option<u32>,
     /// Whether an earlier heap has sent the same and the outcome is not known.
-    again: bool,
+    is_repeated: bool,
     digest: BlobHash,
 }
 
 /// References that a heap has dropped: our numbers, each with how often the heap was told it, and answers.
-struct Dropped {
+struct DroppedReferences {
     imports: Vec<(u32, u32)>,
     questions: Vec<u32>,
 }
 
 /// A send whose answer has not come yet.
 #[derive(Clone, Copy)]
-struct Asked {
+struct PendingAnswer {
     question: Option<u32>,
 }
 
 /// One piece of code in one heap.
 pub struct Session {
-    pub parcel: Box<Parcel>,
+    pub job: Box<CodeJob>,
     pub vat: VatId,
     phase: Phase,
     board: Mutex<Switchboard>,
     side: Side,
-    home: Home,
-    slots: Slots,
+    table: ObjectTable,
+    references: HeapReferences,
     /// How many entries the journal has.
     recorded: u64,
     /// The entries that are still to be added to the journal.
-    fresh: Vec<Entry>,
+    unrecorded: Vec<CodeEntry>,
     /// The recorded entries that the heap is still to be told again.
-    script: VecDeque<Entry>,
+    script: VecDeque<CodeEntry>,
     /// The recorded sends.
-    known: BTreeMap<u32, BlobHash>,
+    recorded_sends: BTreeMap<u32, BlobHash>,
     /// The recorded sends whose answer is recorded.
     answered: BTreeSet<u32>,
     /// How many lines of the console are recorded.
     lines: usize,
     /// How many bytes it was told, since this heap was made.
-    heard: usize,
+    heard_bytes: usize,
     /// How many bytes of that others told it.
-    called: usize,
+    called_bytes: usize,
     /// How many sends have left the heap.
     sent: u32,
-    outgoing: Vec<Outgoing>,
+    outgoing: Vec<OutgoingSend>,
     /// The references that the heap has dropped. Sends that have left it may still need them.
-    drops: Vec<Dropped>,
-    asked: BTreeMap<u32, Asked>,
+    drops: Vec<DroppedReferences>,
+    pending_answers: BTreeMap<u32, PendingAnswer>,
     /// How many orders the heap has not carried out.
     orders: usize,
     result: Option<(Outcome, Option<Place>)>,
     /// Why it was cancelled, if it was.
     reason: String,
     /// Messages that wait until the heap has nothing else to do.
-    letters: VecDeque<Letter>,
+    messages: VecDeque<ObjectMessage>,
     /// Those that are being answered, and who has sent each.
     replies: BTreeMap<u32, (Taker, FormulaId)>,
     next_reply: u32,
@@ -182,48 +182,48 @@ pub struct Session {
     /// For how many of its promises the store waits.
     unsettled: usize,
     /// Sends to answers that are not known yet.
-    held: Vec<again::Held>,
+    held: Vec<held_sends::HeldSend>,
 }
 
 /// Keeps the errands of a heap until its own thread does them.
-struct HeapErrands<'a> {
-    tasks: RefCell<VecDeque<Task>>,
-    courier: &'a Courier,
+struct HeapTaskRunner<'a> {
+    tasks: RefCell<VecDeque<WorkerTask>>,
+    answer_sender: &'a AnswerSender,
 }
 
-impl Errands for HeapErrands<'_> {
-    fn later(&self, task: Task) -> bool {
+impl TaskRunner for HeapTaskRunner<'_> {
+    fn run_later(&self, task: WorkerTask) -> bool {
         self.tasks.borrow_mut().push_back(task);
         true
     }
 
-    fn courier(&self) -> Courier {
-        Arc::clone(self.courier)
+    fn answer_sender(&self) -> AnswerSender {
+        Arc::clone(self.answer_sender)
     }
 }
 
 /// Does something with a home, and then all that follows from it.
-fn attend(
-    home: &mut Home,
+fn with_table(
+    home: &mut ObjectTable,
     board: &Mutex<Switchboard>,
     daemon: &HostDaemon,
-    courier: &Courier,
-    first: impl FnOnce(&mut Home, &Context<'_>),
+    courier: &AnswerSender,
+    first: impl FnOnce(&mut ObjectTable, &Context<'_>),
 ) {
-    let errands = HeapErrands { tasks: RefCell::default(), courier };
+    let errands = HeapTaskRunner { tasks: RefCell::default(), answer_sender: courier };
     let context = Context::new(daemon, board, &errands);
     first(home, &context);
     loop {
-        home.work_through(&context);
-        home.look_at_promises(&context);
+        home.drain(&context);
+        home.settle_promises(&context);
         // The task runs on this thread: only this agent's code waits for it.
         let Some(task) = errands.tasks.borrow_mut().pop_front() else { return };
         let done = task.carry_out(daemon.downgrade());
-        home.came(&context, done.reach, done.answer, done.came, done.hold.as_ref());
+        home.complete_task(&context, done.reach, done.answer, done.outcome, done.hold.as_ref());
     }
 }
 
-fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
+fn lock_board(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -231,25 +231,26 @@ impl Session {
     /// Returns a session over the entries of the journal. `phase` tells whether the code has come to its end before.
     /// `remade_by` names the other engine that may make it again.
     pub fn new(
-        parcel: Box<Parcel>,
+        parcel: Box<CodeJob>,
         phase: Phase,
         journal: Vec<code::Record>,
         vat: VatId,
         heap: u64,
         remade_by: Option<&str>,
-    ) -> Result<Session, Broken> {
+    ) -> Result<Session, SessionError> {
         let mut board = Switchboard::new();
-        let side = board.add(Party::default());
-        let home = Home::of_code(&mut board, parcel.eval);
+        let side = board.add(SideOptions::default());
+        let home = ObjectTable::for_code(&mut board, parcel.eval);
         let recorded = journal.len() as u64;
-        let script: VecDeque<Entry> = journal.into_iter().map(|record| record.entry).collect();
+        let script: VecDeque<CodeEntry> = journal.into_iter().map(|record| record.entry).collect();
         let (mut known, mut answered, mut lines) = (BTreeMap::new(), BTreeSet::new(), 0);
         for entry in &script {
             match entry {
-                Entry::Began { engine: other, .. }
-                    if *other != code_host::engine() && remade_by != Some(code_host::engine().as_str()) =>
+                CodeEntry::Began { engine: other, .. }
+                    if *other != code_host::engine_version()
+                        && remade_by != Some(code_host::engine_version().as_str()) =>
                 {
-                    let what = format!("it began in {other}, and this is {}", code_host::engine());
+                    let what = format!("it began in {other}, and this is {}", code_host::engine_version());
                     let help = match phase {
                         Phase::Running => "what it has done is done; run what is left as new code",
                         _ => {
@@ -257,42 +258,42 @@ impl Session {
                         }
                     };
                     let what = if phase == Phase::Running { what } else { format!("{what}: {help}") };
-                    return Err(Broken::Code(failed("vat/engine", what, help)));
+                    return Err(SessionError::Code(failed("vat/engine", what, help)));
                 }
-                Entry::Began { .. } => {}
-                Entry::Sent { send, digest, .. } => drop(known.insert(*send, *digest)),
-                Entry::Heard { of: Of::Send(send), .. } => drop(answered.insert(*send)),
-                Entry::Heard { .. } | Entry::Called { .. } => {}
-                Entry::Logged { .. } => lines += 1,
+                CodeEntry::Began { .. } => {}
+                CodeEntry::Sent { send, digest, .. } => drop(known.insert(*send, *digest)),
+                CodeEntry::Heard { of: OutcomeSubject::Send(send), .. } => drop(answered.insert(*send)),
+                CodeEntry::Heard { .. } | CodeEntry::Called { .. } => {}
+                CodeEntry::Logged { .. } => lines += 1,
             }
         }
-        let slots = Slots::new(parcel.eval, heap, side);
+        let slots = HeapReferences::new(parcel.eval, heap, side);
         Ok(Session {
-            parcel,
+            job: parcel,
             vat,
             phase,
             board: Mutex::new(board),
             side,
-            home,
-            slots,
+            table: home,
+            references: slots,
             recorded,
-            fresh: vec![],
+            unrecorded: vec![],
             script,
-            known,
+            recorded_sends: known,
             answered,
             lines,
-            heard: 0,
-            called: 0,
+            heard_bytes: 0,
+            called_bytes: 0,
             sent: 0,
             outgoing: vec![],
             drops: vec![],
-            asked: BTreeMap::new(),
+            pending_answers: BTreeMap::new(),
             orders: 0,
             result: None,
             reason: String::new(),
-            letters: VecDeque::new(),
+            messages: VecDeque::new(),
             replies: BTreeMap::new(),
-            next_reply: RESULT,
+            next_reply: RESULT_NUMBER,
             resolved: BTreeMap::new(),
             open_answers: BTreeSet::new(),
             unsettled: 0,
@@ -307,44 +308,44 @@ impl Session {
 
     /// Returns the heap, among all that there have been.
     pub fn heap(&self) -> u64 {
-        self.slots.heap
+        self.references.heap
     }
 
     /// Returns whether no caller waits for it: it has come to its end, and answers no message just now.
     pub fn is_at_rest(&self) -> bool {
         self.phase == Phase::Live
             && self.replies.is_empty()
-            && self.letters.is_empty()
-            && self.asked.is_empty()
+            && self.messages.is_empty()
+            && self.pending_answers.is_empty()
     }
 
     /// Returns how many entries its journal has.
-    pub fn recorded(&self) -> u64 {
+    pub fn journal_len(&self) -> u64 {
         self.recorded
     }
 
     /// Returns the formulas that it refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
-        let mut pins = self.home.pins();
-        pins.insert(self.parcel.eval);
-        pins.extend(self.slots.promised_ids());
+        let mut pins = self.table.pins();
+        pins.insert(self.job.eval);
+        pins.extend(self.references.promised_ids());
         pins
     }
 
-    fn order(&mut self, tools: &mut Tools<'_>, order: &Order) -> Result<(), Broken> {
+    fn order(&mut self, tools: &mut SessionContext<'_>, order: &Order) -> Result<(), SessionError> {
         tools.host.order(order)?;
         self.orders += 1;
         Ok(())
     }
 
-    fn courier(&self, tools: &Tools<'_>) -> Courier {
-        let (eval, heap) = (self.parcel.eval, self.slots.heap);
+    fn answer_sender(&self, tools: &SessionContext<'_>) -> AnswerSender {
+        let (eval, heap) = (self.job.eval, self.references.heap);
         let jobs = Mutex::new(tools.jobs.clone());
         let nudge = tools.host.waker();
         Arc::new(move |reach, answer, came| {
             let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
             // A lane that is gone needs no answer.
-            drop(jobs.send(Job::Came { eval, heap, reach, answer, came: Box::new(came) }));
+            drop(jobs.send(ThreadJob::Answer { eval, heap, reach, answer, came: Box::new(came) }));
             nudge.wake();
         })
     }
@@ -352,32 +353,38 @@ impl Session {
     /// Returns the heap says something.
     ///
     /// # Errors
-    /// [`Broken`].
-    pub fn hear(&mut self, tools: &mut Tools<'_>, report: Report) -> Result<Stand, Broken> {
+    /// [`SessionError`].
+    pub fn handle_report(
+        &mut self,
+        tools: &mut SessionContext<'_>,
+        report: Report,
+    ) -> Result<SessionStatus, SessionError> {
         match report {
             // Nothing goes out any more.
             Report::Send { .. } if self.phase == Phase::Ending => {}
-            Report::Send { target, verb, args, question, .. } => self.leaves(target, verb, args, question)?,
-            Report::Answer { answer: RESULT, outcome, place, .. } => {
+            Report::Send { target, verb, args, question, .. } => {
+                self.queue_send(target, verb, args, question)?
+            }
+            Report::Answer { answer: RESULT_NUMBER, outcome, place, .. } => {
                 let (Outcome::Ok(value) | Outcome::Err(value)) = &outcome;
-                self.slots.note_lasting(value);
+                self.references.note_lasting(value);
                 self.result = Some((outcome, place));
             }
-            Report::Answer { answer, outcome, .. } => self.answer_letter(tools, answer, &outcome)?,
-            Report::Guard { export, guard, .. } => self.slots.guarded(export, &guard),
+            Report::Answer { answer, outcome, .. } => self.answer_message(tools, answer, &outcome)?,
+            Report::Guard { export, guard, .. } => self.references.record_guard(export, &guard),
             Report::Dropped { imports, questions, .. } => {
-                self.drops.push(Dropped { imports, questions });
+                self.drops.push(DroppedReferences { imports, questions });
             }
             Report::Console { level, text, .. } => self.log(level, text),
-            Report::Fault { kind, line, .. } => return Err(Broken::Code(fault(kind, &line))),
+            Report::Fault { kind, line, .. } => return Err(SessionError::Code(fault(kind, &line))),
             Report::Ready { .. } | Report::Idle { .. } => {
                 self.orders = self.orders.saturating_sub(1);
-                return self.go_on(tools);
+                return self.resume(tools);
             }
             Report::Resolve { promise, outcome, .. } => drop(self.resolved.insert(promise, outcome)),
             Report::Closed { .. } | Report::Pong { .. } | Report::Refused { .. } => {}
         }
-        Ok(Stand::On)
+        Ok(SessionStatus::Running)
     }
 
     fn log(&mut self, level: vat::Level, text: String) {
@@ -386,82 +393,83 @@ impl Session {
             self.lines -= 1;
         } else if self.phase == Phase::Running {
             let level = format!("{level:?}").to_lowercase();
-            self.fresh.push(Entry::Logged { level, text: Untrusted::new(text) });
+            self.unrecorded.push(CodeEntry::Logged { level, text: Untrusted::new(text) });
         }
     }
 
     /// Returns the heap could make nothing of an order.
-    pub fn refused(&mut self, line: String) -> Broken {
+    pub fn order_error(&mut self, line: String) -> SessionError {
         // A name that is none in the language, say. Nothing of the code has run.
         let help = "a name in code is a word of letters, digits, `_` and `$`";
-        Broken::Code(failed("vat/refused", line, help))
+        SessionError::Code(failed("vat/refused", line, help))
     }
 
     /// Continues after something has happened elsewhere, and passes the results on.
     ///
     /// # Errors
-    /// [`Broken`].
-    pub fn go_on(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
+    /// [`SessionError`].
+    pub fn resume(&mut self, tools: &mut SessionContext<'_>) -> Result<SessionStatus, SessionError> {
         // The heap is told one thing after the other, in an order that can be repeated.
         while self.orders == 0 {
             if self.phase == Phase::Ending {
-                return Err(Broken::Over(std::mem::take(&mut self.reason)));
+                return Err(SessionError::Cancelled(std::mem::take(&mut self.reason)));
             }
             if let Some(entry) = self.script.pop_front() {
-                self.tell_again(tools, entry)?;
+                self.replay_entry(tools, entry)?;
                 continue;
             }
             if self.phase == Phase::Reviving {
-                self.revived(tools)?;
+                self.finish_revival(tools)?;
             }
             if self.phase == Phase::Running {
-                self.expect_same()?;
+                self.expect_all_resent()?;
             }
             if !self.outgoing.is_empty() {
                 self.send_all(tools)?;
             }
             self.settle_resolved(tools)?;
-            for Dropped { imports, questions } in std::mem::take(&mut self.drops) {
-                self.slots.dropped(&self.board, &imports, &questions);
+            for DroppedReferences { imports, questions } in std::mem::take(&mut self.drops) {
+                self.references.release(&self.board, &imports, &questions);
             }
             self.release_held(tools)?;
-            let told = self.tell_all(tools)?;
+            let told = self.deliver_settled(tools)?;
             self.settle_answers(tools)?;
             if told || self.orders > 0 {
                 continue;
             }
-            let is_done = self.phase == Phase::Running && self.result.is_some() && self.asked.is_empty();
-            match self.letters.pop_front() {
-                Some(letter) if !is_done => self.open_letter(tools, letter)?,
+            let is_done =
+                self.phase == Phase::Running && self.result.is_some() && self.pending_answers.is_empty();
+            match self.messages.pop_front() {
+                Some(letter) if !is_done => self.open_message(tools, letter)?,
                 waits => {
                     if let Some(letter) = waits {
-                        self.letters.push_front(letter);
+                        self.messages.push_front(letter);
                     }
                     match self.phase {
                         Phase::Live => break,
-                        _ => return self.stand(tools),
+                        _ => return self.status(tools),
                     }
                 }
             }
         }
-        Ok(Stand::On)
+        Ok(SessionStatus::Running)
     }
 
     /// Makes the heap live. All recorded entries have happened again, so it is as it was at its end.
-    fn revived(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
-        self.expect_same()?;
+    fn finish_revival(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
+        self.expect_all_resent()?;
         if !self.outgoing.is_empty() {
-            return Err(Broken::Code(diverged("it asks for more than the first time")));
+            return Err(SessionError::Code(divergence("it asks for more than the first time")));
         }
-        let lasting: Vec<u32> = self.slots.lasting().collect();
-        let eval = self.parcel.eval;
+        let lasting: Vec<u32> = self.references.lasting_objects().collect();
+        let eval = self.job.eval;
         let (named, promised) = tools.daemon.read(|txn| {
             let (mut named, mut promised) = (Vec::new(), Vec::new());
             for number in lasting {
                 if kernel::table::formula(txn, &code::export_id(&eval, number))?.is_some() {
                     named.push(number);
                 }
-                let which = CodePromise::Own(number);
+                let which = CodePromise::Numbered(number);
                 if kernel::table::formula(txn, &code::promise_id(&eval, which))?.is_some() {
                     promised.push(which);
                 }
@@ -469,31 +477,31 @@ impl Session {
             Ok((named, promised))
         })?;
         for number in named {
-            self.slots.named(number);
+            self.references.assign_id(number);
         }
-        promised.into_iter().for_each(|which| self.slots.promise(which));
+        promised.into_iter().for_each(|which| self.references.record_promise(which));
         self.phase = Phase::Live;
         Ok(())
     }
 
     /// Checks that the code has sent all recorded sends again.
-    fn expect_same(&self) -> Result<(), Broken> {
-        match self.known.keys().find(|send| **send >= self.sent) {
-            Some(_) => Err(Broken::Code(diverged("it sends less"))),
+    fn expect_all_resent(&self) -> Result<(), SessionError> {
+        match self.recorded_sends.keys().find(|send| **send >= self.sent) {
+            Some(_) => Err(SessionError::Code(divergence("it sends less"))),
             None => Ok(()),
         }
     }
 
     /// Records the new entries in the journal.
-    fn record(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
-        if self.fresh.is_empty() || self.phase != Phase::Running {
+    fn record(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
+        if self.unrecorded.is_empty() || self.phase != Phase::Running {
             return Ok(());
         }
-        let (eval, from) = (self.parcel.eval, self.recorded);
-        let entries = std::mem::take(&mut self.fresh);
+        let (eval, from) = (self.job.eval, self.recorded);
+        let entries = std::mem::take(&mut self.unrecorded);
         let count = entries.len() as u64;
         match act(tools, CodeAct::Record { eval, from, entries })? {
-            Reply::AlreadySettled => Err(Broken::Gone),
+            Reply::AlreadySettled => Err(SessionError::Ended),
             _ => {
                 self.recorded += count;
                 Ok(())
@@ -502,46 +510,50 @@ impl Session {
     }
 
     /// Returns how it stands when the heap has nothing to do.
-    fn stand(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
-        if !self.asked.is_empty() {
-            return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
+    fn status(&mut self, tools: &mut SessionContext<'_>) -> Result<SessionStatus, SessionError> {
+        if !self.pending_answers.is_empty() {
+            return Ok(self.wait_targets(tools)?.map_or(SessionStatus::Running, SessionStatus::Waiting));
         }
         let Some((outcome, place)) = self.result.take() else {
             // Others may still call its objects.
-            if self.slots.promises.is_empty() && !self.slots.can_be_called() {
+            if self.references.promises.is_empty() && !self.references.can_be_called() {
                 let what = "it waits for something that never comes";
                 let help = "nothing can settle what it waits for";
-                return Err(Broken::Code(failed("vat/waits", what, help)));
+                return Err(SessionError::Code(failed("vat/waits", what, help)));
             }
-            return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
+            return Ok(self.wait_targets(tools)?.map_or(SessionStatus::Running, SessionStatus::Waiting));
         };
         let outcome = match outcome {
-            Outcome::Ok(value) => self.came_to(tools, &value)?,
-            Outcome::Err(value) => threw(&value, place.as_ref()),
+            Outcome::Ok(value) => self.durable_result(tools, &value)?,
+            Outcome::Err(value) => exception(&value, place.as_ref()),
         };
         self.record(tools)?;
-        Ok(Stand::Done(outcome, self.slots.has_exports()))
+        Ok(SessionStatus::Done(outcome, self.references.has_exports()))
     }
 
     /// Returns the promises of the store and the calls before the user that the heap waits for, if it waits for
     /// nothing else. The journal has all that the heap was told, so the heap may go.
-    fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<Wait>>, Broken> {
+    fn wait_targets(
+        &mut self,
+        tools: &SessionContext<'_>,
+    ) -> Result<Option<BTreeSet<WaitTarget>>, SessionError> {
         // An object that would not be found again keeps the heap, and so does a caller that waits for its answer.
-        if self.slots.has_passing || !self.replies.is_empty() || !self.held.is_empty() {
+        if self.references.has_transient || !self.replies.is_empty() || !self.held.is_empty() {
             return Ok(None);
         }
-        let board = locked(&self.board);
-        let promised = |promise: Ref| match self.home.thing(promise) {
-            Some(Thing::Promise { id, .. }) => Some(Wait::Promise(*id)),
+        let board = lock_board(&self.board);
+        let promised = |promise: Ref| match self.table.object(promise) {
+            Some(RemoteObject::Promise { id, .. }) => Some(WaitTarget::Promise(*id)),
             _ => None,
         };
-        let given = self.slots.promises.iter().map(|number| self.slots.host(*number).and_then(promised));
-        let asked = self.asked.values().map(|asked| {
-            let answer = self.slots.target(Slot::Question(asked.question?))?;
-            let call = || self.home.waits_for_person(answer).map(|at| Wait::Call(at.host, at.step));
+        let given =
+            self.references.promises.iter().map(|number| self.references.host(*number).and_then(promised));
+        let asked = self.pending_answers.values().map(|asked| {
+            let answer = self.references.target(Slot::Question(asked.question?))?;
+            let call = || self.table.waiting_call(answer).map(|at| WaitTarget::Call(at.host, at.step));
             board.follows(answer).and_then(promised).or_else(call)
         });
-        let all: Option<BTreeSet<Wait>> = given.chain(asked).collect();
+        let all: Option<BTreeSet<WaitTarget>> = given.chain(asked).collect();
         drop(board);
         if all.is_some() {
             self.record(tools)?;
@@ -550,8 +562,12 @@ impl Session {
     }
 
     /// Returns the result as the store keeps it.
-    fn came_to(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<RunOutcome, Broken> {
-        self.export(tools, value)?;
+    fn durable_result(
+        &mut self,
+        tools: &SessionContext<'_>,
+        value: &Value<Slot>,
+    ) -> Result<RunOutcome, SessionError> {
+        self.identify_exports(tools, value)?;
         self.settle_resolved(tools)?;
         self.settle_answers(tools)?;
         let mapped = self.lasting_value(value);
@@ -565,19 +581,19 @@ impl Session {
     }
 
     /// Marks the code as ended: its objects are there for others.
-    pub fn live(&mut self) {
+    pub fn set_live(&mut self) {
         self.phase = Phase::Live;
-        self.fresh.clear();
+        self.unrecorded.clear();
     }
 
     /// Cancels the code: the heap is told the reason, and then goes.
     ///
     /// # Errors
-    /// [`Broken`].
-    pub fn cancel(&mut self, tools: &mut Tools<'_>, reason: &str) -> Result<(), Broken> {
+    /// [`SessionError`].
+    pub fn cancel(&mut self, tools: &mut SessionContext<'_>, reason: &str) -> Result<(), SessionError> {
         self.phase = Phase::Ending;
         self.reason = reason.to_owned();
-        self.fresh.clear();
+        self.unrecorded.clear();
         self.outgoing.clear();
         let (vat, reason) = (self.vat, Value::error("Error", reason));
         self.order(tools, &Order::Cancel { vat, reason })
@@ -586,32 +602,36 @@ impl Session {
     /// Returns an answer has come from elsewhere.
     ///
     /// # Errors
-    /// [`Broken`].
-    pub fn came(
+    /// [`SessionError`].
+    pub fn receive_answer(
         &mut self,
-        tools: &mut Tools<'_>,
+        tools: &mut SessionContext<'_>,
         reach: Object,
         answer: Ref,
-        came: Result<crate::objects::file_worker::Came, Failure>,
-    ) -> Result<Stand, Broken> {
-        let courier = self.courier(tools);
-        attend(&mut self.home, &self.board, tools.daemon, &courier, |home, context| {
-            home.came(context, reach, answer, came, None);
+        came: Result<crate::objects::file_worker::TaskOutcome, Failure>,
+    ) -> Result<SessionStatus, SessionError> {
+        let courier = self.answer_sender(tools);
+        with_table(&mut self.table, &self.board, tools.daemon, &courier, |home, context| {
+            home.complete_task(context, reach, answer, came, None);
         });
-        self.go_on(tools)
+        self.resume(tools)
     }
 
     /// Returns something in the store is new.
     ///
     /// # Errors
-    /// [`Broken`].
-    pub fn look_around(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
-        if !self.home.waits() {
-            return if self.phase == Phase::Running { self.go_on(tools) } else { Ok(Stand::On) };
+    /// [`SessionError`].
+    pub fn poll_store(&mut self, tools: &mut SessionContext<'_>) -> Result<SessionStatus, SessionError> {
+        if !self.table.has_waiting() {
+            return if self.phase == Phase::Running {
+                self.resume(tools)
+            } else {
+                Ok(SessionStatus::Running)
+            };
         }
-        let courier = self.courier(tools);
-        attend(&mut self.home, &self.board, tools.daemon, &courier, Home::look_around);
-        self.go_on(tools)
+        let courier = self.answer_sender(tools);
+        with_table(&mut self.table, &self.board, tools.daemon, &courier, ObjectTable::poll_store);
+        self.resume(tools)
     }
 
     /// Ends the session, and tells all callers that wait for the heap why.
@@ -619,46 +639,46 @@ impl Session {
         for (_, (reply, _)) in self.replies {
             reply.answer(Err(Value::error("Error", why)));
         }
-        for letter in self.letters {
+        for letter in self.messages {
             letter.refuse(why);
         }
     }
 
     /// Returns the messages that the heap has not been told yet.
-    pub fn unread(&mut self) -> VecDeque<Letter> {
-        std::mem::take(&mut self.letters)
+    pub fn take_unread(&mut self) -> VecDeque<ObjectMessage> {
+        std::mem::take(&mut self.messages)
     }
 }
 
 /// Has the kernel carry out an act. A refusal becomes the outcome of the code.
-fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
+fn act(tools: &SessionContext<'_>, act: CodeAct) -> Result<Reply, SessionError> {
     let shared = &tools.daemon;
     match shared.attempt(shared.root, None, Act::Code(act))? {
         Ok(outcome) => Ok(outcome.reply),
         // It is gone, or goes.
-        Err(Fault::Dangling(_)) => Err(Broken::Gone),
-        Err(fault) => Err(Broken::Code(failed("vat/journal", fault.to_string(), "let it do less"))),
+        Err(Fault::Dangling(_)) => Err(SessionError::Ended),
+        Err(fault) => Err(SessionError::Code(failed("vat/journal", fault.to_string(), "let it do less"))),
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Broken> {
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, SessionError> {
     serde_json::from_str(text)
-        .map_err(|e| Broken::Code(diverged(&format!("its journal cannot be read: {e}"))))
+        .map_err(|e| SessionError::Code(divergence(&format!("its journal cannot be read: {e}"))))
 }
 
-fn write<T: serde::Serialize>(value: &T) -> Result<String, Broken> {
+fn write<T: serde::Serialize>(value: &T) -> Result<String, SessionError> {
     serde_json::to_string(value).map_err(|e| {
-        Broken::Code(failed("vat/journal", format!("it cannot be recorded: {e}"), "let it do less"))
+        SessionError::Code(failed("vat/journal", format!("it cannot be recorded: {e}"), "let it do less"))
     })
 }
 
-fn too_full(full: switchboard::Full) -> Broken {
-    Broken::Code(failed("vat/references", full.to_string(), "let it hold less at a time"))
+fn full_error(full: switchboard::LimitReached) -> SessionError {
+    SessionError::Code(failed("vat/references", full.to_string(), "let it hold less at a time"))
 }
 
-fn said(value: &Value<Ref>) -> String {
+fn error_text(value: &Value<Ref>) -> String {
     match value {
         Value::Error(error) => error.message.to_str_lossy().into_owned(),
-        _ => RESTARTED.to_owned(),
+        _ => RESTART_MESSAGE.to_owned(),
     }
 }

@@ -9,52 +9,56 @@ use passable::{Remote, Value};
 use switchboard::Ref;
 use vat::{Outcome, Slot};
 
-use super::{Broken, Phase, Session, Tools, failed, locked, said, threw};
+use super::{Phase, Session, SessionContext, SessionError, error_text, exception, failed, lock_board};
 use crate::objects::convert;
 
 /// For how many of its promises others may wait at a time: each has its place in the store.
-const MOST_PROMISES: usize = 1_000;
+const MAX_PROMISES: usize = 1_000;
 
 impl Session {
     /// Gives the promises in a value an identity that need one.
-    pub(super) fn promise(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
-        let promises = self.unpromised(value);
+    pub(super) fn identify_promises(
+        &mut self,
+        tools: &SessionContext<'_>,
+        value: &Value<Slot>,
+    ) -> Result<(), SessionError> {
+        let promises = self.promises_without_id(value);
         if promises.is_empty() {
             return Ok(());
         }
         self.unsettled += promises.len();
-        if self.unsettled > MOST_PROMISES {
-            let what = format!("others wait for more than {MOST_PROMISES} promises of it at a time");
-            return Err(Broken::Code(failed("vat/promises", what, "let it promise less at a time")));
+        if self.unsettled > MAX_PROMISES {
+            let what = format!("others wait for more than {MAX_PROMISES} promises of it at a time");
+            return Err(SessionError::Code(failed("vat/promises", what, "let it promise less at a time")));
         }
-        super::act(tools, CodeAct::Promise { eval: self.parcel.eval, promises: promises.clone() })?;
-        promises.into_iter().for_each(|which| self.promised(which));
+        super::act(tools, CodeAct::Promise { eval: self.job.eval, promises: promises.clone() })?;
+        promises.into_iter().for_each(|which| self.note_promise(which));
         Ok(())
     }
 
     /// Returns the promises in a value that need an identity. Numbers that come up after the end mean something else
     /// in the next heap.
-    pub(super) fn unpromised(&self, value: &Value<Slot>) -> Vec<CodePromise> {
-        let mut found = self.slots.unpromised(value);
+    pub(super) fn promises_without_id(&self, value: &Value<Slot>) -> Vec<CodePromise> {
+        let mut found = self.references.promises_without_id(value);
         if self.phase == Phase::Live {
-            found.retain(|which| matches!(which, CodePromise::Own(_)));
+            found.retain(|which| matches!(which, CodePromise::Numbered(_)));
         }
         found
     }
 
     /// Notes that the store waits for a promise.
-    pub(super) fn promised(&mut self, which: CodePromise) {
-        self.slots.promise(which);
+    pub(super) fn note_promise(&mut self, which: CodePromise) {
+        self.references.record_promise(which);
         if let CodePromise::Answer(question) = which {
             self.open_answers.insert(question);
         }
     }
 
     /// Tells the store the outcomes of the heap's promises.
-    pub(super) fn settle_resolved(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+    pub(super) fn settle_resolved(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
         let told = self.resolved.keys().copied().filter(|number| {
             // No one outside the heap has seen the other promises yet.
-            self.slots.is_promised(CodePromise::Own(*number))
+            self.references.is_promised(CodePromise::Numbered(*number))
         });
         let mut settled = Vec::new();
         for number in told.collect::<Vec<_>>() {
@@ -62,26 +66,26 @@ impl Session {
             let outcome = match &outcome {
                 Outcome::Ok(value) => {
                     if self.phase != Phase::Live {
-                        self.slots.note_lasting(value);
+                        self.references.note_lasting(value);
                     }
-                    self.export(tools, value)?;
+                    self.identify_exports(tools, value)?;
                     self.lasting_value(value).map_or_else(|()| not_durable(), RunOutcome::Done)
                 }
-                Outcome::Err(value) => threw(value, None),
+                Outcome::Err(value) => exception(value, None),
             };
-            settled.push((CodePromise::Own(number), outcome));
+            settled.push((CodePromise::Numbered(number), outcome));
         }
         self.settle_promises(tools, settled)
     }
 
     /// Tells the store the answers to the code's own sends, as far as the store waits for them.
-    pub(super) fn settle_answers(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+    pub(super) fn settle_answers(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
         if self.open_answers.is_empty() {
             return Ok(());
         }
-        let board = locked(&self.board);
+        let board = lock_board(&self.board);
         let came = self.open_answers.iter().filter_map(|question| {
-            let answer = self.slots.target(Slot::Question(*question))?;
+            let answer = self.references.target(Slot::Question(*question))?;
             Some((*question, board.outcome(answer).cloned()?))
         });
         let came: Vec<_> = came.collect();
@@ -91,7 +95,7 @@ impl Session {
             self.open_answers.remove(&question);
             let outcome = match outcome {
                 Ok(value) => self.lasting_ids(&value).map_or_else(|()| not_durable(), RunOutcome::Done),
-                Err(value) => failed("vat/threw", said(&value), ""),
+                Err(value) => failed("vat/threw", error_text(&value), ""),
             };
             settled.push((CodePromise::Answer(question), outcome));
         }
@@ -100,14 +104,14 @@ impl Session {
 
     fn settle_promises(
         &mut self,
-        tools: &Tools<'_>,
+        tools: &SessionContext<'_>,
         mut settled: Vec<(CodePromise, RunOutcome)>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), SessionError> {
         if settled.is_empty() {
             return Ok(());
         }
         self.unsettled = self.unsettled.saturating_sub(settled.len());
-        let eval = self.parcel.eval;
+        let eval = self.job.eval;
         let open = tools.daemon.read(|txn| {
             let is_open = |(which, _): &(CodePromise, RunOutcome)| {
                 let row = table::promise(txn, &code::promise_id(&eval, *which))?;
@@ -129,22 +133,22 @@ impl Session {
     pub(super) fn lasting_value(&self, value: &Value<Slot>) -> Result<kernel::Value, ()> {
         convert::rebuild(value, &mut |remote: &Remote<Slot>, is_promise| {
             let reference = match remote.reference {
-                Slot::Vat(number) if is_promise => self.promise_id(CodePromise::Own(number))?,
-                Slot::Vat(number) => match self.slots.object(number) {
+                Slot::Vat(number) if is_promise => self.promise_id(CodePromise::Numbered(number))?,
+                Slot::Vat(number) => match self.references.object(number) {
                     Reference::Object { id, .. } => id,
                     _ => return Err(()),
                 },
-                Slot::Question(number) if self.slots.is_promised(CodePromise::Answer(number)) => {
+                Slot::Question(number) if self.references.is_promised(CodePromise::Answer(number)) => {
                     self.promise_id(CodePromise::Answer(number))?
                 }
-                slot => self.slots.target(slot).ok_or(()).and_then(|found| self.lasting_id(found))?,
+                slot => self.references.target(slot).ok_or(()).and_then(|found| self.lasting_id(found))?,
             };
             Ok(Remote { reference, iface: remote.iface.clone() })
         })
     }
 
     fn promise_id(&self, which: CodePromise) -> Result<FormulaId, ()> {
-        self.slots.is_promised(which).then(|| code::promise_id(&self.parcel.eval, which)).ok_or(())
+        self.references.is_promised(which).then(|| code::promise_id(&self.job.eval, which)).ok_or(())
     }
 
     fn lasting_ids(&self, value: &Value<Ref>) -> Result<kernel::Value, ()> {
@@ -155,7 +159,7 @@ impl Session {
     }
 
     fn lasting_id(&self, found: Ref) -> Result<FormulaId, ()> {
-        match self.home.reference(found) {
+        match self.table.reference(found) {
             Some(Reference::Object { id, through, .. } | Reference::Promise { id, through, .. })
                 if through.is_empty() =>
             {

@@ -1,146 +1,158 @@
 //! The sends of a heap: recorded before they go out, and compared when the heap is made again.
 
 use kernel::BlobHash;
-use kernel::code::{self, Entry, Origin};
-use kernel::command::{CodeAct, Exported};
+use kernel::code::{self, CodeEntry, Origin};
+use kernel::command::{CodeAct, ExportedObject};
 use kernel::facet::{self, Need, Plan};
 use passable::{Untrusted, Value, visible_line};
 use switchboard::{Call, Ref};
 use vat::{Slot, Verb};
 
 use super::{
-    Asked, Broken, Courier, LINE, Object, Outgoing, Phase, Session, Thing, Tools, act, attend, convert,
-    diverged, failed, locked, perform, too_full,
+    AnswerSender, MAX_LINE_LEN, Object, OutgoingSend, PendingAnswer, Phase, RemoteObject, Session,
+    SessionContext, SessionError, act, convert, divergence, failed, full_error, lock_board, perform,
+    with_table,
 };
-use crate::code::slots::Stuck;
+use crate::code::heap_references::PassError;
 
 /// How many messages code may send on the way to its end: each has its place in the journal.
-const MOST_SENDS: u32 = 100_000;
+const MAX_SENDS: u32 = 100_000;
 
 /// The number of sends after which the heap is told their answers, so that it goes on while more go out.
-const AT_ONCE: usize = 8;
+const MAX_SENDS_PER_TURN: usize = 8;
 
 impl Session {
     /// Takes a send that has left the heap.
-    pub(super) fn leaves(
+    pub(super) fn queue_send(
         &mut self,
         target: Slot,
         verb: Verb,
         args: Value<Slot>,
         question: Option<u32>,
-    ) -> Result<(), Broken> {
-        if self.phase == Phase::Running && self.sent >= MOST_SENDS {
-            let what = format!("it has sent {MOST_SENDS} messages, and may send no more");
-            return Err(Broken::Code(failed("vat/sends", what, "let it do less, or in parts")));
+    ) -> Result<(), SessionError> {
+        if self.phase == Phase::Running && self.sent >= MAX_SENDS {
+            let what = format!("it has sent {MAX_SENDS} messages, and may send no more");
+            return Err(SessionError::Code(failed("vat/sends", what, "let it do less, or in parts")));
         }
         let send = self.sent;
         self.sent = self.sent.wrapping_add(1);
         let all = serde_json::to_vec(&(target, &verb, &args, question));
         let digest = BlobHash::of(&all.unwrap_or_default());
         if self.phase != Phase::Live {
-            self.slots.note_lasting(&args);
+            self.references.note_lasting(&args);
         }
-        let before = self.known.get(&send).copied();
+        let before = self.recorded_sends.get(&send).copied();
         if before.is_some_and(|before| before != digest) {
-            return Err(Broken::Code(diverged(&format!(
+            return Err(SessionError::Code(divergence(&format!(
                 "it sends something else, `{}`",
-                line(&verb, &args)
+                send_line(&verb, &args)
             ))));
         }
         if self.answered.contains(&send) {
             // The send has gone out before, so its objects had been given an identity.
-            let (unnamed, unpromised) = (self.slots.unnamed(&args), self.unpromised(&args));
+            let (unnamed, unpromised) =
+                (self.references.objects_without_id(&args), self.promises_without_id(&args));
             if self.phase == Phase::Running {
                 for (number, _) in unnamed {
-                    self.slots.named(number);
+                    self.references.assign_id(number);
                 }
-                unpromised.into_iter().for_each(|which| self.promised(which));
+                unpromised.into_iter().for_each(|which| self.note_promise(which));
             }
-            self.asked.insert(send, Asked { question });
+            self.pending_answers.insert(send, PendingAnswer { question });
             return Ok(());
         }
-        self.outgoing.push(Outgoing { send, target, verb, args, question, again: before.is_some(), digest });
+        self.outgoing.push(OutgoingSend {
+            send,
+            target,
+            verb,
+            args,
+            question,
+            is_repeated: before.is_some(),
+            digest,
+        });
         Ok(())
     }
 
     /// Lets all sends go out that have left the heap.
-    pub(super) fn send_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
+    pub(super) fn send_all(&mut self, tools: &mut SessionContext<'_>) -> Result<(), SessionError> {
         let outgoing = std::mem::take(&mut self.outgoing);
         if self.phase == Phase::Running {
-            for one in outgoing.iter().filter(|one| !one.again) {
-                let line = Untrusted::new(line(&one.verb, &one.args));
-                self.fresh.push(Entry::Sent { send: one.send, digest: one.digest, line });
+            for one in outgoing.iter().filter(|one| !one.is_repeated) {
+                let line = Untrusted::new(send_line(&one.verb, &one.args));
+                self.unrecorded.push(CodeEntry::Sent { send: one.send, digest: one.digest, line });
             }
             // A send may have an effect, so it is recorded before it goes out.
             self.record(tools)?;
         }
-        let courier = self.courier(tools);
+        let courier = self.answer_sender(tools);
         for (index, one) in outgoing.into_iter().enumerate() {
             if self.phase == Phase::Ending {
                 break;
             }
-            if index > 0 && index % AT_ONCE == 0 {
-                attend(&mut self.home, &self.board, tools.daemon, &courier, |_, _| {});
-                self.tell_all(tools)?;
+            if index > 0 && index % MAX_SENDS_PER_TURN == 0 {
+                with_table(&mut self.table, &self.board, tools.daemon, &courier, |_, _| {});
+                self.deliver_settled(tools)?;
             }
             self.send_one(tools, &courier, one)?;
         }
-        attend(&mut self.home, &self.board, tools.daemon, &courier, |_, _| {});
+        with_table(&mut self.table, &self.board, tools.daemon, &courier, |_, _| {});
         Ok(())
     }
 
     pub(super) fn send_one(
         &mut self,
-        tools: &mut Tools<'_>,
-        courier: &Courier,
-        one: Outgoing,
-    ) -> Result<(), Broken> {
+        tools: &mut SessionContext<'_>,
+        courier: &AnswerSender,
+        one: OutgoingSend,
+    ) -> Result<(), SessionError> {
         let (send, question) = (one.send, one.question);
-        self.asked.insert(send, Asked { question });
-        self.export(tools, &one.args)?;
+        self.pending_answers.insert(send, PendingAnswer { question });
+        self.identify_exports(tools, &one.args)?;
         let sent = (|| {
-            let args = self.slots.outward(&mut self.home, &self.board, &one.args)?;
-            let target = self.slots.target(one.target).ok_or(Stuck::Cannot("what it is sent to is gone"))?;
-            Ok::<_, Stuck>((target, args))
+            let args = self.references.read_from_heap(&mut self.table, &self.board, &one.args)?;
+            let target = self
+                .references
+                .target(one.target)
+                .ok_or(PassError::NotPassable("what it is sent to is gone"))?;
+            Ok::<_, PassError>((target, args))
         })();
         let (target, args) = match sent {
             Ok(sent) => sent,
-            Err(stuck) => return self.answer_at_once(send, question, Err(error(&stuck.words()))),
+            Err(stuck) => return self.answer_directly(send, question, Err(error(&stuck.describe()))),
         };
-        let is_done = match one.again {
-            true => self.send_again(tools, courier, &one, target, &args)?,
+        let is_done = match one.is_repeated {
+            true => self.resend(tools, courier, &one, target, &args)?,
             false => self.hold_back(&one, target, &args)?,
         };
         if is_done {
             return Ok(());
         }
         if self.phase == Phase::Live
-            && let Some(reason) = self.ends_itself(target, &one.verb, &args)
+            && let Some(reason) = self.self_cancel_reason(target, &one.verb, &args)
         {
             // The code has come to its end before. The heap goes, and is made anew when a caller needs it.
             return self.cancel(tools, &reason);
         }
         let call = call(one.verb, &args);
-        let sent = locked(&self.board).send(self.side, target, call);
+        let sent = lock_board(&self.board).send(self.side, target, call);
         match sent {
             Ok(answer) => {
                 if self.phase == Phase::Running {
-                    self.home.sent(answer, Origin { eval: self.parcel.eval, send });
+                    self.table.record_origin(answer, Origin { eval: self.job.eval, send });
                 }
                 if let Some(question) = question {
-                    self.slots.ask(question, answer);
+                    self.references.ask(question, answer);
                 }
-                locked(&self.board).watch(self.side, answer, u64::from(send));
+                lock_board(&self.board).watch(self.side, answer, u64::from(send));
                 Ok(())
             }
-            Err(full) => self.answer_at_once(send, question, Err(error(&full.to_string()))),
+            Err(full) => self.answer_directly(send, question, Err(error(&full.to_string()))),
         }
     }
 
     /// Returns the reason if the send cancels the code itself.
-    fn ends_itself(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
-        let is_own =
-            matches!(self.home.thing(target), Some(Thing::Object(object)) if object.id == self.parcel.eval);
+    fn self_cancel_reason(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
+        let is_own = matches!(self.table.object(target), Some(RemoteObject::Object(object)) if object.id == self.job.eval);
         let is_cancel = matches!(verb, Verb::Call(vat::Name::Text(name)) if name == "cancel");
         let reason = args.as_array().and_then(<[_]>::first);
         (is_own && is_cancel).then(|| match reason {
@@ -151,98 +163,104 @@ impl Session {
     }
 
     /// Answers a send without a call.
-    pub(super) fn answer_at_once(
+    pub(super) fn answer_directly(
         &mut self,
         send: u32,
         question: Option<u32>,
         outcome: switchboard::Outcome,
-    ) -> Result<(), Broken> {
-        let answer = self.own_answer(send, question)?;
-        locked(&self.board).resolve(self.side, answer, outcome);
+    ) -> Result<(), SessionError> {
+        let answer = self.answer_promise(send, question)?;
+        lock_board(&self.board).resolve(self.side, answer, outcome);
         Ok(())
     }
 
     /// Returns a promise for an answer that we settle.
-    pub(super) fn own_answer(&mut self, send: u32, question: Option<u32>) -> Result<Ref, Broken> {
-        let mut board = locked(&self.board);
-        let answer = board.promise(self.side, None).map_err(too_full)?;
-        board.hold(self.side, answer).map_err(too_full)?;
+    pub(super) fn answer_promise(&mut self, send: u32, question: Option<u32>) -> Result<Ref, SessionError> {
+        let mut board = lock_board(&self.board);
+        let answer = board.promise(self.side, None).map_err(full_error)?;
+        board.hold(self.side, answer).map_err(full_error)?;
         board.watch(self.side, answer, u64::from(send));
         drop(board);
         if let Some(question) = question {
-            self.slots.ask(question, answer);
+            self.references.ask(question, answer);
         }
         Ok(answer)
     }
 
     /// Answers a send with the reply to the command that an earlier heap has sent.
-    pub(super) fn answer_marked(
+    pub(super) fn answer_from_mark(
         &mut self,
-        tools: &Tools<'_>,
-        courier: &Courier,
+        tools: &SessionContext<'_>,
+        courier: &AnswerSender,
         mark: &code::Mark,
         send: u32,
         question: Option<u32>,
-    ) -> Result<(), Broken> {
-        let value = convert::live(&facet::result(&mark.then, &mark.reply));
-        let eval = self.parcel.eval;
+    ) -> Result<(), SessionError> {
+        let value = convert::to_live(&facet::result(&mark.then, &mark.reply));
+        let eval = self.job.eval;
         let reach = match &mark.reach {
             code::Reference::Object { id, agent, through } => {
                 Object { id: *id, agent: *agent, through: through.clone() }
             }
             _ => Object { id: eval, agent: eval, through: vec![] },
         };
-        let (answer, side) = (self.own_answer(send, question)?, self.side);
-        attend(&mut self.home, &self.board, tools.daemon, courier, |home, context| {
-            let outcome = home.hand_over(context, &value, &reach).map_err(|trouble| trouble.to_value());
+        let (answer, side) = (self.answer_promise(send, question)?, self.side);
+        with_table(&mut self.table, &self.board, tools.daemon, courier, |home, context| {
+            let outcome = home.make_live(context, &value, &reach).map_err(|trouble| trouble.to_value());
             context.board().resolve(side, answer, outcome);
         });
         Ok(())
     }
 
     /// Returns whether a send may go out that an earlier heap has sent, and that left no mark.
-    pub(super) fn may_go_again(
+    pub(super) fn can_resend(
         &mut self,
-        tools: &Tools<'_>,
+        tools: &SessionContext<'_>,
         target: Ref,
         verb: &Verb,
         args: &Value<Ref>,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, SessionError> {
         let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
         // A send to an answer goes to the value of that answer.
-        let target = match locked(&self.board).outcome(target) {
+        let target = match lock_board(&self.board).outcome(target) {
             Some(Ok(value)) => value.as_reference().copied().unwrap_or(target),
             Some(Err(_)) => return Ok(true),
             None => target,
         };
-        Ok(match self.home.thing(target) {
-            Some(Thing::Object(object)) => {
+        Ok(match self.table.object(target) {
+            Some(RemoteObject::Object(object)) => {
                 let daemon = &tools.daemon;
                 let view = daemon.view(object.agent);
                 let args = args.as_array().unwrap_or_default();
-                let args: Vec<kernel::Value> = args.iter().map(|value| self.home.tell(value)).collect();
+                let args: Vec<kernel::Value> =
+                    args.iter().map(|value| self.table.to_stored_value(value)).collect();
                 let (planned, _) = daemon.read(|txn| perform::plan(txn, &view, object, method, &args))?;
                 // A call that is refused now is refused again.
-                planned.map_or(true, |plan| may_repeat(&plan))
+                planned.map_or(true, |plan| can_repeat(&plan))
             }
-            Some(Thing::Part(_)) => true,
+            Some(RemoteObject::Part(_)) => true,
             _ => false,
         })
     }
 
     /// Gives an identity to the objects and promises in a value that need one.
-    pub(super) fn export(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
-        self.promise(tools, value)?;
-        let unnamed = self.slots.unnamed(value);
+    pub(super) fn identify_exports(
+        &mut self,
+        tools: &SessionContext<'_>,
+        value: &Value<Slot>,
+    ) -> Result<(), SessionError> {
+        self.identify_promises(tools, value)?;
+        let unnamed = self.references.objects_without_id(value);
         if unnamed.is_empty() {
             return Ok(());
         }
         let numbers: Vec<u32> = unnamed.iter().map(|(number, _)| *number).collect();
-        let exported = |(number, interface)| Exported { number, interface, guard: self.slots.guard(number) };
+        let exported =
+            |(number, interface)| ExportedObject { number, interface, guard: self.references.guard(number) };
         let objects = unnamed.into_iter().map(exported).collect();
-        act(tools, CodeAct::Export { eval: self.parcel.eval, objects })?;
+        act(tools, CodeAct::Export { eval: self.job.eval, objects })?;
         for number in numbers {
-            self.slots.named(number);
+            self.references.assign_id(number);
         }
         Ok(())
     }
@@ -250,7 +268,7 @@ impl Session {
 
 /// Returns whether a call may be made again if it is not known whether it was made. It changes nothing, or it leaves
 /// a mark when it is made, and there is none.
-fn may_repeat(plan: &Plan) -> bool {
+fn can_repeat(plan: &Plan) -> bool {
     match plan {
         Plan::Value(_) | Plan::Through { .. } | Plan::Live(_) | Plan::Act(_) => true,
         Plan::Need(need) => !matches!(**need, Need::StartWorker(_) | Need::Terminate | Need::Deliver(_)),
@@ -277,7 +295,7 @@ fn name_of(name: vat::Name) -> switchboard::Name {
 }
 
 /// Returns one line about a send.
-fn line(verb: &Verb, args: &Value<Slot>) -> String {
+fn send_line(verb: &Verb, args: &Value<Slot>) -> String {
     let what = match verb {
         Verb::Call(vat::Name::Text(name)) | Verb::Get(vat::Name::Text(name)) => {
             visible_line(name).into_owned()
@@ -289,7 +307,7 @@ fn line(verb: &Verb, args: &Value<Slot>) -> String {
     };
     let given = serde_json::to_string(args).unwrap_or_default();
     let all = format!("{what} {}", visible_line(&given));
-    all.chars().take(LINE).collect()
+    all.chars().take(MAX_LINE_LEN).collect()
 }
 
 fn error(what: &str) -> Value<Ref> {

@@ -10,14 +10,14 @@ use kernel::run::{CallSite, Completion, Origin};
 use kernel::{BlobHash, HostRun, Number, RunNumber, Value};
 use passable::Quoting;
 
-use super::gates::{ASKS, redact};
-use super::ground::Handed;
-use super::hand::InHand;
+use super::access::GrantedAccess;
+use super::gates::{APPROVAL_UNAVAILABLE, redact};
+use super::in_flight::InFlight;
 use super::journal;
-use super::journal::{Asked, Proposed};
+use super::journal::{ProposalStatus, WaitingCall};
 use crate::files::directories;
-use crate::files::directories::{Came, Hand, Spot};
-use crate::files::trees::Shelf;
+use crate::files::directories::{FileAccess, FileOutcome, FilePlace};
+use crate::files::trees::BlobSink;
 use crate::state::blobs;
 use crate::state::daemon::HostDaemon;
 use caps::Capability as _;
@@ -26,17 +26,17 @@ use kernel::facet::Part;
 
 /// The longest text that stands in a journal itself, in bytes. Longer text, and bytes that are no text, are kept
 /// beside the store.
-const LONGEST: usize = 64 << 10;
+const MAX_JOURNAL_TEXT: usize = 64 << 10;
 
 /// How often a call is judged again when somebody else changes the same thing at the same time.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// A call of something that was handed over.
-pub struct Call<'a> {
+pub struct GuestCall<'a> {
     /// The granted directory that it is made on.
-    pub handed: &'a Handed,
+    pub access: &'a GrantedAccess,
     /// Where in it.
-    pub spot: &'a Spot,
+    pub place: &'a FilePlace,
     /// The operation.
     pub op: FileOp,
     /// The bytes that it brings apart.
@@ -46,35 +46,35 @@ pub struct Call<'a> {
 }
 
 /// How a call went.
-pub enum Outcome {
+pub enum CallOutcome {
     /// It was made.
-    Came(Came),
+    Done(FileOutcome),
     /// It waits, and is answered with this once it was made.
-    Waits(Asked, Came),
+    Waiting(WaitingCall, FileOutcome),
 }
 
 /// A call as it is proposed.
-struct Words {
+struct ProposedCall {
     method: &'static str,
     args: Vec<Value>,
     /// The bytes to keep beside the store before the call is proposed.
-    beside: Option<Vec<u8>>,
+    blob: Option<Vec<u8>>,
 }
 
-impl Call<'_> {
+impl GuestCall<'_> {
     /// Returns the place from which its ways lead: a file is reached from the directory that it lies in.
-    fn within(&self) -> (&[String], FileOp) {
-        match (self.spot.kind, self.spot.place.split_last()) {
+    fn root_and_op(&self) -> (&[String], FileOp) {
+        match (self.place.kind, self.place.place.split_last()) {
             (Part::File, Some((name, before))) => {
                 (before, self.op.clone().behind(std::slice::from_ref(name)))
             }
-            _ => (&self.spot.place[..], self.op.clone()),
+            _ => (&self.place.place[..], self.op.clone()),
         }
     }
 
     /// Returns the same as it is proposed; `None` if nothing is looked at.
-    fn words(&self) -> Option<Words> {
-        let (within, op) = self.within();
+    fn proposed_call(&self) -> Option<ProposedCall> {
+        let (within, op) = self.root_and_op();
         let path = |way: &[String]| {
             let all: Vec<&str> = within.iter().chain(way).map(String::as_str).collect();
             Value::from(all.join("/"))
@@ -88,16 +88,18 @@ impl Call<'_> {
                 ("read", vec![path(way)])
             }
             FileOp::Snapshot => ("snapshot", vec![path(&[])]),
-            FileOp::Write { way, text } if text.len() <= LONGEST => {
+            FileOp::Write { way, text } if text.len() <= MAX_JOURNAL_TEXT => {
                 ("write", vec![path(way), Value::from(text.as_str())])
             }
-            FileOp::Write { way, text } => put(path(way), text.as_bytes(), &mut beside),
+            FileOp::Write { way, text } => write_arguments(path(way), text.as_bytes(), &mut beside),
             FileOp::Append { way, text } => ("append", vec![path(way), Value::from(text.as_str())]),
             FileOp::WriteBytes(way) => {
                 let bytes = self.bytes.unwrap_or_default();
                 match std::str::from_utf8(bytes) {
-                    Ok(text) if text.len() <= LONGEST => ("write", vec![path(way), Value::from(text)]),
-                    _ => put(path(way), bytes, &mut beside),
+                    Ok(text) if text.len() <= MAX_JOURNAL_TEXT => {
+                        ("write", vec![path(way), Value::from(text)])
+                    }
+                    _ => write_arguments(path(way), bytes, &mut beside),
                 }
             }
             FileOp::Remove(way) => ("remove", vec![path(way)]),
@@ -105,7 +107,7 @@ impl Call<'_> {
             FileOp::Move { from, to } => ("move", vec![path(from), path(to)]),
             FileOp::ReadOnly | FileOp::Digest(_) => return None,
         };
-        let is_direct = self.handed.target == self.handed.grant.id && self.handed.through.is_empty();
+        let is_direct = self.access.target == self.access.grant.id && self.access.through.is_empty();
         if !is_direct || !within.is_empty() {
             args.push(match within {
                 [] => Value::undefined(),
@@ -114,14 +116,14 @@ impl Call<'_> {
         }
         if !is_direct {
             // The object that has the files comes first, then the grants on the way to it.
-            let way = std::iter::once(&self.handed.target).chain(&self.handed.through);
+            let way = std::iter::once(&self.access.target).chain(&self.access.through);
             args.push(Value::array(way.map(|id| Value::remotable(*id))));
         }
-        Some(Words { method, args, beside })
+        Some(ProposedCall { method, args, blob: beside })
     }
 }
 
-fn put(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (&'static str, Vec<Value>) {
+fn write_arguments(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (&'static str, Vec<Value>) {
     *beside = Some(bytes.to_vec());
     let digest = Value::from(BlobHash::of(bytes).to_string());
     ("put", vec![path, digest, Value::number(bytes.len() as f64)])
@@ -131,82 +133,86 @@ fn put(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (&'static str
 ///
 /// # Errors
 /// When it is refused, or fails.
-pub fn make(daemon: &HostDaemon, shelf: &dyn Shelf, call: &Call<'_>) -> Result<Outcome, Failure> {
-    let handed = call.handed;
+pub fn make_call(
+    daemon: &HostDaemon,
+    shelf: &dyn BlobSink,
+    call: &GuestCall<'_>,
+) -> Result<CallOutcome, Failure> {
+    let handed = call.access;
     if let FileOp::Append { text, .. } = &call.op
-        && text.len() > LONGEST
+        && text.len() > MAX_JOURNAL_TEXT
     {
         let what = format!("{} bytes are too many to be put behind a file at once", text.len());
-        return Err(
-            Failure::new(Exit::Invalid, what).help(format!("{LONGEST} at a time, or write all of it"))
-        );
+        return Err(Failure::new(Exit::Invalid, what)
+            .help(format!("{MAX_JOURNAL_TEXT} at a time, or write all of it")));
     }
     let capability = handed.capability(daemon, daemon.state())?;
     let gates = handed.gates(daemon)?;
-    let looks = capability.looks();
+    let looks = capability.view();
     let leads = |way: &[String]| {
-        let all: Vec<String> = call.spot.place.iter().chain(way).cloned().collect();
+        let all: Vec<String> = call.place.place.iter().chain(way).cloned().collect();
         let real = looks.leads(&all)?;
         // A link that leads out of the place was refused when the place was entered.
-        Some(real.strip_prefix(&call.spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
+        Some(real.strip_prefix(&call.place.place[..]).map_or(real.clone(), <[String]>::to_vec))
     };
     let is_directory = |way: &[String]| {
-        let all: Vec<String> = call.spot.place.iter().chain(way).cloned().collect();
+        let all: Vec<String> = call.place.place.iter().chain(way).cloned().collect();
         looks.is_directory(&all)
     };
-    let Some(mut words) = call.words() else {
-        gates.pass(&call.spot.place, &call.op, &leads)?;
-        return directories::narrowed(call.spot, &call.op).map(Outcome::Came);
+    let Some(mut words) = call.proposed_call() else {
+        gates.check_unrecorded(&call.place.place, &call.op, &leads)?;
+        return directories::narrow_place(call.place, &call.op).map(CallOutcome::Done);
     };
     let changes = call.op.changes();
-    let at = journal::of(daemon, handed.agent)?;
+    let at = journal::open_journal(daemon, handed.agent)?;
     for tried in 1.. {
-        let mut verdict = gates.judge(&call.spot.place, &call.op, call.bytes, &leads, &is_directory);
-        if changes && call.spot.read_only {
+        let mut verdict = gates.judge(&call.place.place, &call.op, call.bytes, &leads, &is_directory);
+        if changes && call.place.read_only {
             verdict.decision = Decision::Deny;
             verdict.findings.push(Finding::new("mount/read-only", "this directory is for reading only"));
         }
         let judgement = judgement(call, &capability, &mut words, verdict, &gates.rules().secrets);
         let decision = judgement.verdict.decision;
         if decision != Decision::Deny {
-            if let Some(bytes) = &words.beside {
+            if let Some(bytes) = &words.blob {
                 blobs::upload(daemon, bytes)?;
             }
             keep_operands(daemon, &capability, &judgement)?;
         }
         let step = match journal::propose(daemon, at, judgement)? {
-            Proposed::At(step) => step,
-            Proposed::Begun(begun) => {
-                let hand = InHand::new(daemon, at.host, begun.step());
+            ProposalStatus::NotStarted(step) => step,
+            ProposalStatus::Started(begun) => {
+                let hand = InFlight::new(daemon, at.host, begun.step());
                 if !changes {
                     let came = directories::carry_out(
                         daemon.state(),
                         shelf,
-                        Hand::Begun(&capability, &begun),
-                        call.spot,
+                        FileAccess::Granted(&capability, &begun),
+                        call.place,
                         call.op.clone(),
                         None,
-                        &|place| gates.reads(place),
+                        &|place| gates.check_read(place),
                     );
-                    saw(daemon, at, &begun, &came);
-                    hand.done();
-                    return came.map(Outcome::Came);
+                    record_observation(daemon, at, &begun, &came);
+                    hand.finish();
+                    return came.map(CallOutcome::Done);
                 }
                 let mut completion = capability.perform(&begun);
                 redact_completion(&gates.rules().secrets, &mut completion);
                 let complete = Move::Complete { proposal: begun.step().step, completion: completion.clone() };
                 journal::advance(daemon, at, complete)?;
-                hand.done();
-                if is_changed(&completion) && tried < TRIES {
+                hand.finish();
+                if is_changed(&completion) && tried < MAX_TRIES {
                     continue;
                 }
-                return journal::outcome(completion).map(|()| Outcome::Came(answer(call)));
+                return journal::completion_result(completion)
+                    .map(|()| CallOutcome::Done(change_outcome(call)));
             }
         };
-        let mut asked = Asked { host: at.host, step };
-        return match asked.look(daemon) {
-            Ok(Some(())) => Ok(Outcome::Came(answer(call))),
-            Ok(None) => Ok(Outcome::Waits(asked, answer(call))),
+        let mut asked = WaitingCall { host: at.host, step };
+        return match asked.poll(daemon) {
+            Ok(Some(())) => Ok(CallOutcome::Done(change_outcome(call))),
+            Ok(None) => Ok(CallOutcome::Waiting(asked, change_outcome(call))),
             Err(failure) => Err(failure),
         };
     }
@@ -215,9 +221,9 @@ pub fn make(daemon: &HostDaemon, shelf: &dyn Shelf, call: &Call<'_>) -> Result<O
 
 /// Returns the call with the verdict of the gates.
 fn judgement(
-    call: &Call<'_>,
-    capability: &caps::mount::Handed,
-    words: &mut Words,
+    call: &GuestCall<'_>,
+    capability: &caps::mount::GrantedDirectory,
+    words: &mut ProposedCall,
     mut verdict: Verdict,
     secrets: &policy::Secrets,
 ) -> Judgement {
@@ -235,23 +241,23 @@ fn judgement(
     }
     if verdict.decision == Decision::Ask && !changes {
         verdict.decision = Decision::Deny;
-        verdict.findings.push(Finding::new("handed/asks", ASKS));
+        verdict.findings.push(Finding::new("handed/asks", APPROVAL_UNAVAILABLE));
     }
     let pins = match verdict.decision {
         Decision::Deny => BTreeSet::new(),
         _ => capability.facts(words.method, &words.args).pins,
     };
     let proposal = Proposal {
-        principal: call.handed.agent,
+        principal: call.access.agent,
         run: RunNumber(0),
-        grant: call.handed.grant.id,
-        slot: call.handed.grant.slot.clone(),
+        grant: call.access.grant.id,
+        slot: call.access.grant.slot.clone(),
         method: words.method.to_owned(),
         args: words.args.clone(),
         effect: if changes { Effect::Modify } else { Effect::Observe },
         caller: Caller::Code,
         pins,
-        provenance: Provenance::of(Source::Agent(Number(call.handed.agent.number))),
+        provenance: Provenance::of(Source::Agent(Number(call.access.agent.number))),
         traces: vec![],
         place: Some(capability.path().to_owned()),
     };
@@ -263,7 +269,7 @@ fn judgement(
 /// Keeps the content that a call would change before the user is asked, so that later changes of it can be shown.
 fn keep_operands(
     daemon: &HostDaemon,
-    capability: &caps::mount::Handed,
+    capability: &caps::mount::GrantedDirectory,
     judgement: &Judgement,
 ) -> Result<(), Failure> {
     if judgement.verdict.decision != Decision::Ask {
@@ -279,15 +285,22 @@ fn keep_operands(
 }
 
 /// Records that something was read, and its size, but not its content.
-fn saw(daemon: &HostDaemon, at: HostRun, begun: &kernel::begun::Begun, came: &Result<Came, Failure>) {
+fn record_observation(
+    daemon: &HostDaemon,
+    at: HostRun,
+    begun: &kernel::started_effect::StartedEffect,
+    came: &Result<FileOutcome, Failure>,
+) {
     let completion = match came {
-        Ok(came) => Completion::Done { value: came.seen(), provenance: begun.proposal().provenance.clone() },
+        Ok(came) => {
+            Completion::Done { value: came.observation(), provenance: begun.proposal().provenance.clone() }
+        }
         Err(failure) => {
             Completion::Failed(Finding::new("mount/failed", Quoting::theirs(failure.message.raw())))
         }
     };
     let done = Move::Complete { proposal: begun.step().step, completion };
-    if daemon.unwritten.add(at, done) {
+    if daemon.pending_outcomes.add(at, done) {
         journal::flush(daemon);
     }
 }
@@ -306,12 +319,12 @@ pub(super) fn redact_completion(secrets: &policy::Secrets, completion: &mut Comp
 }
 
 /// Returns the result of a change once it was made.
-fn answer(call: &Call<'_>) -> Came {
+fn change_outcome(call: &GuestCall<'_>) -> FileOutcome {
     match &call.op {
         FileOp::MakeDirectory(way) => {
-            let place = call.spot.place.iter().chain(way).cloned().collect();
-            Came::Part { place, kind: Part::Directory, read_only: call.spot.read_only }
+            let place = call.place.place.iter().chain(way).cloned().collect();
+            FileOutcome::Part { place, kind: Part::Directory, read_only: call.place.read_only }
         }
-        _ => Came::Value(Value::undefined()),
+        _ => FileOutcome::Value(Value::undefined()),
     }
 }

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use caps::{Capability as _, Settled};
-use kernel::begun::Begun;
 use kernel::command::{Fault, Judgement, Move, Reply};
 use kernel::proposal::{Finding, Proposal};
 use kernel::run::{Completion, Entry, Phase, State, Trouble};
+use kernel::started_effect::StartedEffect;
 use kernel::{HostRun, RunNumber, StepRef, table};
 use passable::Untrusted;
-use worker::World as _;
+use worker::DriverPort as _;
 
+use super::access::capability_of;
 use super::call::redact_completion;
-use super::ground::capability_of;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
@@ -27,11 +27,11 @@ pub fn drive(daemon: &HostDaemon, state: &Path, number: RunNumber) -> Result<(),
         if run.is_finished() || daemon.is_stopping() {
             return Ok(());
         }
-        for step in daemon.orphans.take(at) {
-            if let Some(Phase::Begun { .. }) = run.open.get(&step.step)
+        for step in daemon.orphaned_effects.take(at) {
+            if let Some(Phase::Executing { .. }) = run.open.get(&step.step)
                 && let Err(trouble) = settle(daemon, state, step)
             {
-                daemon.orphans.add(at.host, step);
+                daemon.orphaned_effects.add(at.host, step);
                 return Err(trouble);
             }
         }
@@ -58,8 +58,9 @@ pub fn drive(daemon: &HostDaemon, state: &Path, number: RunNumber) -> Result<(),
 fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
     let step =
         |number| daemon.read(|txn| table::step(txn, &daemon.host.number, StepRef { step: number, ..at }));
-    let proposed = step(at.step).map_err(|failure| trouble(&failure))?.map(|step| step.entry);
-    let judged = step(at.step.saturating_add(1)).map_err(|failure| trouble(&failure))?.map(|step| step.entry);
+    let proposed = step(at.step).map_err(|failure| stall_reason(&failure))?.map(|step| step.entry);
+    let judged =
+        step(at.step.saturating_add(1)).map_err(|failure| stall_reason(&failure))?.map(|step| step.entry);
     let mut next = Move::Begin { proposal: at.step };
     // The verdict follows the proposal at once.
     if let (Some(Entry::Proposed { site, proposal, .. }), Some(Entry::Judged { verdict, .. })) =
@@ -81,7 +82,7 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
     for begun in daemon.advance(at.run, vec![next])?.begun {
         let step = begun.step();
         if let Err(trouble) = perform(daemon, state, &begun) {
-            daemon.orphans.add(daemon.host, step);
+            daemon.orphaned_effects.add(daemon.host, step);
             return Err(trouble);
         }
     }
@@ -94,7 +95,7 @@ fn settle(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble>
         Ok(None) => Ok(()),
         Ok(Some(begun)) => perform(daemon, state, &begun),
         // The agent no longer holds the object that it used.
-        Err(store::ReadError::Refused(Fault::Dangling(_))) => complete(daemon, at, gone()),
+        Err(store::ReadError::Refused(Fault::Dangling(_))) => complete(daemon, at, lost_completion()),
         Err(other) => Err(Trouble {
             code: "store/failed".to_owned(),
             message: Untrusted::new(other.to_string()),
@@ -103,17 +104,17 @@ fn settle(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble>
     }
 }
 
-fn gone() -> Completion {
+fn lost_completion() -> Completion {
     let message = "it may or may not have happened: what it went through is gone since";
     Completion::Failed(Finding::new("effect/unknown", message))
 }
 
 /// Makes an effect that has begun, or finds out whether it was made, and records that.
-fn perform(daemon: &HostDaemon, state: &Path, begun: &Begun) -> Result<(), Trouble> {
+fn perform(daemon: &HostDaemon, state: &Path, begun: &StartedEffect) -> Result<(), Trouble> {
     let at = begun.step();
     let Ok(capability) = capability_of(daemon, state, begun.proposal()) else {
         let completion = match begun.reopened() {
-            true => gone(),
+            true => lost_completion(),
             false => Completion::Failed(Finding::new("mount/gone", "what it was to be made on is gone")),
         };
         return complete(daemon, at, completion);
@@ -123,7 +124,9 @@ fn perform(daemon: &HostDaemon, state: &Path, begun: &Begun) -> Result<(), Troub
             redact_completion(&daemon.secrets(), &mut completion);
             complete(daemon, at, completion)
         }
-        Settled::Unknown => daemon.advance(at.run, vec![Move::Doubt { proposal: at.step }]).map(drop),
+        Settled::Unknown => {
+            daemon.advance(at.run, vec![Move::OutcomeUnknown { proposal: at.step }]).map(drop)
+        }
     }
 }
 
@@ -131,6 +134,6 @@ fn complete(daemon: &HostDaemon, at: StepRef, completion: Completion) -> Result<
     daemon.advance(at.run, vec![Move::Complete { proposal: at.step, completion }]).map(drop)
 }
 
-fn trouble(failure: &Failure) -> Trouble {
+fn stall_reason(failure: &Failure) -> Trouble {
     Trouble { code: "store/failed".to_owned(), message: failure.message.clone(), help: failure.help.clone() }
 }

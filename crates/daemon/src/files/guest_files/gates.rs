@@ -13,7 +13,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
 use kernel::provenance::{Provenance, Source};
 use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
-use policy::{Context, Facts, PathFact, Rules, Spent, Subject};
+use policy::{Context, Facts, PathFact, Rules, RunBudget, Subject};
 use resource::{Kind, Resource};
 
 use control::exit::{Exit, Failure};
@@ -34,7 +34,7 @@ pub struct Gates {
 
 /// A directory as worker files know it. How long a path or a text may be is said by the directory itself.
 static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
-    let text = || Pattern::string_within(Limits::of([(Limit::StringLength, f64::from(1 << 30))]));
+    let text = || Pattern::string_within(Limits::from_pairs([(Limit::StringLength, f64::from(1 << 30))]));
     let path = || Param::required("path", text(), "");
     Interface::new("Dir", "a directory of files")
         .with(Method::new("list", Effect::Observe, "").param(path()))
@@ -48,7 +48,7 @@ static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
 
 impl Gates {
     /// Returns the gates before the target of `grant`.
-    pub fn before(
+    pub fn for_grant(
         rules: Arc<Rules>,
         grant: Grant,
         formula: &Formula,
@@ -90,7 +90,7 @@ impl Gates {
                 return verdict;
             }
             match leads(way).filter(|real| real != way) {
-                Some(real) => both(verdict, self.ask(method, at(&real), None)),
+                Some(real) => combine_verdicts(verdict, self.ask(method, at(&real), None)),
                 None => verdict,
             }
         };
@@ -108,8 +108,8 @@ impl Gates {
             FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.ask("write", at(way), Some("")),
             FileOp::Move { from, to } => {
                 let verdict = self.ask("read", at(from), None);
-                let verdict = both(verdict, self.ask("write", at(from), Some("")));
-                let mut verdict = both(verdict, self.ask("write", at(to), Some("")));
+                let verdict = combine_verdicts(verdict, self.ask("write", at(from), Some("")));
+                let mut verdict = combine_verdicts(verdict, self.ask("write", at(to), Some("")));
                 // The files in it would have other names there, and be judged by those.
                 if is_directory(from) {
                     verdict.decision = Decision::Deny;
@@ -133,21 +133,21 @@ impl Gates {
     ///
     /// # Errors
     /// When a gate refuses, or would ask.
-    pub fn pass(
+    pub fn check_unrecorded(
         &self,
         place: &[String],
         op: &FileOp,
         leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
     ) -> Result<(), Failure> {
-        allowed(self.judge(place, op, None, leads, &|_| false))
+        expect_allowed(self.judge(place, op, None, leads, &|_| false))
     }
 
     /// Judges the reading of one file.
     ///
     /// # Errors
     /// When a gate refuses, or would ask.
-    pub fn reads(&self, place: &[String]) -> Result<(), Failure> {
-        allowed(self.ask("read", place.join("/"), None))
+    pub fn check_read(&self, place: &[String]) -> Result<(), Failure> {
+        expect_allowed(self.ask("read", place.join("/"), None))
     }
 
     /// Returns the rules that it judges by.
@@ -190,7 +190,7 @@ impl Gates {
             facts: &facts,
             now_ms: self.now_ms,
             written: &[],
-            spent: &Spent::default(),
+            spent: &RunBudget::default(),
             rules: &self.rules,
         });
         // A finding quotes the text that the gate found.
@@ -206,29 +206,30 @@ pub fn redact(secrets: &policy::Secrets, findings: &mut [Finding]) {
 }
 
 /// Returns the combined verdict on two parts of one call.
-fn both(mut one: Verdict, other: Verdict) -> Verdict {
+fn combine_verdicts(mut one: Verdict, other: Verdict) -> Verdict {
     one.decision = one.decision.max(other.decision);
     one.findings.extend(other.findings);
     one.lift = one.lift.max(other.lift);
     one
 }
 
-fn allowed(verdict: Verdict) -> Result<(), Failure> {
+fn expect_allowed(verdict: Verdict) -> Result<(), Failure> {
     match verdict.decision {
         Decision::Allow => Ok(()),
-        Decision::Ask => Err(refused(&verdict.findings, ASKS)),
-        Decision::Deny => Err(refused(&verdict.findings, FORBIDDEN)),
+        Decision::Ask => Err(refusal(&verdict.findings, APPROVAL_UNAVAILABLE)),
+        Decision::Deny => Err(refusal(&verdict.findings, FORBIDDEN_BY_HOST)),
     }
 }
 
 /// The help for a refused caller if the user would have to approve the call and is not asked.
-pub const ASKS: &str = "a person would have to say yes, and is only asked about what changes something";
+pub const APPROVAL_UNAVAILABLE: &str =
+    "a person would have to say yes, and is only asked about what changes something";
 
 /// The help for a caller that a rule refuses.
-pub const FORBIDDEN: &str = "the host has rules against it";
+pub const FORBIDDEN_BY_HOST: &str = "the host has rules against it";
 
 /// Returns a refusal with the messages of the findings.
-pub fn refused(findings: &[Finding], help: &str) -> Failure {
+pub fn refusal(findings: &[Finding], help: &str) -> Failure {
     let said: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
     Failure::new(Exit::Denied, said.join("; ")).help(help)
 }

@@ -1,12 +1,12 @@
 //! The journal of an agent, as calls are written into it.
 
-use kernel::begun::Begun;
+use kernel::agent_journal::{self, CallStatus};
 use kernel::command::{Act, Advance, Judgement, Move, Outcome, Reply};
 use kernel::run::Completion;
-use kernel::standing::{self, Stands};
+use kernel::started_effect::StartedEffect;
 use kernel::{FormulaId, HostRun, StepRef};
 
-use super::gates::{FORBIDDEN, refused};
+use super::gates::{FORBIDDEN_BY_HOST, refusal};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
@@ -14,21 +14,21 @@ use control::exit::{Exit, Failure};
 ///
 /// # Errors
 /// When it is not there and cannot be made.
-pub(super) fn of(daemon: &HostDaemon, agent: FormulaId) -> Result<HostRun, Failure> {
-    if let Some(at) = daemon.read(|txn| standing::journal_of(txn, &agent))? {
+pub(super) fn open_journal(daemon: &HostDaemon, agent: FormulaId) -> Result<HostRun, Failure> {
+    if let Some(at) = daemon.read(|txn| agent_journal::journal_of(txn, &agent))? {
         return Ok(at);
     }
     // The daemon acts as the store's own host.
-    match daemon.of(daemon.root).apply(Act::Stand { agent })?.reply {
-        Reply::Standing { at } => Ok(at),
+    match daemon.for_host(daemon.root).apply(Act::OpenAgentJournal { agent })?.reply {
+        Reply::AgentJournal { at } => Ok(at),
         _ => Err(Failure::new(Exit::Failure, "the agent has no journal").help("`almoner doctor`")),
     }
 }
 
 /// Takes a step in a journal, with the outcomes that waited for one.
 pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Outcome, Failure> {
-    let daemon = daemon.of(at.host);
-    let waited = daemon.unwritten.take(at);
+    let daemon = daemon.for_host(at.host);
+    let waited = daemon.pending_outcomes.take(at);
     if !waited.is_empty() {
         let moves = waited.into_iter().chain([step.clone()]).collect();
         match daemon.apply(Act::Advance(Advance { run: at.run, moves })) {
@@ -42,68 +42,72 @@ pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Ou
 }
 
 /// How a call stands after it was proposed.
-pub(super) enum Proposed {
+pub(super) enum ProposalStatus {
     /// It has begun, and is to be made now.
-    Begun(Box<Begun>),
+    Started(Box<StartedEffect>),
     /// It is not made now: it was refused, it waits, or it was proposed before.
-    At(StepRef),
+    NotStarted(StepRef),
 }
 
 /// Proposes a call.
-pub(super) fn propose(daemon: &HostDaemon, at: HostRun, judgement: Judgement) -> Result<Proposed, Failure> {
+pub(super) fn propose(
+    daemon: &HostDaemon,
+    at: HostRun,
+    judgement: Judgement,
+) -> Result<ProposalStatus, Failure> {
     let outcome = advance(daemon, at, Move::Propose { proposals: vec![judgement] })?;
     let step = match outcome.reply {
         Reply::Proposed { at } | Reply::AlreadyProposed { at } => at,
         _ => return Err(Failure::new(Exit::Failure, "the call was not proposed")),
     };
     let begun = outcome.begun.into_iter().find(|begun| begun.step() == step);
-    Ok(begun.map_or(Proposed::At(step), |begun| Proposed::Begun(Box::new(begun))))
+    Ok(begun.map_or(ProposalStatus::NotStarted(step), |begun| ProposalStatus::Started(Box::new(begun))))
 }
 
 /// Writes the waiting outcomes of read-only calls to their journals. The daemon calls it regularly, so that a call
 /// that has begun and is not recorded as over is at most a second old.
 pub fn flush(daemon: &HostDaemon) {
-    for at in daemon.unwritten.journals() {
-        let moves = daemon.unwritten.take(at);
+    for at in daemon.pending_outcomes.journals() {
+        let moves = daemon.pending_outcomes.take(at);
         if !moves.is_empty() {
             // It is repeated, or told as unseen, when the daemon comes up the next time.
-            drop(daemon.of(at.host).apply(Act::Advance(Advance { run: at.run, moves })));
+            drop(daemon.for_host(at.host).apply(Act::Advance(Advance { run: at.run, moves })));
         }
     }
 }
 
 /// A call that waits for a person, or for somebody who makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct WaitingCall {
     /// The host in whose journals it stands.
     pub host: FormulaId,
     /// The step that proposed it.
     pub step: StepRef,
 }
 
-impl Asked {
+impl WaitingCall {
     /// Returns whether the call is done, or `None` while it is open. If another proposal replaced the call, `self`
     /// then refers to that proposal.
     ///
     /// # Errors
     /// When the call was refused or has failed, or the store cannot be read.
-    pub fn look(&mut self, daemon: &HostDaemon) -> Result<Option<()>, Failure> {
+    pub fn poll(&mut self, daemon: &HostDaemon) -> Result<Option<()>, Failure> {
         loop {
-            match daemon.read(|txn| standing::stands(txn, &self.host.number, self.step))? {
-                Stands::Open => return Ok(None),
-                Stands::Over(completion) => return outcome(completion).map(Some),
-                Stands::Anew(step) => self.step = step,
-                Stands::Missing => return Err(Failure::new(Exit::Failure, "the call is in no journal")),
+            match daemon.read(|txn| agent_journal::call_status(txn, &self.host.number, self.step))? {
+                CallStatus::Open => return Ok(None),
+                CallStatus::Completed(completion) => return completion_result(completion).map(Some),
+                CallStatus::Reproposed(step) => self.step = step,
+                CallStatus::Missing => return Err(Failure::new(Exit::Failure, "the call is in no journal")),
             }
         }
     }
 }
 
 /// Converts the completion of a call to the result that its caller gets.
-pub(super) fn outcome(completion: Completion) -> Result<(), Failure> {
+pub(super) fn completion_result(completion: Completion) -> Result<(), Failure> {
     match completion {
         Completion::Done { .. } => Ok(()),
-        Completion::Refused(findings) => Err(refused(&findings, FORBIDDEN)),
+        Completion::Refused(findings) => Err(refusal(&findings, FORBIDDEN_BY_HOST)),
         Completion::Failed(finding) => Err(Failure::new(Exit::Failure, finding.message)),
     }
 }

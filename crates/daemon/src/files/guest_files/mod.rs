@@ -4,15 +4,15 @@
 //! worker's call. The daemon judges it, proposes it in the agent's journal, begins it, makes it and completes it. A
 //! call that asks waits for the host above the agent, even if its caller has left.
 
+mod access;
 mod call;
 mod drive;
 mod gates;
-mod ground;
-mod hand;
+mod in_flight;
 mod journal;
 
-pub use call::{Call, Outcome, make};
+pub use access::{DirectoryAccess, HostAccess};
+pub use call::{CallOutcome, GuestCall, make_call};
 pub use drive::drive;
 pub use gates::Gates;
-pub use ground::{Own, Reached};
-pub use journal::{Asked, flush};
+pub use journal::{WaitingCall, flush};

@@ -4,31 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
-use kernel::hub::View;
+use kernel::name_lookup::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::{ReadTxn, StoreFault};
-use kernel::{BlobHash, FormulaId, GrantNumber, RunNumber, StepRef, Value, query, table, used};
+use kernel::{BlobHash, FormulaId, GrantNumber, RunNumber, StepRef, Value, grant_usage, query, table};
 use passable::Untrusted;
 
-use super::{MOST, in_short, row};
+use super::{MAX_REFERENCES, grant_row, summary};
+use crate::queries::names::{FormerHolder, former_holder};
 use crate::queries::runs;
-use crate::queries::things::{Gone, was};
-use crate::queries::why::words_through;
+use crate::queries::why::describe_through;
 use crate::state::daemon::HostDaemon;
-use crate::state::grant_usage;
+use crate::state::grant_usage as unsaved_usage;
 use control::exit::{Exit, Failure};
 use control::inspect::{CodeHolder, GrantView, Use};
 use control::show::{journal, value};
 use control::view::GrantRow;
 
 /// How many calls are told of one by one.
-const CALLS: usize = 20;
+const MAX_CALLS: usize = 20;
 
 /// How many runs are looked into.
-const RUNS: usize = 100;
+const MAX_RUNS: usize = 100;
 
 /// How many runs are asked whether they use it.
-const LOOKED_AT: usize = 5000;
+const MAX_EXAMINED: usize = 5000;
 
 /// Returns one of the agent's grants.
 ///
@@ -36,21 +36,21 @@ const LOOKED_AT: usize = 5000;
 /// When it has given none of this number.
 pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
     // The uses that are shown here must be durable.
-    grant_usage::flush(daemon);
-    let found = daemon.look(|txn| {
+    unsaved_usage::flush(daemon);
+    let found = daemon.query(|txn| {
         let all = query::grants(txn, &view.agent.number)?;
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
-        let mut target = in_short(txn, view, &grant.target)?;
+        let mut target = summary(txn, view, &grant.target)?;
         // Only the grants say that it is a staged copy, or may be written to.
         if let (Some(target), Some(reached)) = (&mut target, table::reach(txn, &grant.id)?)
             && matches!(reached.formula, Formula::Resource(_))
         {
-            target.words = Untrusted::new(words_through(&reached.grants, &reached.formula));
+            target.words = Untrusted::new(describe_through(&reached.grants, &reached.formula));
         }
-        let (below, falls) = below(txn, view, &grant.id)?;
-        let row = row(txn, view, grant)?;
-        let code = code(txn, view, &row, &falls)?;
-        let used = used::of(txn, &row.grant.id)?;
+        let (below, falls) = derived_grants(txn, view, &grant.id)?;
+        let row = grant_row(txn, view, grant)?;
+        let code = code_holders(txn, view, &row, &falls)?;
+        let used = grant_usage::load(txn, &row.grant.id)?;
         Ok(Some((row, target, below, falls, code, used)))
     })?;
     let gone = || {
@@ -64,12 +64,12 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
     })?;
     of.insert(row.grant.id);
     let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
-    let text = daemon.read(|txn| text(txn, &row.grant.holder))?;
+    let text = daemon.read(|txn| program_digest(txn, &row.grant.holder))?;
     let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code, text };
     // Only the host of a daemon has runs.
     if view.agent == daemon.host {
         for run in runs_of(daemon, &of, &holders)? {
-            if of_run(daemon, run, &of, &mut shown)? {
+            if add_run_calls(daemon, run, &of, &mut shown)? {
                 shown.runs.push(run);
             }
         }
@@ -84,12 +84,12 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
         outcome: if call.refused { "refused" } else { "made" }.to_owned(),
     }));
     shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
-    shown.last.truncate(CALLS);
+    shown.last.truncate(MAX_CALLS);
     Ok(shown)
 }
 
 /// Returns the digest of the text that a holder runs, if that is a worker or code.
-fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
+fn program_digest(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
     Ok(match table::formula(txn, holder)?.map(|row| row.formula) {
         Some(Formula::Worker { definition, model: None, .. }) => Some(definition),
         Some(Formula::Eval { source, modules: None, .. }) => Some(BlobHash::of(source.raw().as_bytes())),
@@ -98,7 +98,7 @@ fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, S
 }
 
 /// Returns the code that holds the grant, or a grant that was made of it.
-fn code(
+fn code_holders(
     txn: &mut dyn ReadTxn,
     view: &View,
     row: &GrantRow,
@@ -109,7 +109,13 @@ fn code(
         let has_journal = match table::formula(txn, &grant.holder)?.map(|row| row.formula) {
             Some(Formula::Eval { .. }) => true,
             Some(_) => continue,
-            None if matches!(was(txn, view, grant)?, Gone::Code | Gone::CodeOrAgent) => false,
+            None if matches!(
+                former_holder(txn, view, grant)?,
+                FormerHolder::Code | FormerHolder::CodeOrAgent
+            ) =>
+            {
+                false
+            }
             None => continue,
         };
         if !found.iter().any(|one| one.id == grant.holder) {
@@ -120,22 +126,22 @@ fn code(
 }
 
 /// Returns every grant that was made of this one, directly or not.
-fn below(
+fn derived_grants(
     txn: &mut dyn ReadTxn,
     view: &View,
     id: &FormulaId,
 ) -> Result<(BTreeSet<FormulaId>, Vec<GrantRow>), Fault> {
     let (mut ids, mut rows, mut next) = (BTreeSet::new(), Vec::new(), vec![*id]);
     while let Some(at) = next.pop() {
-        for (from, label) in query::references_to(txn, &at, MOST)? {
-            if !matches!(label.as_str(), "target" | "through") || ids.len() >= MOST {
+        for (from, label) in query::references_to(txn, &at, MAX_REFERENCES)? {
+            if !matches!(label.as_str(), "target" | "through") || ids.len() >= MAX_REFERENCES {
                 continue;
             }
             if let Some(grant) = table::grant(txn, &from)?
                 && ids.insert(from)
             {
                 next.push(from);
-                rows.push(row(txn, view, grant)?);
+                rows.push(grant_row(txn, view, grant)?);
             }
         }
     }
@@ -154,13 +160,13 @@ fn runs_of(
         if run.grants.values().any(|id| grants.contains(id)) || holders.contains(&run.worker) {
             found.push(run.number);
         }
-        Ok(found.len() < RUNS && looked_at < LOOKED_AT)
+        Ok(found.len() < MAX_RUNS && looked_at < MAX_EXAMINED)
     })?;
     Ok(found)
 }
 
 /// Returns the beginning of an argument in one line. For a call on a directory, this is the file.
-fn with(argument: &Value) -> Untrusted {
+fn argument_summary(argument: &Value) -> Untrusted {
     Untrusted::new(match argument.references().is_empty() {
         true => journal::shorten(&value::argument(argument)),
         false => String::new(),
@@ -168,7 +174,7 @@ fn with(argument: &Value) -> Untrusted {
 }
 
 /// Adds the calls that a run has made through these grants. Returns whether there are any.
-fn of_run(
+fn add_run_calls(
     daemon: &HostDaemon,
     run: RunNumber,
     grants: &BTreeSet<FormulaId>,
@@ -182,7 +188,7 @@ fn of_run(
                     at: Some(StepRef { run, step: step.number }),
                     by: None,
                     at_ms: step.at_ms,
-                    with: proposal.args.first().map(with),
+                    with: proposal.args.first().map(argument_summary),
                     method: Untrusted::new(proposal.method),
                     outcome: "open".to_owned(),
                 };
@@ -204,6 +210,6 @@ fn of_run(
     })?;
     shown.calls += calls.len() as u64;
     let any = !calls.is_empty();
-    shown.last.extend(calls.into_values().rev().take(CALLS));
+    shown.last.extend(calls.into_values().rev().take(MAX_CALLS));
     Ok(any)
 }

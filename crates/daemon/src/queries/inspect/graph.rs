@@ -7,28 +7,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
-use kernel::hub::View;
+use kernel::name_lookup::View;
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, RunNumber, table};
 use passable::Untrusted;
 use resource::Resource;
 
-use super::ways::{Step, Ways};
-use super::{in_short, words};
+use super::link_resolver::{LinkResolver, ResolvedLink};
+use super::{describe, summary};
 use crate::queries::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::inspect::{Graph, How, Link, Node};
+use control::inspect::{Graph, Link, LinkKind, Node};
 
 /// The maximum number of formulas that are drawn. A user cannot read more.
-const MOST: usize = 150;
+const MAX_NODES: usize = 150;
 
 /// How many formulas are looked through at most.
-const SURVEYED: usize = 20_000;
+const MAX_SURVEYED: usize = 20_000;
 
 /// How many things that lead nowhere are drawn of all that one formula leads to.
-const LEAVES: usize = 30;
+const MAX_LEAVES: usize = 30;
 
 /// Returns the graph that begins at the agent, or at the formula that `focus` names.
 ///
@@ -39,18 +39,18 @@ pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Gr
     let mut open = Vec::new();
     let mut first = None;
     match focus.map(|text| (text, text.parse::<RunNumber>())) {
-        Some((_, Ok(run))) if is_host => first = Some(runs::one(daemon, run)?),
+        Some((_, Ok(run))) if is_host => first = Some(runs::load_run(daemon, run)?),
         None if is_host => {
             runs::for_each_run(daemon, None, |run| {
-                if !run.is_finished() && run.parent.is_none() && !run.is_standing() {
+                if !run.is_finished() && run.parent.is_none() && !run.is_agent_journal() {
                     open.push(run);
                 }
-                Ok(open.len() < SURVEYED)
+                Ok(open.len() < MAX_SURVEYED)
             })?;
         }
         _ => {}
     }
-    let drawn = daemon.look(|txn| {
+    let drawn = daemon.query(|txn| {
         let begin = match (&first, focus) {
             (Some(run), _) => run.id,
             (None, Some(text)) => match text.parse::<FormulaId>() {
@@ -65,10 +65,12 @@ pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Gr
         if table::formula(txn, &begin)?.is_none() {
             return Ok(None);
         }
-        let ways = Ways::of(txn, view, open.iter().chain(&first).map(|run| (run.id, run)).collect())?;
-        let survey = Survey::of(txn, &ways, begin, &open)?;
+        let ways =
+            LinkResolver::new(txn, view, open.iter().chain(&first).map(|run| (run.id, run)).collect())?;
+        let survey = Survey::build(txn, &ways, begin, &open)?;
         let risks = survey.graph.find_risks();
-        let mut graph = Drawing::new(&ways, &survey).draw(txn, &survey.wanted(&open), &open)?;
+        let mut graph =
+            GraphDrawing::new(&ways, &survey).draw(txn, &survey.important_formulas(&open), &open)?;
         graph.risks = graph.find_risks();
         graph.more_risks = risks.len().saturating_sub(graph.risks.len());
         Ok(Some(graph))
@@ -77,9 +79,9 @@ pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Gr
 }
 
 /// Returns an open run, as the agent leads to it.
-fn to_run(run: &Run) -> Link {
+fn run_link(run: &Run) -> Link {
     let label = run.number.to_string();
-    Link { from: 0, to: 0, how: How::Names, label, grant: None, limits: vec![], is_private: false }
+    Link { from: 0, to: 0, how: LinkKind::Names, label, grant: None, limits: vec![], is_private: false }
 }
 
 /// All formulas that are led to, without names and words, and the links to them.
@@ -87,12 +89,17 @@ struct Survey {
     graph: Graph,
     at: BTreeMap<FormulaId, usize>,
     /// The node from which each was met first.
-    before: Vec<usize>,
+    predecessors: Vec<usize>,
 }
 
 impl Survey {
-    fn of(txn: &mut dyn ReadTxn, ways: &Ways<'_>, begin: FormulaId, open: &[Run]) -> Result<Survey, Fault> {
-        let mut survey = Survey { graph: Graph::default(), at: BTreeMap::new(), before: vec![] };
+    fn build(
+        txn: &mut dyn ReadTxn,
+        ways: &LinkResolver<'_>,
+        begin: FormulaId,
+        open: &[Run],
+    ) -> Result<Survey, Fault> {
+        let mut survey = Survey { graph: Graph::default(), at: BTreeMap::new(), predecessors: vec![] };
         let mut queue = VecDeque::new();
         if let Some(formula) = table::formula(txn, &begin)?.map(|row| row.formula) {
             queue.extend(survey.node(0, begin, &formula));
@@ -103,12 +110,12 @@ impl Survey {
                 && let Some(to) = survey.node(0, run.id, &formula)
             {
                 queue.push_back(to);
-                survey.graph.links.push(Link { to, ..to_run(run) });
+                survey.graph.links.push(Link { to, ..run_link(run) });
             }
         }
         while let Some(from) = queue.pop_front() {
             let Some(id) = survey.graph.nodes.get(from).map(|node| node.id) else { continue };
-            for Step { id, formula, link } in ways.steps(txn, &id)? {
+            for ResolvedLink { id, formula, link } in ways.resolved_links(txn, &id)? {
                 let known = survey.at.get(&id).copied();
                 let Some(to) = known.or_else(|| survey.node(from, id, &formula)) else { continue };
                 if known.is_none() {
@@ -122,17 +129,17 @@ impl Survey {
 
     fn node(&mut self, from: usize, id: FormulaId, formula: &Formula) -> Option<usize> {
         let at = self.graph.nodes.len();
-        if at >= SURVEYED {
+        if at >= MAX_SURVEYED {
             return None;
         }
-        self.graph.nodes.push(bare(id, formula));
-        self.before.push(from);
+        self.graph.nodes.push(bare_node(id, formula));
+        self.predecessors.push(from);
         self.at.insert(id, at);
         Some(at)
     }
 
     /// Returns the formulas to draw first, each after the formulas that lead to it.
-    fn wanted(&self, open: &[Run]) -> Vec<FormulaId> {
+    fn important_formulas(&self, open: &[Run]) -> Vec<FormulaId> {
         let links = |ways: &[Vec<usize>]| -> Vec<usize> {
             ways.iter().flatten().filter_map(|at| self.graph.links.get(*at)).map(|link| link.to).collect()
         };
@@ -143,14 +150,15 @@ impl Survey {
             on_it
         });
         let runs = open.iter().filter_map(|run| self.at.get(&run.id).copied());
-        let holders = self.graph.links.iter().filter(|link| link.how == How::Holds).map(|link| link.from);
+        let holders =
+            self.graph.links.iter().filter(|link| link.how == LinkKind::Holds).map(|link| link.from);
         let (mut wanted, mut seen) = (Vec::new(), BTreeSet::from([0]));
         for at in risky.chain(runs).chain(holders) {
             let mut way = vec![];
             let mut next = at;
             while seen.insert(next) {
                 way.push(next);
-                next = self.before.get(next).copied().unwrap_or(0);
+                next = self.predecessors.get(next).copied().unwrap_or(0);
             }
             wanted.extend(way.into_iter().rev().filter_map(|at| Some(self.graph.nodes.get(at)?.id)));
         }
@@ -164,7 +172,7 @@ impl Survey {
 }
 
 /// Returns a formula as a node that is not shown, without name and words.
-fn bare(id: FormulaId, formula: &Formula) -> Node {
+fn bare_node(id: FormulaId, formula: &Formula) -> Node {
     Node {
         id,
         kind: formula.kind().to_owned(),
@@ -180,8 +188,8 @@ fn bare(id: FormulaId, formula: &Formula) -> Node {
     }
 }
 
-struct Drawing<'a> {
-    ways: &'a Ways<'a>,
+struct GraphDrawing<'a> {
+    links: &'a LinkResolver<'a>,
     survey: &'a Survey,
     /// The surveyed nodes that lead on to others.
     leading: BTreeSet<usize>,
@@ -189,10 +197,10 @@ struct Drawing<'a> {
     graph: Graph,
 }
 
-impl<'a> Drawing<'a> {
-    fn new(ways: &'a Ways<'a>, survey: &'a Survey) -> Drawing<'a> {
+impl<'a> GraphDrawing<'a> {
+    fn new(links: &'a LinkResolver<'a>, survey: &'a Survey) -> GraphDrawing<'a> {
         let leading = survey.graph.links.iter().map(|link| link.from).collect();
-        Drawing { ways, survey, leading, at: BTreeMap::new(), graph: Graph::default() }
+        GraphDrawing { links, survey, leading, at: BTreeMap::new(), graph: Graph::default() }
     }
 
     fn draw(mut self, txn: &mut dyn ReadTxn, wanted: &[FormulaId], open: &[Run]) -> Result<Graph, Fault> {
@@ -202,7 +210,7 @@ impl<'a> Drawing<'a> {
         }
         let mut at = 0;
         while let Some(id) = self.graph.nodes.get(at).map(|node| node.id) {
-            self.lead_on(txn, at, &id, if at == 0 { open } else { &[] })?;
+            self.draw_links_of(txn, at, &id, if at == 0 { open } else { &[] })?;
             at += 1;
         }
         self.fold();
@@ -210,21 +218,21 @@ impl<'a> Drawing<'a> {
     }
 
     /// Draws the links that lead on from a node.
-    fn lead_on(
+    fn draw_links_of(
         &mut self,
         txn: &mut dyn ReadTxn,
         from: usize,
         id: &FormulaId,
         open: &[Run],
     ) -> Result<(), Fault> {
-        let mut steps: Vec<(FormulaId, Link)> = open.iter().map(|run| (run.id, to_run(run))).collect();
-        steps.extend(self.ways.steps(txn, id)?.into_iter().map(|step| (step.id, step.link)));
+        let mut steps: Vec<(FormulaId, Link)> = open.iter().map(|run| (run.id, run_link(run))).collect();
+        steps.extend(self.links.resolved_links(txn, id)?.into_iter().map(|step| (step.id, step.link)));
         let (mut leaves, mut more) = (0, 0);
         for (id, link) in steps {
             let is_new = !self.at.contains_key(&id);
             let is_leaf = is_new && self.survey.is_leaf(&id, &self.leading);
             leaves += usize::from(is_leaf);
-            let found = if is_leaf && leaves > LEAVES { None } else { self.node(txn, id)? };
+            let found = if is_leaf && leaves > MAX_LEAVES { None } else { self.node(txn, id)? };
             let Some(to) = found else {
                 more += 1;
                 continue;
@@ -261,7 +269,7 @@ impl<'a> Drawing<'a> {
             };
             self.graph.nodes.push(folded);
             let (label, limits) = (String::new(), vec![]);
-            let link = Link { from, to, how: How::Names, label, grant: None, limits, is_private: false };
+            let link = Link { from, to, how: LinkKind::Names, label, grant: None, limits, is_private: false };
             self.graph.links.push(link);
             self.graph.left_out += more;
         }
@@ -272,14 +280,14 @@ impl<'a> Drawing<'a> {
         if let Some(at) = self.at.get(&id) {
             return Ok(Some(*at));
         }
-        if self.graph.nodes.len() >= MOST {
+        if self.graph.nodes.len() >= MAX_NODES {
             return Ok(None);
         }
-        let Some(called) = in_short(txn, self.ways.view, &id)? else { return Ok(None) };
+        let Some(called) = summary(txn, self.links.view, &id)? else { return Ok(None) };
         let Some(formula) = table::formula(txn, &id)?.map(|row| row.formula) else { return Ok(None) };
         let at = self.graph.nodes.len();
-        let words = Untrusted::new(words(&formula));
-        self.graph.nodes.push(Node { name: called.name, words, ..bare(id, &formula) });
+        let words = Untrusted::new(describe(&formula));
+        self.graph.nodes.push(Node { name: called.name, words, ..bare_node(id, &formula) });
         self.at.insert(id, at);
         Ok(Some(at))
     }
@@ -292,7 +300,7 @@ fn is_outlet(formula: &Formula) -> bool {
         Formula::Resource(Resource::Programs(programs)) => programs.network,
         Formula::Resource(resource) => resource.kind().row().sends,
         Formula::Worker { model: Some(model), .. } => {
-            model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
+            model::parse_list(model).map_or(true, |all| !all.iter().all(model::ModelRef::is_self_contained))
         }
         _ => false,
     }

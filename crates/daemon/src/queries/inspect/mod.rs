@@ -4,12 +4,12 @@
 
 mod grants;
 mod graph;
-mod ways;
+mod link_resolver;
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
-use kernel::hub::{Found, View};
+use kernel::name_lookup::{PathTarget, View};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, Number, query, table};
 use passable::Untrusted;
@@ -18,14 +18,14 @@ use resource::Resource;
 pub use grants::grant;
 pub use graph::graph;
 
-use super::things;
+use super::names;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::inspect::{Called, FormulaView, Reference};
+use control::inspect::{FormulaSummary, FormulaView, Reference};
 use control::view::GrantRow;
 
 /// How many references to a formula are told of.
-const MOST: usize = 200;
+const MAX_REFERENCES: usize = 200;
 
 /// Refuses an agent that is not the store's own host and does not hold the formula.
 pub(crate) fn expect_may_see(
@@ -44,12 +44,16 @@ pub(crate) fn expect_may_see(
 ///
 /// # Errors
 /// When the store cannot be read, or the agent may not see one of them.
-pub fn called(daemon: &HostDaemon, view: &View, ids: &[FormulaId]) -> Result<Vec<Called>, Failure> {
-    daemon.look(|txn| {
+pub fn summaries(
+    daemon: &HostDaemon,
+    view: &View,
+    ids: &[FormulaId],
+) -> Result<Vec<FormulaSummary>, Failure> {
+    daemon.query(|txn| {
         let mut found = Vec::new();
-        for id in ids.iter().take(MOST) {
+        for id in ids.iter().take(MAX_REFERENCES) {
             expect_may_see(daemon, txn, view, id)?;
-            found.extend(in_short(txn, view, id)?);
+            found.extend(summary(txn, view, id)?);
         }
         Ok(found)
     })
@@ -59,27 +63,31 @@ pub fn called(daemon: &HostDaemon, view: &View, ids: &[FormulaId]) -> Result<Vec
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
+pub(crate) fn summary(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<Option<FormulaSummary>, Fault> {
     let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
-    let mut name = things::name_of(txn, view, id)?;
+    let mut name = names::name_of(txn, view, id)?;
     // An agent goes by its mail address as a rule.
     let handle = reached.formula.agent().map(|agent| agent.handle);
     // A narrowed formula goes by its own name, and not by that of its source.
     let between: Vec<FormulaId> = reached.grants.iter().flat_map(|grant| [grant.id, grant.target]).collect();
     for other in between.into_iter().chain([reached.id]).chain(handle) {
         if name.is_none() {
-            name = things::name_of_target(txn, view, &other)?;
+            name = names::name_of_target(txn, view, &other)?;
         }
     }
     if name.is_none() {
-        name = things::path_to(txn, view, &reached.id)?;
+        name = names::path_to(txn, view, &reached.id)?;
     }
     let grant = match table::grant(txn, id)? {
-        Some(grant) => Some(row(txn, view, grant)?),
+        Some(grant) => Some(grant_row(txn, view, grant)?),
         None => None,
     };
     let message = match reached.formula {
-        Formula::Message { .. } => query::numbered(txn, &view.agent, &Number(reached.id.number))?,
+        Formula::Message { .. } => query::number_of_message(txn, &view.agent, &Number(reached.id.number))?,
         _ => None,
     };
     // The runs of other hosts have numbers of their own.
@@ -94,27 +102,27 @@ pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
     let words = match staged {
         Some(real) => resource::staged_copy(&real),
-        None => words(&reached.formula),
+        None => describe(&reached.formula),
     };
     let read_only = matches!(
         reached.formula,
         Formula::Resource(Resource::Directory { read_only: true, .. }) | Formula::Scratch { read_only: true }
     );
     let (words, target) = (Untrusted::new(words), reached.id);
-    Ok(Some(Called { id: *id, name, kind, words, grant, message, run, target, read_only }))
+    Ok(Some(FormulaSummary { id: *id, name, kind, words, grant, message, run, target, read_only }))
 }
 
 /// Returns a description of a formula.
-fn words(formula: &Formula) -> String {
+fn describe(formula: &Formula) -> String {
     match formula {
         Formula::Message { message } => format!("a message: {}", message.body.kind()),
-        other => query::words(other),
+        other => query::describe(other),
     }
 }
 
-fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
-    let held_by = Untrusted::new(things::holder(txn, view, &grant)?);
-    let name = things::name_of_target(txn, view, &grant.target)?;
+fn grant_row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
+    let held_by = Untrusted::new(names::holder(txn, view, &grant)?);
+    let name = names::name_of_target(txn, view, &grant.target)?;
     let is_gone = table::formula(txn, &grant.holder)?.is_none();
     Ok(GrantRow { grant, held_by, is_gone, name })
 }
@@ -122,12 +130,12 @@ fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fau
 /// Returns the latest grants that the agent gave of an object. For a promise, also returns those of its value: a
 /// grant of a kept promise leads to that. The rows of grants stay when their holders are collected. The references to
 /// the object do not stay.
-fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
-    let came_to = things::came_to(txn, id)?;
+fn latest_grants(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
+    let came_to = names::fulfilled_reference(txn, id)?;
     let all = query::grants(txn, &view.agent.number)?;
     let of_it = all.into_iter().rev().filter(|grant| grant.target == *id || Some(grant.target) == came_to);
     let mut rows: Vec<GrantRow> =
-        of_it.take(MOST).map(|grant| row(txn, view, grant)).collect::<Result<_, _>>()?;
+        of_it.take(MAX_REFERENCES).map(|grant| grant_row(txn, view, grant)).collect::<Result<_, _>>()?;
     rows.reverse();
     Ok(rows)
 }
@@ -137,23 +145,23 @@ fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<Gra
 /// # Errors
 /// When there is none of this identifier, or the agent may not see it.
 pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
-    let found = daemon.look(|txn| {
+    let found = daemon.query(|txn| {
         // Only an agent that may see the formula learns whether it exists.
         expect_may_see(daemon, txn, view, id)?;
         let Some(row) = table::formula(txn, id)? else { return Ok(None) };
-        let called = in_short(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
+        let called = summary(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
         let mut refers_to = Vec::new();
-        for (label, other) in row.formula.edges().into_iter().take(MOST) {
-            refers_to.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        for (label, other) in row.formula.edges().into_iter().take(MAX_REFERENCES) {
+            refers_to.extend(summary(txn, view, &other)?.map(|other| Reference { label, other }));
         }
-        let from = query::references_to(txn, id, MOST + 1)?;
-        let is_more = from.len() > MOST;
+        let from = query::references_to(txn, id, MAX_REFERENCES + 1)?;
+        let is_more = from.len() > MAX_REFERENCES;
         let mut referred_by = Vec::new();
-        for (other, label) in from.into_iter().take(MOST) {
-            referred_by.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        for (other, label) in from.into_iter().take(MAX_REFERENCES) {
+            referred_by.extend(summary(txn, view, &other)?.map(|other| Reference { label, other }));
         }
-        let grants = granted(txn, view, id)?;
-        let thing = control::view::Thing {
+        let grants = latest_grants(txn, view, id)?;
+        let thing = control::view::ObjectView {
             id: Some(*id),
             kind: called.kind.clone(),
             words: called.words.clone(),
@@ -172,7 +180,7 @@ pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<Formu
             .help("it may have been collected since it was shown: look at your names")
     })?;
     // A formula that can no longer be used can still be inspected, without its content.
-    if let Ok(thing) = things::thing(daemon, view, Found::Formula(*id)) {
+    if let Ok(thing) = names::object_view(daemon, view, PathTarget::Formula(*id)) {
         shown.thing = thing;
     }
     Ok(shown)

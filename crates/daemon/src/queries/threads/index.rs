@@ -5,43 +5,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::message::Mail;
 use kernel::{MessageNumber, Number, RunNumber};
 
-use super::{Only, TELLS};
-use control::threads::Standing;
+use super::{NOTICE_KINDS, ThreadFilter};
+use control::threads::MessageStatus;
 
 /// The threads of one host.
 #[derive(Default)]
-pub(super) struct Index {
+pub(super) struct ThreadIndex {
     /// The number of the first message that was not looked at.
     pub(super) next: u64,
     /// The facts about each message for its answers, by its own number. They stay after the message was dismissed.
-    known: BTreeMap<Number, Known>,
+    known: BTreeMap<Number, ThreadOrigin>,
     /// The messages of each thread, oldest first, by the first of them.
     pub(super) threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
     /// The first message of each thread, by the newest.
     by_newest: BTreeMap<MessageNumber, MessageNumber>,
     /// The messages that were not seen to be dismissed.
-    pub(super) rows: BTreeMap<MessageNumber, Row>,
+    pub(super) rows: BTreeMap<MessageNumber, IndexRow>,
 }
 
 /// The index row of a message.
-pub(super) struct Row {
+pub(super) struct IndexRow {
     kind: String,
     /// The first of its thread.
     pub(super) first: MessageNumber,
-    pub(super) who: Who,
+    pub(super) sender: MessageSender,
 }
 
 /// The facts about a message that place its answers.
-struct Known {
+struct ThreadOrigin {
     /// The first message of its thread.
     first: MessageNumber,
     /// The sender of answers to it from this mailbox.
-    who: Who,
+    sender: MessageSender,
 }
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum MessageSender {
     /// Another agent: the number of its handle.
     Agent(Number),
     /// A run of the host's, or a run that it has started: the command with which it all began. That command may
@@ -49,23 +49,23 @@ pub(super) enum Who {
     /// thread.
     Command(MessageNumber),
     /// The journal of an agent or of code, which no command began.
-    Standing(RunNumber),
+    AgentJournal(RunNumber),
 }
 
 /// A message that was looked at: its number, how it lies there, and the run that says it if no command began that.
-pub(super) type Seen = (MessageNumber, Mail, Option<RunNumber>);
+pub(super) type IndexedMessage = (MessageNumber, Mail, Option<RunNumber>);
 
-impl Index {
+impl ThreadIndex {
     /// Adds a message that is newer than all before.
-    pub(super) fn add(&mut self, (number, mail, run): &Seen) {
+    pub(super) fn add(&mut self, (number, mail, run): &IndexedMessage) {
         let envelope = &mail.envelope;
         let answered = envelope.reply_to.and_then(|id| self.known.get(&id));
         let first = answered.map_or(*number, |known| known.first);
         let who = match run {
-            _ if envelope.from != envelope.to => Who::Agent(envelope.from),
-            Some(run) => Who::Standing(*run),
+            _ if envelope.from != envelope.to => MessageSender::Agent(envelope.from),
+            Some(run) => MessageSender::AgentJournal(*run),
             // A question about a program's result counts for the proposer of the program.
-            None => answered.map_or(Who::Command(first), |known| known.who),
+            None => answered.map_or(MessageSender::Command(first), |known| known.sender),
         };
         let thread = self.threads.entry(first).or_default();
         if let Some(before) = thread.last() {
@@ -74,16 +74,16 @@ impl Index {
         thread.push(*number);
         self.by_newest.insert(*number, first);
         // One that was sent to oneself lies here twice, and is answered once.
-        let begins = if envelope.kind == "command" { Who::Command(*number) } else { who };
-        self.known.entry(envelope.id).or_insert(Known { first, who: begins });
-        self.rows.insert(*number, Row { kind: envelope.kind.clone(), first, who });
+        let begins = if envelope.kind == "command" { MessageSender::Command(*number) } else { who };
+        self.known.entry(envelope.id).or_insert(ThreadOrigin { first, sender: begins });
+        self.rows.insert(*number, IndexRow { kind: envelope.kind.clone(), first, sender: who });
         self.next = self.next.max(number.0.saturating_add(1));
     }
 
     /// Forgets messages that were dismissed for good, so that they are not looked up again.
     pub(super) fn forget(&mut self, gone: &[MessageNumber]) {
         for number in gone {
-            let Some(Row { first, .. }) = self.rows.remove(number) else { continue };
+            let Some(IndexRow { first, .. }) = self.rows.remove(number) else { continue };
             let Some(thread) = self.threads.get_mut(&first) else { continue };
             if let Some(newest) = thread.last() {
                 self.by_newest.remove(newest);
@@ -104,18 +104,18 @@ impl Index {
         (first == Some(number), later.collect())
     }
 
-    pub(super) fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
+    pub(super) fn is_of_kind(&self, number: MessageNumber, kind: Option<&str>) -> bool {
         kind.is_none_or(|kind| self.rows.get(&number).is_some_and(|row| row.kind == kind))
     }
 
     /// Returns the newest thread below a number that has a message beside those that need an answer: its newest
     /// message, and all of it that was not seen to be dismissed, oldest first.
-    pub(super) fn below(
+    pub(super) fn newest_thread(
         &self,
         below: Option<MessageNumber>,
         awaiting: &BTreeSet<MessageNumber>,
     ) -> Option<(MessageNumber, Vec<MessageNumber>)> {
-        self.by_newest.range(..end(below)).rev().find_map(|(newest, first)| {
+        self.by_newest.range(..end_of_range(below)).rev().find_map(|(newest, first)| {
             let all = self.threads.get(first)?;
             let is_any = all.iter().any(|one| !awaiting.contains(one));
             is_any.then(|| (*newest, all.clone()))
@@ -124,27 +124,28 @@ impl Index {
 
     /// Returns the newest message below a number that may be one of those that are asked for, as far as that can be
     /// told without reading it.
-    pub(super) fn one_below(
+    pub(super) fn newest_message(
         &self,
         below: Option<MessageNumber>,
-        only: Only<'_>,
+        only: ThreadFilter<'_>,
         awaiting: &BTreeSet<MessageNumber>,
     ) -> Option<MessageNumber> {
-        let may_be = |row: &Row| {
+        let may_be = |row: &IndexRow| {
             only.kind.is_none_or(|kind| row.kind == kind)
-                && (only.standing != Some(Standing::Answered) || !TELLS.contains(&row.kind.as_str()))
+                && (only.status != Some(MessageStatus::Answered)
+                    || !NOTICE_KINDS.contains(&row.kind.as_str()))
         };
-        let mut rows = self.rows.range(..end(below)).rev();
+        let mut rows = self.rows.range(..end_of_range(below)).rev();
         rows.find(|(number, row)| may_be(row) && !awaiting.contains(number)).map(|(number, _)| *number)
     }
 
     /// Groups these messages by sender, and keeps their order, newest first. The sender of the newest message comes
     /// first.
-    pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(Who, Vec<MessageNumber>)> {
-        let mut at: BTreeMap<Who, usize> = BTreeMap::new();
-        let mut found: Vec<(Who, Vec<MessageNumber>)> = Vec::new();
+    pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(MessageSender, Vec<MessageNumber>)> {
+        let mut at: BTreeMap<MessageSender, usize> = BTreeMap::new();
+        let mut found: Vec<(MessageSender, Vec<MessageNumber>)> = Vec::new();
         for number in numbers {
-            let Some(Row { who, .. }) = self.rows.get(number) else { continue };
+            let Some(IndexRow { sender: who, .. }) = self.rows.get(number) else { continue };
             match at.get(who).and_then(|at| found.get_mut(*at)) {
                 Some((_, all)) => all.push(*number),
                 None => {
@@ -158,7 +159,7 @@ impl Index {
 }
 
 /// Returns where numbers below this one end.
-pub(super) fn end(below: Option<MessageNumber>) -> MessageNumber {
+pub(super) fn end_of_range(below: Option<MessageNumber>) -> MessageNumber {
     below.unwrap_or(MessageNumber(u64::MAX))
 }
 
@@ -170,7 +171,13 @@ mod tests {
 
     /// Returns a message: its number, the message that it answers, its kind, who sent it to whom, and the run that
     /// says it.
-    fn seen(id: u8, reply_to: Option<u8>, kind: &str, (from, to): (u8, u8), run: Option<u64>) -> Seen {
+    fn seen(
+        id: u8,
+        reply_to: Option<u8>,
+        kind: &str,
+        (from, to): (u8, u8),
+        run: Option<u64>,
+    ) -> IndexedMessage {
         let number = |id: u8| Number([id; 32]);
         let envelope = Envelope {
             id: number(id),
@@ -188,32 +195,32 @@ mod tests {
             dismissed_ms: None,
             done: 0,
             endowed: vec![],
-            came: None,
+            outcome: None,
         };
         (MessageNumber(u64::from(id)), mail, run.map(RunNumber))
     }
 
-    fn told(id: u8, reply_to: Option<u8>, kind: &str) -> Seen {
+    fn indexed_message(id: u8, reply_to: Option<u8>, kind: &str) -> IndexedMessage {
         seen(id, reply_to, kind, (0, 0), None)
     }
 
     #[test]
     fn threads_are_listed_by_their_newest_message() {
-        let mut index = Index::default();
+        let mut index = ThreadIndex::default();
         for one in [
-            told(1, None, "command"),
-            told(2, None, "package"),
+            indexed_message(1, None, "command"),
+            indexed_message(2, None, "package"),
             // Answers to answers belong to the same thread. An answer to a missing message begins its own.
-            told(3, Some(1), "form"),
-            told(4, Some(9), "value"),
-            told(5, Some(3), "value"),
+            indexed_message(3, Some(1), "form"),
+            indexed_message(4, Some(9), "value"),
+            indexed_message(5, Some(3), "value"),
         ] {
             index.add(&one);
         }
-        let walk = |index: &Index, awaiting: &[u64]| {
+        let walk = |index: &ThreadIndex, awaiting: &[u64]| {
             let awaiting = awaiting.iter().copied().map(MessageNumber).collect();
             let (mut at, mut found) = (None, Vec::new());
-            while let Some((newest, all)) = index.below(at, &awaiting) {
+            while let Some((newest, all)) = index.newest_thread(at, &awaiting) {
                 found.push(all.iter().map(|one| one.0).collect::<Vec<_>>());
                 at = Some(newest);
             }
@@ -225,44 +232,46 @@ mod tests {
         // A dismissed message is skipped, and an answer to it still belongs to its thread.
         index.forget(&[1, 5, 2].map(MessageNumber));
         assert_eq!(walk(&index, &[]), [vec![4], vec![3]]);
-        index.add(&told(6, Some(5), "value"));
+        index.add(&indexed_message(6, Some(5), "value"));
         assert_eq!(walk(&index, &[]), [vec![3, 6], vec![4]]);
     }
 
     #[test]
     fn messages_are_found_by_kind_and_state_across_threads() {
-        let mut index = Index::default();
-        index.add(&told(1, None, "command"));
-        index.add(&told(2, Some(1), "approval"));
-        (3..20).for_each(|id| index.add(&told(id, Some(1), "package")));
+        let mut index = ThreadIndex::default();
+        index.add(&indexed_message(1, None, "command"));
+        index.add(&indexed_message(2, Some(1), "approval"));
+        (3..20).for_each(|id| index.add(&indexed_message(id, Some(1), "package")));
         let walk = |kind, standing, awaiting: &[u64]| {
             let awaiting = awaiting.iter().copied().map(MessageNumber).collect();
             let (mut at, mut found) = (None, Vec::new());
-            while let Some(number) = index.one_below(at, Only { kind, standing }, &awaiting) {
+            while let Some(number) =
+                index.newest_message(at, ThreadFilter { kind, status: standing }, &awaiting)
+            {
                 found.push(number.0);
                 at = Some(number);
             }
             found
         };
-        assert_eq!(walk(Some("approval"), Some(Standing::Answered), &[]), [2]);
+        assert_eq!(walk(Some("approval"), Some(MessageStatus::Answered), &[]), [2]);
         assert_eq!(walk(Some("approval"), None, &[2]), [0; 0]);
-        assert_eq!(walk(None, Some(Standing::Answered), &[]), [2], "what tells is never answered");
+        assert_eq!(walk(None, Some(MessageStatus::Answered), &[]), [2], "what tells is never answered");
         assert_eq!(walk(Some("package"), None, &[]), (3..20).rev().collect::<Vec<_>>());
         assert_eq!(walk(Some("release"), None, &[]), [0; 0]);
     }
 
     #[test]
     fn requests_are_grouped_by_sender_with_child_runs() {
-        let mut index = Index::default();
+        let mut index = ThreadIndex::default();
         let (fae, bob) = ((7, 0), (8, 0));
         for one in [
-            told(1, None, "command"),
+            indexed_message(1, None, "command"),
             seen(2, None, "request", bob, None),
             seen(3, None, "request", fae, None),
-            told(4, Some(1), "approval"),
+            indexed_message(4, Some(1), "approval"),
             // Code that acts without a run of its own.
             seen(5, None, "approval", (0, 0), Some(9)),
-            told(6, Some(1), "approval"),
+            indexed_message(6, Some(1), "approval"),
             seen(7, Some(3), "request", fae, None),
             seen(8, None, "approval", (0, 0), Some(9)),
         ] {
@@ -270,15 +279,15 @@ mod tests {
         }
         let newest_first: Vec<MessageNumber> = [8, 7, 6, 5, 4, 3, 2].map(MessageNumber).into();
         let all = index.by_sender(&newest_first);
-        let all: Vec<(Who, Vec<u64>)> =
+        let all: Vec<(MessageSender, Vec<u64>)> =
             all.into_iter().map(|(who, all)| (who, all.iter().map(|one| one.0).collect())).collect();
-        let agent = |id: u8| Who::Agent(Number([id; 32]));
+        let agent = |id: u8| MessageSender::Agent(Number([id; 32]));
         assert_eq!(
             all,
             [
-                (Who::Standing(RunNumber(9)), vec![8, 5]),
+                (MessageSender::AgentJournal(RunNumber(9)), vec![8, 5]),
                 (agent(7), vec![7, 3]),
-                (Who::Command(MessageNumber(1)), vec![6, 4]),
+                (MessageSender::Command(MessageNumber(1)), vec![6, 4]),
                 (agent(8), vec![2]),
             ]
         );
@@ -286,29 +295,29 @@ mod tests {
 
     #[test]
     fn runs_of_one_thread_group_their_requests_separately() {
-        let mut index = Index::default();
+        let mut index = ThreadIndex::default();
         let fae = (7, 0);
         for one in [
             seen(1, None, "definition", fae, None),
             // It is endowed twice.
-            told(2, Some(1), "command"),
-            told(3, Some(2), "approval"),
-            told(4, Some(1), "command"),
-            told(5, Some(4), "approval"),
+            indexed_message(2, Some(1), "command"),
+            indexed_message(3, Some(2), "approval"),
+            indexed_message(4, Some(1), "command"),
+            indexed_message(5, Some(4), "approval"),
             // A yes answers the question, a resumption the command that began the run. The run asks on under that
             // command.
-            told(6, Some(3), "command"),
-            told(7, Some(2), "budget"),
-            told(8, Some(2), "command"),
-            told(9, Some(2), "doubt"),
+            indexed_message(6, Some(3), "command"),
+            indexed_message(7, Some(2), "budget"),
+            indexed_message(8, Some(2), "command"),
+            indexed_message(9, Some(2), "doubt"),
             // The result of the program is withheld. The question about that counts for its proposer.
-            told(10, Some(1), "release"),
+            indexed_message(10, Some(1), "release"),
             seen(11, None, "request", fae, None),
             // A run has proposed a program, and that was endowed.
-            told(12, Some(4), "definition"),
-            told(13, Some(12), "release"),
-            told(14, Some(12), "command"),
-            told(15, Some(14), "approval"),
+            indexed_message(12, Some(4), "definition"),
+            indexed_message(13, Some(12), "release"),
+            indexed_message(14, Some(12), "command"),
+            indexed_message(15, Some(14), "approval"),
         ] {
             index.add(&one);
         }
@@ -320,11 +329,11 @@ mod tests {
                 .map(|(who, all)| (who, all.iter().map(|one| one.0).collect::<Vec<_>>()))
                 .collect::<Vec<_>>()
         };
-        let command = |number| Who::Command(MessageNumber(number));
+        let command = |number| MessageSender::Command(MessageNumber(number));
         let expected = [
             (command(14), vec![15]),
             (command(4), vec![13, 12, 5]),
-            (Who::Agent(Number([7; 32])), vec![11, 10]),
+            (MessageSender::Agent(Number([7; 32])), vec![11, 10]),
             (command(2), vec![9, 7, 3]),
         ];
         assert_eq!(look(&[]), expected);
@@ -333,6 +342,10 @@ mod tests {
             expected,
             "whoever was dismissed still says who asks"
         );
-        assert_eq!(index.below(None, &BTreeSet::new()).map(|(_, all)| all.len()), Some(11), "one thread");
+        assert_eq!(
+            index.newest_thread(None, &BTreeSet::new()).map(|(_, all)| all.len()),
+            Some(11),
+            "one thread"
+        );
     }
 }

@@ -9,71 +9,71 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::message::{Body, Mail};
-use kernel::query::{self, Letter};
+use kernel::query::{self, MailboxEntry};
 use kernel::txn::{ReadTxn, StoreFault, Table};
 use kernel::{FormulaId, MessageNumber, Number, RunNumber, table};
 
 use super::runs;
-use super::threads::index::{Index, Seen, Who, end};
+use super::threads::index::{IndexedMessage, MessageSender, ThreadIndex, end_of_range};
 use crate::queries::message_line::line;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::threads::{Asker, Line, Standing, Thread, ThreadPage, Within};
+use control::threads::{Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
 
 /// How many envelopes are read at a time.
-pub const STRIDE: usize = 1000;
+pub const BATCH_SIZE: usize = 1000;
 
 /// How many of the newest messages of a thread are looked at for one that was dismissed, before they are counted.
-const LOOKED_AT: usize = 8;
+const MAX_EXAMINED: usize = 8;
 
 /// The number of questions of one sender that are listed one by one. A sender with more does not crowd out the
 /// others.
-const OF_ONE: usize = 5;
+const MAX_ASKS_PER_SENDER: usize = 5;
 
 /// The kinds of messages that tell, and are never answered.
-const TELLS: &[&str] = &["package", "value", "command"];
+const NOTICE_KINDS: &[&str] = &["package", "value", "command"];
 
 /// The filter for a page of messages.
 #[derive(Clone, Copy, Default)]
-pub struct Only<'a> {
+pub struct ThreadFilter<'a> {
     /// Only messages of this kind.
     pub kind: Option<&'a str>,
     /// Only messages that stand so.
-    pub standing: Option<Standing>,
+    pub status: Option<MessageStatus>,
 }
 
-impl Only<'_> {
+impl ThreadFilter<'_> {
     fn is_all(self) -> bool {
-        self.kind.is_none() && self.standing.is_none()
+        self.kind.is_none() && self.status.is_none()
     }
 
-    fn fits(self, letter: &Letter) -> bool {
+    fn matches(self, letter: &MailboxEntry) -> bool {
         let mail = &letter.mail;
         letter.message.is_some()
             && !mail.needs_you
             && self.kind.is_none_or(|kind| mail.envelope.kind == kind)
-            && (self.standing != Some(Standing::Answered) || !mail.answers.is_empty())
+            && (self.status != Some(MessageStatus::Answered) || !mail.answers.is_empty())
     }
 }
 
 /// The threads of all hosts.
 #[derive(Default)]
-pub struct Threads(Mutex<BTreeMap<FormulaId, Index>>);
+pub struct Threads(Mutex<BTreeMap<FormulaId, ThreadIndex>>);
 
 impl Threads {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, Index>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, ThreadIndex>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds new messages to the index, then queries it.
-    fn ask<T>(&self, daemon: &HostDaemon, ask: impl FnOnce(&mut Index) -> T) -> Result<T, Failure> {
+    fn ask<T>(&self, daemon: &HostDaemon, ask: impl FnOnce(&mut ThreadIndex) -> T) -> Result<T, Failure> {
         let mut all = self.lock();
         let index = all.entry(daemon.host).or_default();
         loop {
             let from = index.next;
-            let page = daemon.read(|txn| seen(txn, &daemon.host, from))?;
+            let page = daemon.read(|txn| read_new(txn, &daemon.host, from))?;
             page.iter().for_each(|one| index.add(one));
-            if page.len() < STRIDE {
+            if page.len() < BATCH_SIZE {
                 return Ok(ask(index));
             }
         }
@@ -88,48 +88,56 @@ impl Threads {
     pub fn page(
         &self,
         daemon: &HostDaemon,
-        only: Only<'_>,
-        within: Option<Within>,
+        only: ThreadFilter<'_>,
+        within: Option<MailboxPart>,
         below: Option<MessageNumber>,
         limit: usize,
     ) -> Result<ThreadPage, Failure> {
-        let limit = limit.clamp(1, runs::PAGE);
-        let awaiting = awaiting(daemon)?;
+        let limit = limit.clamp(1, runs::MAX_ROWS);
+        let awaiting = awaiting_answer(daemon)?;
         let open: Vec<MessageNumber> = self.ask(daemon, |index| {
-            awaiting.iter().rev().copied().filter(|number| index.is_of(*number, only.kind)).collect()
+            awaiting.iter().rev().copied().filter(|number| index.is_of_kind(*number, only.kind)).collect()
         })?;
         let (open_count, all_open_count) = (open.len(), awaiting.len());
         let mut page = ThreadPage { open_count, all_open_count, ..ThreadPage::default() };
-        match (within, only.standing) {
-            (Some(Within::Thread(of)), _) => self.thread(daemon, of, &awaiting, below, limit, &mut page)?,
-            (Some(Within::Asker(of)), _) => {
-                let who = self.ask(daemon, |index| index.rows.get(&of).map(|row| row.who))?;
-                let who = who.ok_or_else(|| gone(of))?;
+        match (within, only.status) {
+            (Some(MailboxPart::Thread(of)), _) => {
+                self.thread(daemon, of, &awaiting, below, limit, &mut page)?
+            }
+            (Some(MailboxPart::Asker(of)), _) => {
+                let who = self.ask(daemon, |index| index.rows.get(&of).map(|row| row.sender))?;
+                let who = who.ok_or_else(|| not_found(of))?;
                 let theirs: Vec<MessageNumber> = self.ask(daemon, |index| {
                     let is_theirs =
-                        |number: &MessageNumber| index.rows.get(number).is_some_and(|row| row.who == who);
-                    open.into_iter().filter(|number| *number < end(below) && is_theirs(number)).collect()
+                        |number: &MessageNumber| index.rows.get(number).is_some_and(|row| row.sender == who);
+                    open.into_iter()
+                        .filter(|number| *number < end_of_range(below) && is_theirs(number))
+                        .collect()
                 })?;
-                page.lines = lines(daemon, theirs.iter().take(limit))?;
+                page.lines = message_lines(daemon, theirs.iter().take(limit))?;
                 page.next = theirs.get(limit - 1).filter(|_| theirs.len() > limit).copied();
-                page.open =
-                    vec![Asker { lines: vec![], more: theirs.len(), oldest: of, run: run_of(daemon, who)? }];
+                page.open = vec![Asker {
+                    lines: vec![],
+                    more: theirs.len(),
+                    oldest: of,
+                    run: sender_run(daemon, who)?,
+                }];
             }
-            (None, Some(Standing::Open)) => {
-                (page.open, page.next) = self.open(daemon, &open, below, limit)?;
+            (None, Some(MessageStatus::Open)) => {
+                (page.open, page.next) = self.open_asks(daemon, &open, below, limit)?;
             }
-            (None, Some(Standing::Dismissed)) => {
-                (page.lines, page.next) = dismissed(daemon, only.kind, below, limit)?;
+            (None, Some(MessageStatus::Dismissed)) => {
+                (page.lines, page.next) = dismissed_messages(daemon, only.kind, below, limit)?;
             }
-            (None, None | Some(Standing::Answered)) => {
+            (None, None | Some(MessageStatus::Answered)) => {
                 // The messages that need an answer stand on the first page.
-                if below.is_none() && only.standing.is_none() {
-                    page.open = self.open(daemon, &open, None, limit)?.0;
+                if below.is_none() && only.status.is_none() {
+                    page.open = self.open_asks(daemon, &open, None, limit)?.0;
                 }
                 if only.is_all() {
                     self.threads(daemon, &awaiting, below, limit, &mut page)?;
                 } else {
-                    self.some(daemon, only, &awaiting, below, limit, &mut page)?;
+                    self.filtered_messages(daemon, only, &awaiting, below, limit, &mut page)?;
                 }
             }
         }
@@ -161,18 +169,18 @@ impl Threads {
     ) -> Result<(), Failure> {
         let mut at = below;
         while page.threads.len() < limit {
-            let Some((newest, all)) = self.ask(daemon, |index| index.below(at, awaiting))? else {
+            let Some((newest, all)) = self.ask(daemon, |index| index.newest_thread(at, awaiting))? else {
                 return Ok(());
             };
             at = Some(newest);
-            page.threads.extend(self.told(daemon, &all, awaiting)?);
+            page.threads.extend(self.visible_thread(daemon, &all, awaiting)?);
         }
-        page.next = self.ask(daemon, |index| index.below(at, awaiting))?.and(at);
+        page.next = self.ask(daemon, |index| index.newest_thread(at, awaiting))?.and(at);
         Ok(())
     }
 
     /// Returns the first of these that is there and needs no answer, and how many others are.
-    fn told(
+    fn visible_thread(
         &self,
         daemon: &HostDaemon,
         all: &[MessageNumber],
@@ -181,7 +189,7 @@ impl Threads {
         let mut others = all.iter().filter(|number| !awaiting.contains(number));
         let (mut first, mut gone) = (None, Vec::new());
         for number in others.by_ref() {
-            first = there(daemon, *number)?;
+            first = undismissed_message(daemon, *number)?;
             match first {
                 Some(_) => break,
                 None => gone.push(*number),
@@ -189,8 +197,8 @@ impl Threads {
         }
         let others: Vec<MessageNumber> = others.copied().collect();
         let before = gone.len();
-        for number in others.iter().rev().take(LOOKED_AT) {
-            if there(daemon, *number)?.is_none() {
+        for number in others.iter().rev().take(MAX_EXAMINED) {
+            if undismissed_message(daemon, *number)?.is_none() {
                 gone.push(*number);
             }
         }
@@ -215,19 +223,21 @@ impl Threads {
             let first = index.rows.get(&of)?.first;
             Some(index.threads.get(&first)?.clone())
         })?;
-        let all = found.ok_or_else(|| gone(of))?;
-        let thread = self.told(daemon, &all, awaiting)?.ok_or_else(|| gone(of))?;
+        let all = found.ok_or_else(|| not_found(of))?;
+        let thread = self.visible_thread(daemon, &all, awaiting)?.ok_or_else(|| not_found(of))?;
         let first = thread.first.letter.number;
         page.threads.push(thread);
         let mut gone = Vec::new();
-        for number in
-            all.iter().rev().filter(|one| **one > first && **one < end(below) && !awaiting.contains(one))
+        for number in all
+            .iter()
+            .rev()
+            .filter(|one| **one > first && **one < end_of_range(below) && !awaiting.contains(one))
         {
             if page.lines.len() == limit {
                 page.next = page.lines.last().map(|last| last.letter.number);
                 break;
             }
-            match there(daemon, *number)? {
+            match undismissed_message(daemon, *number)? {
                 Some(letter) => page.lines.push(line(daemon, letter)?),
                 None => gone.push(*number),
             }
@@ -236,21 +246,21 @@ impl Threads {
     }
 
     /// Messages that are asked for, by themselves.
-    fn some(
+    fn filtered_messages(
         &self,
         daemon: &HostDaemon,
-        only: Only<'_>,
+        only: ThreadFilter<'_>,
         awaiting: &BTreeSet<MessageNumber>,
         below: Option<MessageNumber>,
         limit: usize,
         page: &mut ThreadPage,
     ) -> Result<(), Failure> {
         let (mut at, mut gone) = (below, Vec::new());
-        while let Some(number) = self.ask(daemon, |index| index.one_below(at, only, awaiting))? {
+        while let Some(number) = self.ask(daemon, |index| index.newest_message(at, only, awaiting))? {
             at = Some(number);
             let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
             match letter {
-                Some(letter) if only.fits(&letter) => {
+                Some(letter) if only.matches(&letter) => {
                     // One more than has room says that there is another page.
                     if page.lines.len() == limit {
                         page.next = page.lines.last().map(|last| last.letter.number);
@@ -267,7 +277,7 @@ impl Threads {
 
     /// Returns the senders whose newest question is older than `below`, with about `limit` messages. Also returns the
     /// number below which the next page begins.
-    fn open(
+    fn open_asks(
         &self,
         daemon: &HostDaemon,
         numbers: &[MessageNumber],
@@ -276,16 +286,17 @@ impl Threads {
     ) -> Result<(Vec<Asker>, Option<MessageNumber>), Failure> {
         let groups = self.ask(daemon, |index| index.by_sender(numbers))?;
         let newest = |all: &[MessageNumber]| all.first().copied();
-        let mut groups = groups.into_iter().filter(|(_, all)| newest(all) < Some(end(below))).peekable();
+        let mut groups =
+            groups.into_iter().filter(|(_, all)| newest(all) < Some(end_of_range(below))).peekable();
         let (mut found, mut count, mut last): (Vec<Asker>, usize, _) = (Vec::new(), 0, None);
         while count < limit
             && let Some((who, all)) = groups.next()
         {
             // One row of several says less than the one message in it.
-            let apart = if all.len() > OF_ONE { OF_ONE - 1 } else { all.len() };
+            let apart = if all.len() > MAX_ASKS_PER_SENDER { MAX_ASKS_PER_SENDER - 1 } else { all.len() };
             let Some(oldest) = all.last().copied() else { continue };
-            let lines = lines(daemon, all.iter().take(apart))?;
-            let run = run_of(daemon, who)?;
+            let lines = message_lines(daemon, all.iter().take(apart))?;
+            let run = sender_run(daemon, who)?;
             count += apart;
             last = newest(&all);
             found.push(Asker { lines, more: all.len() - apart, oldest, run });
@@ -295,33 +306,35 @@ impl Threads {
 }
 
 /// Returns the run with which it began, if runs ask.
-fn run_of(daemon: &HostDaemon, who: Who) -> Result<Option<RunNumber>, Failure> {
+fn sender_run(daemon: &HostDaemon, who: MessageSender) -> Result<Option<RunNumber>, Failure> {
     Ok(match who {
-        Who::Agent(_) => None,
-        Who::Standing(run) => Some(run),
-        Who::Command(first) => there(daemon, first)?.and_then(|letter| letter.body().and_then(Body::run)),
+        MessageSender::Agent(_) => None,
+        MessageSender::AgentJournal(run) => Some(run),
+        MessageSender::Command(first) => {
+            undismissed_message(daemon, first)?.and_then(|letter| letter.body().and_then(Body::run))
+        }
     })
 }
 
 /// Returns the failure for a message that is no longer in the mailbox.
-fn gone(number: MessageNumber) -> Failure {
+fn not_found(number: MessageNumber) -> Failure {
     Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
 }
 
 /// Returns a message, unless it was dismissed.
-fn there(daemon: &HostDaemon, number: MessageNumber) -> Result<Option<Letter>, Failure> {
+fn undismissed_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Option<MailboxEntry>, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
     Ok(letter.filter(|letter| letter.message.is_some()))
 }
 
 /// Returns these messages as lines of a list.
-fn lines<'a>(
+fn message_lines<'a>(
     daemon: &HostDaemon,
     numbers: impl Iterator<Item = &'a MessageNumber>,
 ) -> Result<Vec<Line>, Failure> {
     let mut found = Vec::new();
     for number in numbers {
-        if let Some(letter) = there(daemon, *number)? {
+        if let Some(letter) = undismissed_message(daemon, *number)? {
             found.push(line(daemon, letter)?);
         }
     }
@@ -329,7 +342,7 @@ fn lines<'a>(
 }
 
 /// Returns the messages that need an answer.
-fn awaiting(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failure> {
+fn awaiting_answer(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failure> {
     let mut numbers = BTreeSet::new();
     runs::for_each_awaiting(daemon, |number| {
         numbers.insert(number);
@@ -340,24 +353,24 @@ fn awaiting(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failure> {
 
 /// Messages below a number that were dismissed, newest first; and below which the next page begins. Who wants to see these is
 /// rare, so they are looked for among all envelopes.
-fn dismissed(
+fn dismissed_messages(
     daemon: &HostDaemon,
     kind: Option<&str>,
     below: Option<MessageNumber>,
     limit: usize,
 ) -> Result<(Vec<Line>, Option<MessageNumber>), Failure> {
-    let mut end = end(below);
+    let mut end = end_of_range(below);
     let mut found: Vec<Line> = Vec::new();
     loop {
         let page = daemon.read(|txn| envelopes(txn, &daemon.host, 0..end.0, true))?;
-        let is_last = page.len() < STRIDE;
+        let is_last = page.len() < BATCH_SIZE;
         for (number, mail) in page {
             if mail.dismissed_ms.is_some() && kind.is_none_or(|kind| mail.envelope.kind == kind) {
                 // One more than has room says that there is another page.
                 if found.len() >= limit {
                     return Ok((found, Some(end)));
                 }
-                found.push(Line { letter: Letter { number, message: None, mail }, call: None });
+                found.push(Line { letter: MailboxEntry { number, message: None, mail }, call: None });
             }
             end = number;
         }
@@ -368,12 +381,12 @@ fn dismissed(
 }
 
 /// Returns the messages from this number on, oldest first, one stride of them.
-fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>, StoreFault> {
+fn read_new(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<IndexedMessage>, StoreFault> {
     let page = envelopes(txn, host, from..u64::MAX, false)?;
     let mut found = Vec::with_capacity(page.len());
     for (number, mail) in page {
         let envelope = &mail.envelope;
-        let asks = envelope.from == envelope.to && !TELLS.contains(&envelope.kind.as_str());
+        let asks = envelope.from == envelope.to && !NOTICE_KINDS.contains(&envelope.kind.as_str());
         let run = match asks && envelope.reply_to.is_none() {
             true => query::message(txn, host, number)?.and_then(|letter| letter.body().and_then(Body::run)),
             false => None,
@@ -387,7 +400,7 @@ fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>,
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn mail(
+pub fn mailbox_row(
     txn: &mut dyn ReadTxn,
     host: &FormulaId,
     number: MessageNumber,
@@ -397,7 +410,7 @@ pub fn mail(
 }
 
 fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
-    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
+    let agent = kernel::partial_rows::head(txn, host)?.and_then(|head| head.agent());
     Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
 }
 
@@ -414,8 +427,15 @@ pub fn envelopes(
     let mailbox = mailbox(txn, host)?;
     let key = |number| table::inner_key(&mailbox, &table::number_key(number));
     let prefix = mailbox.number.len();
-    let rows: Vec<(Vec<u8>, Mail)> =
-        table::scan(txn, Table::Message, &host.number, &key(of.start), &key(of.end), STRIDE, newest_first)?;
+    let rows: Vec<(Vec<u8>, Mail)> = table::scan(
+        txn,
+        Table::Message,
+        &host.number,
+        &key(of.start),
+        &key(of.end),
+        BATCH_SIZE,
+        newest_first,
+    )?;
     let number = |key: &[u8]| {
         let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
         bytes

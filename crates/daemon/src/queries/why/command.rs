@@ -1,21 +1,25 @@
 //! The user's words: the command that an effect goes back to, and the subject of that command.
 
 use kernel::message::Body;
-use kernel::query::{self, Letter};
+use kernel::query::{self, MailboxEntry};
 use kernel::{FormulaId, MessageNumber};
 use passable::{Quoting, quoting};
 
-use super::{cause_of_run, run};
-use crate::queries::things::called;
+use super::{cause_of_run, load_run};
+use crate::queries::names::name_or_kind;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
-use control::show::letter as letters;
+use control::show::message_view as letters;
 use control::show::reason::Reason;
 
 /// How many messages are followed that answer one another.
-const LONGEST: usize = 16;
+const MAX_CHAIN_LEN: usize = 16;
 
-fn letter(daemon: &HostDaemon, agent: &FormulaId, number: MessageNumber) -> Result<Option<Letter>, Failure> {
+fn load_message(
+    daemon: &HostDaemon,
+    agent: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<MailboxEntry>, Failure> {
     daemon.read(|txn| query::message(txn, agent, number))
 }
 
@@ -24,18 +28,18 @@ fn letter(daemon: &HostDaemon, agent: &FormulaId, number: MessageNumber) -> Resu
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn command(
+pub fn command_reason(
     daemon: &HostDaemon,
     agent: &FormulaId,
     number: MessageNumber,
     reasons: &mut Vec<Reason>,
 ) -> Result<bool, Failure> {
-    let Some(letter) = letter(daemon, agent, number)? else { return Ok(false) };
+    let Some(letter) = load_message(daemon, agent, number)? else { return Ok(false) };
     let what = format!("message {number}");
     match letter.body() {
         Some(Body::Command { text, .. }) => {
             reasons.push(Reason::new(what, Quoting::ours("you said: ").quote(text.raw())));
-            answered(daemon, agent, letter, reasons)?;
+            answered_messages(daemon, agent, letter, reasons)?;
         }
         Some(body @ Body::Request { by: Some(_), .. }) => {
             reasons.push(Reason::new(what, Quoting::ours("you gave it: ").then(&summary(body))));
@@ -48,7 +52,7 @@ pub fn command(
 
 /// Returns a message in one line, with the words of others quoted.
 pub fn summary(body: &Body) -> Quoting {
-    let letters::Summary { ours, theirs, more } = letters::apart(body);
+    let letters::Summary { ours, theirs, more } = letters::summary_parts(body);
     Quoting::ours(ours).quote(theirs).and(letters::more_bytes(more))
 }
 
@@ -56,25 +60,27 @@ pub fn summary(body: &Body) -> Quoting {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn answered(
+pub fn answered_messages(
     daemon: &HostDaemon,
     agent: &FormulaId,
-    first: Letter,
+    first: MailboxEntry,
     reasons: &mut Vec<Reason>,
 ) -> Result<(), Failure> {
     let mut at = first;
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_CHAIN_LEN {
         let Some(id) = at.mail.envelope.reply_to else { return Ok(()) };
-        let Some(number) = daemon.read(|txn| query::numbered(txn, agent, &id))? else { return Ok(()) };
+        let Some(number) = daemon.read(|txn| query::number_of_message(txn, agent, &id))? else {
+            return Ok(());
+        };
         // A message that is already listed ends the chain.
         let what = format!("message {number}");
         if reasons.iter().any(|reason| reason.what == what) {
             return Ok(());
         }
-        let Some(next) = letter(daemon, agent, number)? else { return Ok(()) };
-        reasons.push(Reason::new(what, asked(daemon, agent, &next)?));
+        let Some(next) = load_message(daemon, agent, number)? else { return Ok(()) };
+        reasons.push(Reason::new(what, describe_ask(daemon, agent, &next)?));
         if let Some(Body::Definition { by: Some(draft), .. }) = next.body() {
-            return cause_of_run(daemon, &run(daemon, draft.run)?, reasons);
+            return cause_of_run(daemon, &load_run(daemon, draft.run)?, reasons);
         }
         at = next;
     }
@@ -85,13 +91,17 @@ pub fn answered(
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn asked(daemon: &HostDaemon, agent: &FormulaId, letter: &Letter) -> Result<Quoting, Failure> {
+pub fn describe_ask(
+    daemon: &HostDaemon,
+    agent: &FormulaId,
+    letter: &MailboxEntry,
+) -> Result<Quoting, Failure> {
     let Some(message) = &letter.message else {
         return Ok("was dismissed since: what it said is gone".into());
     };
     let view = daemon.view(*agent);
     // Every name in it is one of the reader's own.
-    let who = daemon.look(|txn| called(txn, &view, &message.from))?;
+    let who = daemon.query(|txn| name_or_kind(txn, &view, &message.from))?;
     Ok(match &message.body {
         Body::Command { text, .. } => Quoting::ours("you said: ").quote(text.raw()),
         Body::Definition { by: Some(draft), .. } => Quoting::ours(format!("{} proposed it", draft.run)),

@@ -6,25 +6,27 @@ use std::path::PathBuf;
 use kernel::formula::Formula;
 use kernel::proposal::Proposal;
 use kernel::run::{Completion, Entry, Parent, Run, Step};
-use kernel::{StepRef, query, standing, table};
+use kernel::{StepRef, agent_journal, query, table};
 use passable::{Quoting, quoting};
 use resource::Resource;
-use worker::World as _;
+use worker::DriverPort as _;
 
-use super::{cause_of_run, command, described, made_on, meant, of_proposal, of_step};
+use super::{
+    call_target, cause_of_run, command_reason, describe_grant, intended_formula, proposal_reasons, why_step,
+};
 use crate::queries::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::reason::Reason;
 
 /// Returns a directory without links, as the client names files; as it was endowed, if it is gone.
-fn real(path: &str) -> PathBuf {
+fn real_path(path: &str) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// The relation of a run to a name, the strongest last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum FileRelation {
     /// A slot of it, or a directory that it was given.
     Slot,
     /// It read the file.
@@ -36,8 +38,8 @@ enum Part {
 }
 
 /// The facts about a name that come from one run.
-struct Known {
-    part: Part,
+struct RunFacts {
+    relation: FileRelation,
     /// The time of the act. A change counts once it completes, or is put in place.
     at_ms: i64,
     at: String,
@@ -45,34 +47,34 @@ struct Known {
 }
 
 /// How many runs are still looked at for a later change once one is found.
-const LATER: usize = 5_000;
+const MAX_LATER_RUNS: usize = 5_000;
 
 /// Returns a name is a file that was written, or a slot.
-pub(super) fn of_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
-    let (mut best, mut staged, mut looked_at): (Option<Known>, Option<(i64, String)>, _) = (None, None, 0);
+pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
+    let (mut best, mut staged, mut looked_at): (Option<RunFacts>, Option<(i64, String)>, _) = (None, None, 0);
     // The youngest run need not have changed it last: another may have waited for an answer.
     runs::for_each_run(daemon, None, |run| {
-        if let Some(best) = best.as_ref().filter(|best| best.part == Part::Changed) {
+        if let Some(best) = best.as_ref().filter(|best| best.relation == FileRelation::Changed) {
             looked_at += 1;
-            if last_ms(daemon, &run)? < best.at_ms {
-                return Ok(looked_at < LATER);
+            if last_recorded_ms(daemon, &run)? < best.at_ms {
+                return Ok(looked_at < MAX_LATER_RUNS);
             }
         }
-        let Some(known) = of_name_in(daemon, name, &run)? else { return Ok(looked_at < LATER) };
-        if known.part == Part::Staged && staged.is_none() {
+        let Some(known) = run_facts(daemon, name, &run)? else { return Ok(looked_at < MAX_LATER_RUNS) };
+        if known.relation == FileRelation::Staged && staged.is_none() {
             staged = Some((known.at_ms, known.at.clone()));
         }
-        if best.as_ref().is_none_or(|best| (best.part, best.at_ms) < (known.part, known.at_ms)) {
+        if best.as_ref().is_none_or(|best| (best.relation, best.at_ms) < (known.relation, known.at_ms)) {
             best = Some(known);
         }
-        Ok(looked_at < LATER && best.as_ref().is_none_or(|best| best.part != Part::Slot))
+        Ok(looked_at < MAX_LATER_RUNS && best.as_ref().is_none_or(|best| best.relation != FileRelation::Slot))
     })?;
     let Some(mut best) = best else {
         return Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`")).help(
             "ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote",
         ));
     };
-    if best.part == Part::Changed
+    if best.relation == FileRelation::Changed
         && let Some((at_ms, at)) = staged
         && at_ms > best.at_ms
     {
@@ -83,9 +85,9 @@ pub(super) fn of_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Fa
 }
 
 /// Returns the time of the last entry of a run, or of the run at its top: that one records the files put in place.
-fn last_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
+fn last_recorded_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
     let mut latest = run.started_ms;
-    for run in [run, &top(daemon, run)?] {
+    for run in [run, &root_run(daemon, run)?] {
         runs::for_each_step(daemon, run.number, run.next_step.saturating_sub(1), |step| {
             latest = latest.max(step.at_ms);
             true
@@ -95,16 +97,16 @@ fn last_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
 }
 
 /// Returns the run that a person started.
-fn top(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
+fn root_run(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
     let mut top = run.clone();
     while let Some(Parent { run: parent, .. }) = top.parent {
-        top = super::run(daemon, parent)?;
+        top = super::load_run(daemon, parent)?;
     }
     Ok(top)
 }
 
 /// Returns the last call of an agent's that put a file there.
-fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
+fn journal_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFacts>, Failure> {
     let (daemon, wanted) = (daemon, std::path::Path::new(name));
     let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
     runs::for_each_step(daemon, run.number, 1, |step| {
@@ -117,7 +119,8 @@ fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
                 if let (Some(made), Completion::Done { value, .. }) = (made, completion)
                     && let Some(path) = value.get("path").and_then(kernel::Value::as_str)
                 {
-                    let root = roots.entry(standing::target(&made)).or_insert_with(|| root(daemon, &made));
+                    let root =
+                        roots.entry(agent_journal::target(&made)).or_insert_with(|| call_root(daemon, &made));
                     if path == name || root.as_ref().is_some_and(|root| root.join(path) == wanted) {
                         last = Some((proposal, step.at_ms));
                     }
@@ -130,37 +133,37 @@ fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
     let Some((step, at_ms)) = last else { return Ok(None) };
     let at = StepRef { run: run.number, step };
     let mut reasons = vec![Reason::new(name, "was written by an effect")];
-    reasons.extend(of_step(daemon, at)?);
-    Ok(Some(Known { part: Part::Changed, at_ms, at: at.to_string(), reasons }))
+    reasons.extend(why_step(daemon, at)?);
+    Ok(Some(RunFacts { relation: FileRelation::Changed, at_ms, at: at.to_string(), reasons }))
 }
 
 /// Returns the directory in which the paths of a call begin, as it was when the call was made.
-fn root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
+fn call_root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
     if let Some(place) = &made.place {
-        return Some(real(place));
+        return Some(real_path(place));
     }
-    match made_on(daemon, made) {
-        Ok(Some(Formula::Resource(Resource::Directory { path, .. }))) => Some(real(&path)),
+    match call_target(daemon, made) {
+        Ok(Some(Formula::Resource(Resource::Directory { path, .. }))) => Some(real_path(&path)),
         _ => None,
     }
 }
 
 /// Returns the user's acts on a run's change of a file since a step: applied, undone or discarded. The newest comes
 /// first. They stand in the journal of the run that the user started.
-fn settled(
+fn settlement(
     daemon: &HostDaemon,
     run: &Run,
     file: &std::path::Path,
     since: u64,
-) -> Result<Vec<Settled>, Failure> {
-    let top = top(daemon, run)?;
+) -> Result<Vec<Settlement>, Failure> {
+    let top = root_run(daemon, run)?;
     // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
     let from = if top.number == run.number { since } else { 1 };
     let mut found = Vec::new();
     runs::for_each_step(daemon, top.number, from, |step| {
         let (at, at_ms) = (StepRef { run: top.number, step: step.number }.to_string(), step.at_ms);
         let (files, what) = match step.entry {
-            Entry::Undone { files } => (files, "undone: it is again what it was"),
+            Entry::Reverted { files } => (files, "undone: it is again what it was"),
             Entry::Applied { files } => (files, "applied: it is what the run left in its staged copy"),
             Entry::Discarded { files } => {
                 let one = files.iter().find(|one| std::path::Path::new(&one.path) == file);
@@ -171,7 +174,11 @@ fn settled(
                     None => return true,
                 };
                 let said = format!("you had {what} {} thrown away", top.number);
-                found.push(Settled { at_ms, in_place: false, reason: Reason::new(at, Quoting::ours(said)) });
+                found.push(Settlement {
+                    at_ms,
+                    is_in_place: false,
+                    reason: Reason::new(at, Quoting::ours(said)),
+                });
                 return true;
             }
             _ => return true,
@@ -180,7 +187,7 @@ fn settled(
             files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
         {
             let said = Quoting::ours(format!("you had {} {what} (", top.number)).quote(&put_back.to).and(")");
-            found.push(Settled { at_ms, in_place: true, reason: Reason::new(at, said) });
+            found.push(Settlement { at_ms, is_in_place: true, reason: Reason::new(at, said) });
         }
         true
     })?;
@@ -189,27 +196,27 @@ fn settled(
 }
 
 /// A user's act on a change that a run made.
-struct Settled {
+struct Settlement {
     at_ms: i64,
     /// Whether the file itself changed by it.
-    in_place: bool,
+    is_in_place: bool,
     reason: Reason,
 }
 
 /// Returns the relation of one run to the name. Most runs have none.
-fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
-    if run.is_standing() {
-        return of_file_in(daemon, name, run);
+fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFacts>, Failure> {
+    if run.is_agent_journal() {
+        return journal_facts(daemon, name, run);
     }
     let wanted = std::path::Path::new(name);
     let mut directories = BTreeMap::new();
     for (slot, id) in &run.grants {
         // A directory that was collected since has left no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
-        let formula = meant(&grant, formula);
+        let formula = intended_formula(&grant, formula);
         let directory = match &formula {
             Formula::Resource(Resource::Directory { path, .. })
-            | Formula::Resource(Resource::Outbox { path }) => Some(real(path)),
+            | Formula::Resource(Resource::Outbox { path }) => Some(real_path(path)),
             _ => None,
         };
         directories.insert(*id, (slot, grant, formula, directory));
@@ -246,7 +253,15 @@ fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
                 continue;
             }
             if !is_read {
-                return Ok(Some(of_change(daemon, name, run, &steps, (*at, step.at_ms), proposal, &file)?));
+                return Ok(Some(change_facts(
+                    daemon,
+                    name,
+                    run,
+                    &steps,
+                    (*at, step.at_ms),
+                    proposal,
+                    &file,
+                )?));
             }
             if read.is_none() {
                 read = Some((*at, step.at_ms));
@@ -254,30 +269,30 @@ fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
         }
         if let Some((at, at_ms)) = read {
             let mut reasons = vec![Reason::new(name, "was read")];
-            of_proposal(daemon, run, &steps, at, &mut reasons)?;
+            proposal_reasons(daemon, run, &steps, at, &mut reasons)?;
             cause_of_run(daemon, run, &mut reasons)?;
             let at = StepRef { run: run.number, step: at }.to_string();
-            return Ok(Some(Known { part: Part::Read, at_ms, at, reasons }));
+            return Ok(Some(RunFacts { relation: FileRelation::Read, at_ms, at, reasons }));
         }
     }
     for (slot, grant, formula, directory) in directories.values() {
         if *slot == name || directory.as_ref().is_some_and(|directory| directory == wanted) {
             let mut reasons = vec![Reason::new(
                 format!("slot {slot}"),
-                quoting!("is {} for ", described(grant, formula)).and(run.number.to_string()),
+                quoting!("is {} for ", describe_grant(grant, formula)).and(run.number.to_string()),
             )];
             if let Some(source) = grant.source {
-                command(daemon, &daemon.host, source, &mut reasons)?;
+                command_reason(daemon, &daemon.host, source, &mut reasons)?;
             }
             let at = run.number.to_string();
-            return Ok(Some(Known { part: Part::Slot, at_ms: run.started_ms, at, reasons }));
+            return Ok(Some(RunFacts { relation: FileRelation::Slot, at_ms: run.started_ms, at, reasons }));
         }
     }
     Ok(None)
 }
 
 /// Returns a change that a run made of a file, with the user's acts on it since.
-fn of_change(
+fn change_facts(
     daemon: &HostDaemon,
     name: &str,
     run: &Run,
@@ -285,12 +300,12 @@ fn of_change(
     (proposed, done_ms): (u64, i64),
     proposal: &Proposal,
     file: &std::path::Path,
-) -> Result<Known, Failure> {
-    let since = settled(daemon, run, file, proposed)?;
-    let put = since.iter().filter(|one| one.in_place).map(|one| one.at_ms).max();
+) -> Result<RunFacts, Failure> {
+    let since = settlement(daemon, run, file, proposed)?;
+    let put = since.iter().filter(|one| one.is_in_place).map(|one| one.at_ms).max();
     let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
     let is_staged = grant.is_some_and(|grant| grant.attenuation.staged_from.is_some());
-    let part = if is_staged && put.is_none() { Part::Staged } else { Part::Changed };
+    let part = if is_staged && put.is_none() { FileRelation::Staged } else { FileRelation::Changed };
     let mut reasons: Vec<Reason> = since.into_iter().map(|one| one.reason).collect();
     let done = match proposal.method.as_str() {
         "remove" => "removed",
@@ -300,9 +315,9 @@ fn of_change(
     };
     let place = if is_staged { "in a staged copy, " } else { "" };
     reasons.push(Reason::new(name, Quoting::ours(format!("was {done} {place}by an effect"))));
-    of_proposal(daemon, run, steps, proposed, &mut reasons)?;
+    proposal_reasons(daemon, run, steps, proposed, &mut reasons)?;
     cause_of_run(daemon, run, &mut reasons)?;
     let at_ms = put.map_or(done_ms, |put| put.max(done_ms));
     let at = StepRef { run: run.number, step: proposed }.to_string();
-    Ok(Known { part, at_ms, at, reasons })
+    Ok(RunFacts { relation: part, at_ms, at, reasons })
 }

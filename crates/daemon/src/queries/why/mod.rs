@@ -2,43 +2,43 @@
 
 mod command;
 mod file;
-mod hands;
+mod grant_chain;
 
 use kernel::formula::Formula;
 use kernel::grant::{EVERY_METHOD, Grant};
 use kernel::message::{Answer, Body};
 use kernel::proposal::{Decision, Finding, Proposal, Verdict};
 use kernel::provenance::Provenance;
-use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
-use kernel::{MessageNumber, RunNumber, StepRef, query, standing, table};
+use kernel::run::{Completion, Entry, Parent, Run, Step, WaitReason};
+use kernel::{MessageNumber, RunNumber, StepRef, agent_journal, query, table};
 use passable::{Quoting, quoting};
 use resource::Resource;
-use worker::World as _;
+use worker::DriverPort as _;
 
 use super::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::show::came;
-use control::show::card::told_source;
-use control::show::journal::{ended, finding_told, state};
-use control::show::reason::{Reason, Thing};
+use control::show::card::source_quoting;
+use control::show::journal::{ended, finding_quoting, state};
+use control::show::outcome;
+use control::show::reason::{Reason, WhyTarget};
 
-pub(crate) use command::command;
+pub(crate) use command::command_reason;
 
 /// Describes a formula to the user who endowed it.
-pub fn target_words(formula: &Formula) -> String {
+pub fn describe_target(formula: &Formula) -> String {
     match formula {
         Formula::Resource(_)
         | Formula::Worker { .. }
         | Formula::Myself
         | Formula::Eval { .. }
-        | Formula::Export { .. } => query::words(formula),
+        | Formula::Export { .. } => query::describe(formula),
         other => other.kind().to_owned(),
     }
 }
 
 /// Describes a formula that is reached through these grants to the user who endowed it.
-pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
+pub fn describe_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
     let grants: Vec<&Grant> = grants.into_iter().collect();
     if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
         return resource::staged_copy(real);
@@ -47,48 +47,50 @@ pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &
     let narrow = grants.iter().copied().filter(|grant| !grant.methods.contains(EVERY_METHOD));
     let methods = narrow.map(|grant| grant.methods.clone()).reduce(|all, own| &all & &own);
     match (formula, methods, grants.is_empty()) {
-        (Formula::Resource(resource), Some(methods), _) => resource.words_with(&methods),
-        (Formula::Resource(resource), None, false) => resource.words_with(&[EVERY_METHOD.to_owned()].into()),
-        _ => target_words(formula),
+        (Formula::Resource(resource), Some(methods), _) => resource.summary_with(&methods),
+        (Formula::Resource(resource), None, false) => {
+            resource.summary_with(&[EVERY_METHOD.to_owned()].into())
+        }
+        _ => describe_target(formula),
     }
 }
 
 /// Describes the target of a grant, with every limit.
-fn described(grant: &Grant, formula: &Formula) -> String {
+fn describe_grant(grant: &Grant, formula: &Formula) -> String {
     match formula {
         Formula::Resource(resource) => resource::describe(resource, &grant.attenuation, &grant.methods),
-        other => words_through([grant], other),
+        other => describe_through([grant], other),
     }
 }
 
 /// Returns the chain of reasons for a thing.
 pub fn why(daemon: &HostDaemon, thing: &str) -> Result<Vec<Reason>, Failure> {
     // Every text is some thing.
-    match thing.parse().unwrap_or_else(|_| Thing::Name(thing.to_owned())) {
-        Thing::Run(run) => of_run(daemon, run),
-        Thing::Step(step) => of_step(daemon, step),
-        Thing::Message(number) => of_message(daemon, number),
-        Thing::Name(name) => file::of_name(daemon, &name),
+    match thing.parse().unwrap_or_else(|_| WhyTarget::Name(thing.to_owned())) {
+        WhyTarget::Run(run) => why_run(daemon, run),
+        WhyTarget::Step(step) => why_step(daemon, step),
+        WhyTarget::Message(number) => why_message(daemon, number),
+        WhyTarget::Name(name) => file::why_name(daemon, &name),
     }
 }
 
-fn run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
+fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
     })
 }
 
-fn of_run(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<Reason>, Failure> {
-    let run = run(daemon, number)?;
+fn why_run(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<Reason>, Failure> {
+    let run = load_run(daemon, number)?;
     let name = runs::name(daemon, &run)?;
-    let mut reasons = vec![Reason::new(number.to_string(), quoting!("`{}`, ", name).then(&stands(&run)))];
+    let mut reasons = vec![Reason::new(number.to_string(), quoting!("`{}`, ", name).then(&run_status(&run)))];
     if let Some(message) = run.cancelled_by {
-        command(daemon, &daemon.host, message, &mut reasons)?;
+        command_reason(daemon, &daemon.host, message, &mut reasons)?;
     }
     reasons.push(Reason::new("has been shown", sources(&run.provenance)));
     cause_of_run(daemon, &run, &mut reasons)?;
-    if run.is_standing() {
-        hands::of_code(daemon, &run, &mut reasons)?;
+    if run.is_agent_journal() {
+        grant_chain::code_endowments(daemon, &run, &mut reasons)?;
     }
     Ok(reasons)
 }
@@ -98,10 +100,10 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
     let mut at = run.clone();
     while let Some(Parent { run: parent, place }) = at.parent {
         let step = match place {
-            Place::Call { proposal } => StepRef { run: parent, step: proposal }.to_string(),
-            Place::Item { index } => format!("{parent}, item {}", index + 1),
+            WaitReason::Call { proposal } => StepRef { run: parent, step: proposal }.to_string(),
+            WaitReason::Item { index } => format!("{parent}, item {}", index + 1),
         };
-        at = self::run(daemon, parent)?;
+        at = self::load_run(daemon, parent)?;
         reasons.push(Reason::new(step, quoting!("started it, in `{}`", at.name)));
     }
     let host = daemon.host;
@@ -110,21 +112,21 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
         reasons.push(Reason::new(at.number.to_string(), quoting!("{} did it without a run", who)));
         return Ok(());
     };
-    command(daemon, &host, message, reasons)?;
+    command_reason(daemon, &host, message, reasons)?;
     // In stores of an earlier version, commands do not name the message that they answer.
     if let Some(delivery) = at.delivery {
         let what = format!("message {}", delivery.message);
         if !reasons.iter().any(|reason| reason.what == what)
             && let Some(letter) = daemon.read(|txn| query::message(txn, &host, delivery.message))?
         {
-            reasons.push(Reason::new(what, command::asked(daemon, &host, &letter)?));
+            reasons.push(Reason::new(what, command::describe_ask(daemon, &host, &letter)?));
         }
     }
     Ok(())
 }
 
 /// Returns how a run stands. Why it does is told in words that a model or a server may have chosen.
-pub(crate) fn stands(run: &Run) -> Quoting {
+pub(crate) fn run_status(run: &Run) -> Quoting {
     use kernel::run::{RunOutcome, State};
     match &run.state {
         State::Stalled { trouble } => Quoting::ours("stalled: ").quote(trouble.message.raw()),
@@ -137,17 +139,17 @@ pub(crate) fn stands(run: &Run) -> Quoting {
 
 /// Returns who has had a say in something.
 pub(crate) fn sources(provenance: &Provenance) -> Quoting {
-    Quoting::joined(provenance.sources.iter().map(told_source), ", ")
+    Quoting::joined(provenance.sources.iter().map(source_quoting), ", ")
 }
 
 /// Returns the target of a call, or `None` if it is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) fn made_on(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
-    let target = standing::target(proposal);
+pub(crate) fn call_target(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
+    let target = agent_journal::target(proposal);
     match daemon.grant(&proposal.grant) {
-        Ok((grant, formula)) if target == proposal.grant => Ok(Some(meant(&grant, formula))),
+        Ok((grant, formula)) if target == proposal.grant => Ok(Some(intended_formula(&grant, formula))),
         _ => {
             let reached = daemon.read(|txn| table::reach(txn, &target))?;
             Ok(reached.map(|reached| match reached.formula {
@@ -159,7 +161,7 @@ pub(crate) fn made_on(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option
 }
 
 /// Returns the formula that the target of a grant stands for: for a staged copy, the directory itself.
-fn meant(grant: &Grant, formula: Formula) -> Formula {
+fn intended_formula(grant: &Grant, formula: Formula) -> Formula {
     match (&grant.attenuation.staged_from, formula) {
         (Some(real), Formula::Resource(Resource::Directory { read_only, .. })) => {
             Formula::Resource(Resource::Directory { path: real.clone(), read_only })
@@ -168,7 +170,7 @@ fn meant(grant: &Grant, formula: Formula) -> Formula {
     }
 }
 
-fn of_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
+fn why_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
@@ -177,25 +179,25 @@ fn of_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>,
     match letter.body() {
         Some(Body::Command { text, run, grant, .. }) => {
             let mut said = Reason::new(&*what, Quoting::ours("you said: ").quote(text.raw()));
-            if let Some(came) = &letter.mail.came {
-                said = said.and(Quoting::ours("; ").then(&came::told(came)));
+            if let Some(came) = &letter.mail.outcome {
+                said = said.and(Quoting::ours("; ").then(&outcome::render_outcome(came)));
             }
             reasons.push(said);
             let run = run.map(|run| run.to_string());
             let about = run.or(grant.map(|grant| format!("grant {grant}")));
             reasons.extend(about.map(|about| Reason::new("it is about", Quoting::ours(about))));
-            command::answered(daemon, &daemon.host, letter, &mut reasons)?;
+            command::answered_messages(daemon, &daemon.host, letter, &mut reasons)?;
         }
         Some(body @ Body::Approval { entries, .. }) => {
             reasons.push(Reason::new(what, command::summary(body)));
             for asked in entries {
-                reasons.extend(of_step(daemon, asked.proposal)?);
+                reasons.extend(why_step(daemon, asked.proposal)?);
             }
         }
         Some(body @ Body::Budget { .. }) => reasons.push(Reason::new(what, command::summary(body))),
-        Some(body @ Body::Doubt { entry, .. }) => {
+        Some(body @ Body::OutcomeUnknown { entry, .. }) => {
             reasons.push(Reason::new(what, command::summary(body)));
-            reasons.extend(of_step(daemon, entry.proposal)?);
+            reasons.extend(why_step(daemon, entry.proposal)?);
         }
         Some(
             body
@@ -203,22 +205,22 @@ fn of_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>,
         ) if body.run().is_some() => {
             reasons.push(Reason::new(what, command::summary(body)));
             if let Some(run) = body.run() {
-                reasons.extend(of_run(daemon, run)?);
+                reasons.extend(why_run(daemon, run)?);
             }
         }
         _ => {
-            reasons.push(Reason::new(what, command::asked(daemon, &daemon.host, &letter)?));
-            command::answered(daemon, &daemon.host, letter, &mut reasons)?;
+            reasons.push(Reason::new(what, command::describe_ask(daemon, &daemon.host, &letter)?));
+            command::answered_messages(daemon, &daemon.host, letter, &mut reasons)?;
         }
     }
     Ok(reasons)
 }
 
-fn of_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
-    let run = run(daemon, at.run)?;
-    let steps = match run.is_standing() {
+fn why_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
+    let run = load_run(daemon, at.run)?;
+    let steps = match run.is_agent_journal() {
         false => daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?,
-        true => around(daemon, at)?,
+        true => nearby_steps(daemon, at)?,
     };
     let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
@@ -227,24 +229,25 @@ fn of_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
     let proposed = match &step.entry {
         Entry::Judged { proposal, .. }
         | Entry::Answered { proposal, .. }
-        | Entry::Doubted { proposal, .. }
-        | Entry::Vouched { proposal, .. }
-        | Entry::Begun { proposal, .. }
+        | Entry::OutcomeUnknown { proposal, .. }
+        | Entry::OutcomeConfirmed { proposal, .. }
+        | Entry::EffectStarted { proposal, .. }
         | Entry::Completed { proposal, .. } => *proposal,
         _ => step.number,
     };
     let mut reasons = vec![Reason::new(at.to_string(), step.entry.name())];
-    of_proposal(daemon, &run, &steps, proposed, &mut reasons)?;
+    proposal_reasons(daemon, &run, &steps, proposed, &mut reasons)?;
     cause_of_run(daemon, &run, &mut reasons)?;
     Ok(reasons)
 }
 
 /// Returns the steps of an agent's journal that a step may be about, or that may be about it: the journal may be
 /// long.
-fn around(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
+fn nearby_steps(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
     /// How many steps are looked at on either side.
-    const NEAR: u64 = 2000;
-    let (from, to) = (at.step.saturating_sub(NEAR).max(1), at.step.saturating_add(NEAR));
+    const MAX_STEP_DISTANCE: u64 = 2000;
+    let (from, to) =
+        (at.step.saturating_sub(MAX_STEP_DISTANCE).max(1), at.step.saturating_add(MAX_STEP_DISTANCE));
     let mut steps = Vec::new();
     runs::for_each_step(daemon, at.run, from, |step| {
         let more = step.number < to;
@@ -254,7 +257,7 @@ fn around(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
     Ok(steps)
 }
 
-fn of_proposal(
+fn proposal_reasons(
     daemon: &HostDaemon,
     run: &Run,
     steps: &[Step],
@@ -267,44 +270,46 @@ fn of_proposal(
             Entry::Completed { proposal, completion } if *proposal == proposed => {
                 let (said, found) = match completion {
                     Completion::Done { .. } => (Quoting::ours("it was done"), &[][..]),
-                    Completion::Refused(f) => (Quoting::ours("refused: ").then(&listed(f)), f.as_slice()),
+                    Completion::Refused(f) => {
+                        (Quoting::ours("refused: ").then(&describe_findings(f)), f.as_slice())
+                    }
                     Completion::Failed(f) => {
-                        (Quoting::ours("failed: ").then(&finding_told(f)), std::slice::from_ref(f))
+                        (Quoting::ours("failed: ").then(&finding_quoting(f)), std::slice::from_ref(f))
                     }
                 };
                 reasons.push(Reason::new(at, said));
                 if let Some(message) = run.cancelled_by
                     && found.iter().any(|finding| finding.rule == "run/cancelled")
                 {
-                    command(daemon, &daemon.host, message, reasons)?;
+                    command_reason(daemon, &daemon.host, message, reasons)?;
                 }
             }
             Entry::Answered { proposal, message, approved } if *proposal == proposed => {
-                reasons.push(Reason::new(at, answer(daemon, *message, *approved)?));
+                reasons.push(Reason::new(at, describe_answer(daemon, *message, *approved)?));
             }
-            Entry::Vouched { proposal, message } if *proposal == proposed => {
+            Entry::OutcomeConfirmed { proposal, message } if *proposal == proposed => {
                 let said = format!("you said that it happened (message {message})");
                 reasons.push(Reason::new(at, Quoting::ours(said)));
             }
-            Entry::Doubted { proposal, message } if *proposal == proposed => {
+            Entry::OutcomeUnknown { proposal, message } if *proposal == proposed => {
                 let said = format!("a crash cut it off: message {message} asked whether it happened");
                 reasons.push(Reason::new(at, Quoting::ours(said)));
             }
             Entry::Judged { proposal, verdict, message } if *proposal == proposed => {
                 if verdict.decision == Decision::Ask
                     && message.is_none()
-                    && let Some((given, message)) = earlier_yes(steps, proposed)
+                    && let Some((given, message)) = earlier_approval(steps, proposed)
                 {
                     let said = format!("you approved message {message} for the whole run");
                     reasons.push(Reason::new(format!("{}#{given}", run.number), Quoting::ours(said)));
                 }
-                reasons.push(Reason::new(at, judged(verdict)));
+                reasons.push(Reason::new(at, describe_verdict(verdict)));
             }
             Entry::Proposed { proposal, .. } if step.number == proposed => {
                 let called = quoting!("{}.{} was proposed", proposal.slot, proposal.method);
                 reasons.push(Reason::new(at, called));
                 reasons.push(Reason::new("it depends on", sources(&proposal.provenance)));
-                hands::of_call(daemon, run, proposal, reasons)?;
+                grant_chain::call_grants(daemon, run, proposal, reasons)?;
             }
             _ => {}
         }
@@ -314,7 +319,7 @@ fn of_proposal(
 
 /// Returns the yes for the whole run under which a call began that was not asked about: the step, and the message
 /// that asked about the same call before.
-fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
+fn earlier_approval(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
     let print = |at: u64| {
         steps.iter().find(|step| step.number == at).and_then(|step| match &step.entry {
             Entry::Proposed { fingerprint, .. } => Some(*fingerprint),
@@ -331,20 +336,20 @@ fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
 }
 
 /// Returns the verdict of the gates in words. An allowed call needs no findings.
-fn judged(verdict: &Verdict) -> Quoting {
+fn describe_verdict(verdict: &Verdict) -> Quoting {
     let decision = format!("{:?}", verdict.decision).to_lowercase();
     let said = Quoting::ours(format!("the gates said {decision}"));
     match verdict.findings.is_empty() {
         true => said,
-        false => said.and(": ").then(&listed(&verdict.findings)),
+        false => said.and(": ").then(&describe_findings(&verdict.findings)),
     }
 }
 
-fn listed(findings: &[Finding]) -> Quoting {
-    Quoting::joined(findings.iter().map(finding_told), "; ")
+fn describe_findings(findings: &[Finding]) -> Quoting {
+    Quoting::joined(findings.iter().map(finding_quoting), "; ")
 }
 
-fn answer(daemon: &HostDaemon, number: MessageNumber, approved: bool) -> Result<Quoting, Failure> {
+fn describe_answer(daemon: &HostDaemon, number: MessageNumber, approved: bool) -> Result<Quoting, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
     let reason = letter.iter().flat_map(|l| l.mail.answers.values()).find_map(|a| match a {
         Answer::Denied { reason, .. } if !approved => Some(reason.raw().to_owned()),

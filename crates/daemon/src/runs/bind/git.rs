@@ -20,7 +20,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, write: bool, given: &GitSpec) ->
         };
         return Err(Failure::new(Exit::Usage, format!("slot `{slot}` {message}")).help(help));
     }
-    let path = directories::look_for(&daemon.own, &given.path)
+    let path = directories::resolve_directory(&daemon.protected_paths, &given.path)
         .map_err(|failure| failure.help("a repository is bound by the directory of its files: `git:PATH`"))?;
     Ok(Resource::Repository(Repository { path, write, author: given.author.clone() }))
 }

@@ -8,33 +8,33 @@ use std::time::Duration;
 
 use kernel::command::{Binding, Target};
 use passable::{Untrusted, visible_line};
-use resource::mcp::{CALL_MS, Line, ServerProgram, Told, ToolServer};
+use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerProgram, ServerTransport, ToolDefinition, ToolServer};
 use resource::programs::{ProgramDirectory, Setting};
 use resource::web::{Place, SecretUse, Web};
-use worker::World as _;
+use worker::DriverPort as _;
 
 use crate::files::directories;
 use crate::state::daemon::HostDaemon;
 use config::mcp_file::{self, Server};
 use control::exit::{Exit, Failure};
-use control::tools::{PATIENCE, ToolRow, ToolTable};
+use control::tools::{READY_TIMEOUT, ToolRow, ToolTable};
 use resource::secret::PREFIX as SECRET;
 use resource::{McpSpec, Resource};
 
 /// The default memory limit of a server: 2 GiB.
-const MEMORY: u64 = 2 << 30;
+const DEFAULT_MEMORY: u64 = 2 << 30;
 /// The longest name by which a model can call a tool.
-const LONGEST_TOOL: usize = 64;
+const MAX_TOOL_NAME_LEN: usize = 64;
 
 /// Returns the resource that is bound to the slot.
 ///
 /// # Errors
 /// When there is no such server, it cannot be asked, or has no such tools.
 pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resource, Failure> {
-    let line = line(daemon, &given.server)?;
-    let told = ask(daemon, &given.server, &line, None)?;
+    let line = server_line(daemon, &given.server)?;
+    let told = list_tools(daemon, &given.server, &line, None)?;
     let secrets = daemon.secrets();
-    let named = |told: &&Told| given.tools.iter().any(|(name, _)| *name == told.name);
+    let named = |told: &&ToolDefinition| given.tools.iter().any(|(name, _)| *name == told.name);
     if let Some(tool) = told.iter().filter(named).find(|told| holds_secret(&secrets, told)) {
         let name = visible_line(secrets.redact(&tool.name).as_ref()).into_owned();
         return Err(Failure::new(
@@ -51,11 +51,11 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
         let has: Vec<_> = told.iter().map(|told| visible_line(&told.name).into_owned()).collect();
         Failure::new(Exit::Usage, message).help(format!("it has: {}", has.join(", ")))
     })?;
-    if let Some(tool) = tools.iter().find(|tool| slot.len() + 1 + tool.method.len() > LONGEST_TOOL) {
+    if let Some(tool) = tools.iter().find(|tool| slot.len() + 1 + tool.method.len() > MAX_TOOL_NAME_LEN) {
         let message = format!("slot `{slot}`: a model cannot say `{slot}_{}`: it is too long", tool.method);
         return Err(Failure::new(Exit::Usage, message).help("give the slot a shorter name"));
     }
-    let call_ms = given.call_ms.unwrap_or(CALL_MS);
+    let call_ms = given.call_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
     Ok(Resource::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
 }
 
@@ -63,7 +63,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
 const HOLDS_SECRET: &str = "has the value of a secret in it";
 
 /// Returns whether a server's description of a tool contains a value of the vault.
-fn holds_secret(secrets: &policy::Secrets, told: &Told) -> bool {
+fn holds_secret(secrets: &policy::Secrets, told: &ToolDefinition) -> bool {
     let texts =
         [Some(&told.name), told.title.as_ref(), told.description.as_ref()].into_iter().flatten().cloned();
     let data = [Some(&told.input), told.output.as_ref(), told.hints.as_ref()].into_iter().flatten();
@@ -109,11 +109,11 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When there is no such server, or it cannot be asked.
-pub fn table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
-    let line = line(daemon, name)?;
-    let told = ask(daemon, name, &line, Some(PATIENCE))?;
+pub fn tool_table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
+    let line = server_line(daemon, name)?;
+    let told = list_tools(daemon, name, &line, Some(READY_TIMEOUT))?;
     let secrets = daemon.secrets();
-    let row = |told: &Told| {
+    let row = |told: &ToolDefinition| {
         if holds_secret(&secrets, told) {
             // Of such a tool it is said that there is one.
             return ToolRow {
@@ -129,8 +129,12 @@ pub fn table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
             caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
         let (signature, problem) = match pinned {
             Ok(tools) => {
-                let server =
-                    ToolServer { name: name.to_owned(), line: line.clone(), tools, call_ms: CALL_MS };
+                let server = ToolServer {
+                    name: name.to_owned(),
+                    line: line.clone(),
+                    tools,
+                    call_ms: DEFAULT_CALL_TIMEOUT_MS,
+                };
                 let formula = kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server)));
                 let interface = caps::interface_for(&formula);
                 let signature = interface
@@ -152,17 +156,17 @@ pub fn table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
     Ok(ToolTable { server: name.to_owned(), tools: told.iter().map(row).collect() })
 }
 
-fn ask(
+fn list_tools(
     daemon: &HostDaemon,
     name: &str,
-    line: &Line,
+    line: &ServerTransport,
     patience: Option<Duration>,
-) -> Result<Vec<Told>, Failure> {
-    let outside: Arc<dyn caps::Outside> = daemon.edge();
+) -> Result<Vec<ToolDefinition>, Failure> {
+    let outside: Arc<dyn caps::HostServices> = daemon.server_services();
     caps::ask_tools(name, line, &outside, patience).map_err(|error| {
         let message = format!("the server {name}: {}", visible_line(&error.to_string()));
         let help = match error {
-            caps::McpError::Kept(finding) => finding.allowed.unwrap_or_default(),
+            caps::McpError::Blocked(finding) => finding.allowed.unwrap_or_default(),
             _ => {
                 "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the \
                   directories that it works on (`--dir`), and `--net` if it talks to others"
@@ -174,17 +178,17 @@ fn ask(
 }
 
 /// Returns how a configured server is reached, looked at now.
-fn line(daemon: &HostDaemon, name: &str) -> Result<Line, Failure> {
+fn server_line(daemon: &HostDaemon, name: &str) -> Result<ServerTransport, Failure> {
     let server = mcp_file::find(&daemon.place.config, name)?;
     let wrong = |what: String, help: &str| {
         Failure::new(Exit::Invalid, format!("the server {name}: {what}")).help(help)
     };
     match (&server.command, &server.url) {
         (Some(command), None) => {
-            program(daemon, name, command, &server).map(|line| Line::Program(Box::new(line)))
+            program(daemon, name, command, &server).map(|line| ServerTransport::Program(Box::new(line)))
         }
         (None, Some(url)) => web(url, &server)
-            .map(|web| Line::Web(Box::new(web)))
+            .map(|web| ServerTransport::Web(Box::new(web)))
             .map_err(|what| wrong(what, "mend it in mcp.json, or remove it and add it anew")),
         _ => Err(wrong("it is either a `command` or a `url`".to_owned(), "mend it in mcp.json")),
     }
@@ -224,7 +228,10 @@ fn program(
             Some(path) => (path, true),
             None => (dir.as_str(), false),
         };
-        directories.push(ProgramDirectory { path: directories::look_for(&daemon.own, path)?, write });
+        directories.push(ProgramDirectory {
+            path: directories::resolve_directory(&daemon.protected_paths, path)?,
+            write,
+        });
     }
     let mut reads = Vec::new();
     for path in &server.reads {
@@ -232,7 +239,7 @@ fn program(
             let what = format!("{}: {e}", visible_line(path));
             wrong(Exit::NotFound, what, "what it reads must be there")
         })?;
-        daemon.own.keeps_from(&real)?;
+        daemon.protected_paths.check(&real)?;
         let real = real.into_os_string().into_string();
         reads.push(real.map_err(|_| wrong(Exit::Invalid, "a path is no text".to_owned(), "rename it"))?);
     }
@@ -243,7 +250,7 @@ fn program(
         .collect();
     let files = caps::named_files(&server.args, &writable);
     // The server may read the files that its arguments name, so these must not be the daemon's own.
-    files.keys().try_for_each(|file| daemon.own.keeps_from(Path::new(file)))?;
+    files.keys().try_for_each(|file| daemon.protected_paths.check(Path::new(file)))?;
     let own =
         std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);
     for file in own {
@@ -272,6 +279,6 @@ fn program(
         reads,
         directories,
         network: server.net,
-        memory: server.memory.unwrap_or(MEMORY),
+        memory: server.memory.unwrap_or(DEFAULT_MEMORY),
     })
 }

@@ -21,7 +21,7 @@ fn all_methods(
 ) -> Result<BTreeSet<String>, Failure> {
     match target {
         Target::Resource(resource) => Ok(resource.methods(slot.kind)),
-        Target::Named { path } => named(daemon, slot, path),
+        Target::Named { path } => methods_of_name(daemon, slot, path),
         Target::Worker(_)
         | Target::Endowed { .. }
         | Target::Model { .. }
@@ -32,8 +32,12 @@ fn all_methods(
 
 /// Returns the methods that a name gives to the slot: those of the thing for which it stands, through all grants on
 /// the way.
-fn named(daemon: &HostDaemon, slot: &definition::Slot, path: &NamePath) -> Result<BTreeSet<String>, Failure> {
-    let found = daemon.look(|txn| {
+fn methods_of_name(
+    daemon: &HostDaemon,
+    slot: &definition::Slot,
+    path: &NamePath,
+) -> Result<BTreeSet<String>, Failure> {
+    let found = daemon.query(|txn| {
         let id = daemon.view(daemon.host).identify(txn, path)?;
         Ok(table::reach(txn, &id)?)
     });
@@ -102,9 +106,9 @@ pub fn methods(
 }
 
 /// Returns the permissions of a binding in words: its methods and its limits.
-pub fn words(binding: &Binding) -> String {
+pub fn describe(binding: &Binding) -> String {
     let methods = binding.methods.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    std::iter::once(methods).chain(binding.attenuation.words()).collect::<Vec<_>>().join("; ")
+    std::iter::once(methods).chain(binding.attenuation.limit_phrases()).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the tools by which a model calls the granted methods of a slot.
@@ -121,11 +125,11 @@ pub fn tools(slot: &str, kind: Kind, bindings: &[Binding]) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use kernel::command::{Act, GrantAct, NameAct, Provided, Reply};
+    use kernel::command::{Act, GrantAct, NameAct, ProvidedObject, Reply};
     use kernel::grant::Attenuation;
     use kernel::provenance::Provenance;
     use kernel::table::FormulaRow;
-    use kernel::txn::{NOBODY, Table, Txn};
+    use kernel::txn::{NO_OWNER, Table, Txn};
     use resource::Resource;
     use worker::definition::Bundle;
 
@@ -133,7 +137,7 @@ mod tests {
     use crate::state::worker_files;
 
     use crate::testing;
-    use crate::testing::{part_of_the_web, server};
+    use crate::testing::{mcp_server, web_resource};
     use config::machine::Machine;
 
     fn path(name: &str) -> NamePath {
@@ -142,12 +146,12 @@ mod tests {
 
     /// Gives a resource a name. Commands name directories alone, so it takes the place of one.
     fn name(daemon: &HostDaemon, name: &str, resource: Resource) {
-        let thing = Provided::Mount { path: "/d".to_owned(), read_only: false };
+        let thing = ProvidedObject::Mount { path: "/d".to_owned(), read_only: false };
         let reply = daemon.apply(Act::Name(NameAct::Provide { thing, path: path(name) })).unwrap().reply;
         let Reply::Made { id } = reply else { panic!("{name}: {reply:?}") };
         let row = FormulaRow { formula: Formula::Resource(resource), provenance: Provenance::host() };
         let put = move |txn: &mut dyn Txn| {
-            table::save(txn, Table::Formula, &NOBODY, &id.number, &row, Some(&row.provenance))
+            table::save(txn, Table::Formula, &NO_OWNER, &id.number, &row, Some(&row.provenance))
         };
         daemon.store.write(put).unwrap();
     }
@@ -183,10 +187,10 @@ mod tests {
     fn named_binding_grants_methods_of_reached_resource() {
         let dir = tempfile::tempdir().unwrap();
         let daemon = testing::empty_daemon(&dir.path().join("home"));
-        name(&daemon, "srv", server());
+        name(&daemon, "srv", mcp_server());
         narrow(&daemon, "srv", "lists", &["list"]);
-        name(&daemon, "web", Resource::Web(part_of_the_web(&["GET"])));
-        name(&daemon, "api", Resource::Web(part_of_the_web(&["GET", "POST"])));
+        name(&daemon, "web", Resource::Web(web_resource(&["GET"])));
+        name(&daemon, "api", Resource::Web(web_resource(&["GET", "POST"])));
         narrow(&daemon, "api", "reads", &["get"]);
         name(&daemon, "hours", Resource::Clock);
         name(&daemon, "big", Resource::directory("/d"));

@@ -13,19 +13,19 @@ use kernel::command::Target;
 use passable::visible_line;
 use resource::{Attenuation, Kind, PathSpec, Resource, ResourceSpec};
 
-use super::start::{Shelf, keep_on};
+use super::start::{StartContext, keep_program_in};
 use crate::state::protected_paths;
 use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
 
-pub use directories::{Directories, Missing};
+pub use directories::{MissingPolicy, NewDirectories};
 
 /// Resolves the user's text for a slot of this kind. A worker is bound together with its own slots.
 ///
 /// # Errors
 /// When it is of another kind, or is not there.
 pub fn target(
-    shelf: &Shelf<'_>,
+    shelf: &StartContext<'_>,
     slot: &str,
     kind: Kind,
     spec: &ResourceSpec,
@@ -35,9 +35,9 @@ pub fn target(
         (Kind::Dir { write }, ResourceSpec::Path(given)) => {
             return directory(shelf, slot, write, given, start);
         }
-        (Kind::Outbox, ResourceSpec::Path(given)) => {
-            Resource::Outbox { path: shelf.directories.at(shelf.daemon, slot, &given.path, Missing::Made)? }
-        }
+        (Kind::Outbox, ResourceSpec::Path(given)) => Resource::Outbox {
+            path: shelf.directories.resolve(shelf.daemon, slot, &given.path, MissingPolicy::Create)?,
+        },
         (Kind::Program, ResourceSpec::Program(given)) => programs::resolve(shelf.daemon, slot, given)?,
         (Kind::Http, ResourceSpec::Web(given)) => Resource::Web(given.web.clone()),
         (Kind::Git { write }, ResourceSpec::Git(given)) => git::resolve(shelf.daemon, slot, write, given)?,
@@ -46,7 +46,7 @@ pub fn target(
         (Kind::Mcp, ResourceSpec::Mcp(given)) => mcp::resolve(shelf.daemon, slot, given)?,
         (Kind::Model, ResourceSpec::Model(given)) => {
             let (model, limits) = models::model(shelf.daemon, slot, given)?;
-            let program = keep_on(shelf, &worker::model_worker(), limits)?;
+            let program = keep_program_in(shelf, &worker::model_worker(), limits)?;
             return Ok(Target::Model { program, model });
         }
         (
@@ -64,13 +64,13 @@ pub fn target(
             | Kind::Timer
             | Kind::Mail,
             _,
-        ) => return Err(unfit(slot, kind)),
+        ) => return Err(wrong_kind(slot, kind)),
     };
     Ok(Target::Resource(resource))
 }
 
 /// Returns the resource of a slot without an endowment, for the kinds that the start of a run fills.
-pub fn unasked(kind: Kind) -> Option<Resource> {
+pub fn default_resource(kind: Kind) -> Option<Resource> {
     match kind {
         Kind::Ask => Some(Resource::Questions),
         Kind::Timer => Some(Resource::Alarm),
@@ -91,30 +91,30 @@ pub fn unasked(kind: Kind) -> Option<Resource> {
 /// Returns the limits that the user sets on the target of a slot.
 pub fn attenuation(spec: &ResourceSpec) -> Attenuation {
     let mut taken = spec.attenuation();
-    taken.staged_from = taken.staged_from.map(|path| protected_paths::real(&path));
+    taken.staged_from = taken.staged_from.map(|path| protected_paths::real_path(&path));
     taken
 }
 
 /// Returns the failure for a slot that is not bound.
-pub fn unbound(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
+pub fn unbound_slot(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
     let label = label.map(|label| format!(" ({})", visible_line(label)));
     Failure::new(Exit::Usage, format!("slot `{slot}`{} is not bound", label.unwrap_or_default()))
         .help(format!("bind it with `{}`", kind.row().option(slot)))
 }
 
 /// Returns the failure for a slot that was filled with something of another kind.
-fn unfit(slot: &str, kind: Kind) -> Failure {
+fn wrong_kind(slot: &str, kind: Kind) -> Failure {
     let row = kind.row();
     let help = match row.is_typed() {
         true => format!("it takes {}: `{}`", row.noun, row.option("SLOT")),
-        false => format!("leave it out: through it the run {}", row.lets),
+        false => format!("leave it out: through it the run {}", row.permission_phrase),
     };
     Failure::new(Exit::Usage, format!("slot `{slot}` wants {kind}, and was bound to something else"))
         .help(help)
 }
 
 fn directory(
-    shelf: &Shelf<'_>,
+    shelf: &StartContext<'_>,
     slot: &str,
     write: bool,
     given: &PathSpec,
@@ -135,11 +135,11 @@ fn directory(
         return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw`")));
     }
     let missing = match (given.stage, write) {
-        (true, _) => Missing::Left,
-        (false, true) => Missing::Made,
-        (false, false) => Missing::Refused,
+        (true, _) => MissingPolicy::Ignore,
+        (false, true) => MissingPolicy::Create,
+        (false, false) => MissingPolicy::Refuse,
     };
-    let path = shelf.directories.at(shelf.daemon, slot, &given.path, missing)?;
+    let path = shelf.directories.resolve(shelf.daemon, slot, &given.path, missing)?;
     if given.stage && !start.dry_run {
         return shelf.stages.stage(shelf.daemon.state(), slot, &path);
     }

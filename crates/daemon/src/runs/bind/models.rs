@@ -14,7 +14,7 @@ use resource::ModelSpec;
 /// # Errors
 /// When there is no such model, its key is not there for it, or its price is not known where money is limited.
 pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(String, Limits), Failure> {
-    let model = named(daemon, slot, given)?;
+    let model = model_by_name(daemon, slot, given)?;
     model_keys::check(daemon, &model)?;
     let mut limits = worker_files::parse(&worker::model_worker())?.limits;
     limits.tokens = given.tokens.unwrap_or(limits.tokens);
@@ -29,13 +29,13 @@ pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(Stri
 }
 
 /// Returns the model that the user named. Resolves the user's own names, and adds the key that was named for it.
-fn named(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
+fn model_by_name(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
     let wrong = |what: &str, help: &str| {
         Failure::new(Exit::Usage, format!("slot `{slot}`: {}", visible_line(what))).help(help.to_owned())
     };
     let resolved = daemon.models().resolve(&given.model).map_err(|(what, help)| wrong(&what, &help))?;
     let help = "name a model as after `-m`, or by a name of yours (`[models.names]` in `config.toml`)";
-    let references = model::list(&resolved).map_err(|error| wrong(&error.to_string(), help))?;
+    let references = model::parse_list(&resolved).map_err(|error| wrong(&error.to_string(), help))?;
     let Some(key) = &given.key else { return Ok(resolved) };
     let [reference] = references.as_slice() else {
         return Err(wrong(

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::state::secret_access;
 use passable::visible_line;
-use resource::programs::{MEMORY, ProgramDirectory, Programs, Setting, WALL_MS};
+use resource::programs::{
+    DEFAULT_MEMORY_BYTES, DEFAULT_WALL_TIMEOUT_MS, ProgramDirectory, Programs, Setting,
+};
 
 use crate::files::directories;
 use crate::state::daemon::HostDaemon;
@@ -21,7 +23,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &ProgramSpec) -> Result<R
     };
     let mut directories = Vec::new();
     for (path, write) in &given.directories {
-        let real = directories::look_for(&daemon.own, path).map_err(|failure| {
+        let real = directories::resolve_directory(&daemon.protected_paths, path).map_err(|failure| {
             failure.help(
                 "programs get directories that are there already, and none of the daemon's own: `dir=PATH`",
             )
@@ -61,7 +63,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &ProgramSpec) -> Result<R
         environment: given.environment.clone(),
         network: given.network,
         starts_others: given.starts_others,
-        wall_ms: given.wall_ms.unwrap_or(WALL_MS),
-        memory: given.memory.unwrap_or(MEMORY),
+        wall_ms: given.wall_ms.unwrap_or(DEFAULT_WALL_TIMEOUT_MS),
+        memory: given.memory.unwrap_or(DEFAULT_MEMORY_BYTES),
     }))
 }

@@ -2,7 +2,7 @@
 
 use crate::state::secret_access;
 use resource::Resource;
-use resource::secret::HandedSecret;
+use resource::secret::SecretHandle;
 
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
@@ -11,7 +11,7 @@ use control::exit::Failure;
 ///
 /// # Errors
 /// When there is no such secret, or it is for servers alone.
-pub fn resolve(daemon: &HostDaemon, slot: &str, secret: &HandedSecret) -> Result<Resource, Failure> {
+pub fn resolve(daemon: &HostDaemon, slot: &str, secret: &SecretHandle) -> Result<Resource, Failure> {
     secret_access::for_program(daemon, slot, &secret.name)?;
     Ok(Resource::Secret(secret.clone()))
 }

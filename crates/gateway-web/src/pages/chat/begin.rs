@@ -6,7 +6,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::{
     Look, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
 };
-use control::talk::{Wanted, WantedSlot};
+use control::talk::{ChatSetup, ChatSlot};
 use control::view::PickRow;
 use kernel::command::Reply;
 use kernel::{Pattern, RunNumber};
@@ -14,19 +14,19 @@ use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
 use resource::Endowment;
 
-use super::with;
-use super::{Place, Told, answered, begins, is_bringing, speak, what_is_said, what_you_say};
+use super::worker_choice;
+use super::{FormErrors, FormPlace, answered, begins, is_bringing, message_field, read_message, speak};
 use crate::answer::Answer;
-use crate::asked::{Asked, take, unexpected};
-use crate::field::check::{self, Wrong};
-use crate::field::draw::{Drawn, Spot};
-use crate::field::early;
-use crate::field::summary::{self, Part};
-use crate::field::tally::{self, Tallies};
-use crate::field::typed::{ROW, Typed};
+use crate::field::check::{self, FieldError};
+use crate::field::counters::{self, Counters};
+use crate::field::draw::{FormRenderer, PlacedControl};
+use crate::field::form_values::{FormValues, ROW};
+use crate::field::live_check;
+use crate::field::summary::{self, SummaryPart};
 use crate::page::parts;
-use crate::pages::asks::confirm;
-use crate::pages::attached::{self, Kept};
+use crate::page_request::{PageRequest, take, unexpected};
+use crate::pages::attachments::{self, UploadedFile};
+use crate::pages::messages::step_up;
 
 /// Where the inputs of a worker stand in the form.
 const INPUT: &str = "i";
@@ -38,25 +38,25 @@ pub(super) const SLOT: &str = "slot-";
 #[derive(Default)]
 pub(super) struct Form {
     /// The files that were brought.
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<UploadedFile>,
     /// The errors of the form.
-    pub(super) told: Told,
+    pub(super) told: FormErrors,
     /// The errors of the inputs, by place.
     inputs: BTreeMap<String, String>,
     /// The requirements of the chosen worker.
-    wanted: Option<Wanted>,
+    wanted: Option<ChatSetup>,
     /// The typed values, with added and removed rows.
-    typed: Typed,
+    typed: FormValues,
 }
 
 impl Form {
-    pub(super) fn draw(&self, asked: &Asked) -> Result<Markup, Failure> {
+    pub(super) fn draw(&self, asked: &PageRequest) -> Result<Markup, Failure> {
         let typed = |name: &str| asked.field(name).unwrap_or("");
-        let model = self.told.at(&Place::Model);
+        let model = self.told.at(&FormPlace::Model);
         Ok(html! {
             form #begin.card method="post" action="/chat" enctype="multipart/form-data" data-draft="chat" {
                 (parts::token(&asked.session))
-                (with::fields(asked, self.told.at(&Place::Worker))?)
+                (worker_choice::fields(asked, self.told.at(&FormPlace::Worker))?)
                 p.buttons { button name="do" value="look" formnovalidate { "Show what it works with" } }
                 label for="model" { "Model; empty for the one in your settings" }
                 input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false"
@@ -64,9 +64,9 @@ impl Form {
                 (parts::wrong("model-error", model))
                 @if let Some(wanted) = &self.wanted { (self.wants(asked, wanted)?) }
                 (self.more(asked))
-                (what_you_say(asked, "4", self.told.at(&Place::Said)))
-                (attached::fields(asked, &self.kept, self.told.at(&Place::Documents)))
-                p.buttons { button { "Begin" } (attached::button()) }
+                (message_field(asked, "4", self.told.at(&FormPlace::Said)))
+                (attachments::fields(asked, &self.kept, self.told.at(&FormPlace::Documents)))
+                p.buttons { button { "Begin" } (attachments::button()) }
             }
         })
     }
@@ -77,14 +77,14 @@ impl Form {
             self.wanted.as_ref().filter(|_| !self.inputs.is_empty()).map(input).transpose()?.flatten();
         let control = pattern.map(|pattern| pattern.controls());
         let inputs = control.as_ref().map(|control| {
-            let part = Part { title: html! { "Its inputs" }, control, prefix: INPUT };
+            let part = SummaryPart { title: html! { "Its inputs" }, control, prefix: INPUT };
             summary::listed(&[part], &self.typed, &self.inputs)
         });
         Ok(self.told.all(inputs.as_ref()))
     }
 
     /// Returns the requirements of the chosen worker: its inputs, and a field for each of its slots.
-    fn wants(&self, asked: &Asked, wanted: &Wanted) -> Result<Markup, Failure> {
+    fn wants(&self, asked: &PageRequest, wanted: &ChatSetup) -> Result<Markup, Failure> {
         let inputs = self.inputs(asked, wanted)?;
         Ok(html! {
             fieldset #wants {
@@ -97,9 +97,9 @@ impl Form {
         })
     }
 
-    fn slot(&self, asked: &Asked, slot: &WantedSlot) -> Markup {
+    fn slot(&self, asked: &PageRequest, slot: &ChatSlot) -> Markup {
         let name = format!("{SLOT}{}", slot.name);
-        let wrong = self.told.at(&Place::Slot(slot.name.clone()));
+        let wrong = self.told.at(&FormPlace::Slot(slot.name.clone()));
         html! {
             @match &slot.example {
                 None => p.note { "Slot " code { (visible_line(&slot.name)) } " (" (slot.kind) ") is filled by itself." },
@@ -119,16 +119,17 @@ impl Form {
     }
 
     /// Returns the controls of its inputs, if it has any.
-    fn inputs(&self, asked: &Asked, wanted: &Wanted) -> Result<Option<Markup>, Failure> {
+    fn inputs(&self, asked: &PageRequest, wanted: &ChatSetup) -> Result<Option<Markup>, Failure> {
         let Some(pattern) = input(wanted)? else { return Ok(None) };
         let control = pattern.controls();
         let picks = picks(asked)?;
-        let mut tallies = Tallies::new();
-        tally::count(&pattern, INPUT, &self.typed, &picks, &mut tallies);
+        let mut tallies = Counters::new();
+        counters::count(&pattern, INPUT, &self.typed, &picks, &mut tallies);
         let wrong = &self.inputs;
-        let drawn = Drawn { typed: &self.typed, picks: &picks, wrong, tallies: &tallies, narrows: false };
+        let drawn =
+            FormRenderer { typed: &self.typed, picks: &picks, wrong, tallies: &tallies, narrows: false };
         let (title, said) = (html! { "Its inputs" }, "Its inputs");
-        Ok(Some(drawn.draw(&Spot {
+        Ok(Some(drawn.draw(&PlacedControl {
             control: &control,
             place: INPUT,
             title,
@@ -139,9 +140,9 @@ impl Form {
     }
 
     /// Returns fields for further bindings of slots, in lines, as for `-e` and `--allow`.
-    fn more(&self, asked: &Asked) -> Markup {
+    fn more(&self, asked: &PageRequest) -> Markup {
         let typed = |name: &str| asked.field(name).unwrap_or("");
-        let wrong = self.told.at(&Place::Slots);
+        let wrong = self.told.at(&FormPlace::Slots);
         let is_open = ["fills", "allow"].iter().any(|name| !typed(name).is_empty()) || wrong.is_some();
         html! {
             details open[is_open] {
@@ -153,13 +154,13 @@ impl Form {
                 label for="allow" { "Do not ask me about these methods, as " code { "slot.method" } ", one on each line" }
                 textarea #allow name="allow" rows="2" spellcheck="false" { "\n" (typed("allow")) }
             }
-            (confirm::field(asked, "If you hand it a program, the network or a secret"))
+            (step_up::field(asked, "If you hand it a program, the network or a secret"))
         }
     }
 }
 
 /// Returns the pattern of a worker's inputs, if it has any.
-fn input(wanted: &Wanted) -> Result<Option<Pattern>, Failure> {
+fn input(wanted: &ChatSetup) -> Result<Option<Pattern>, Failure> {
     let pattern = Pattern::from_value(&wanted.input)
         .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("mend the worker file"))?;
     // A file that says nothing of inputs takes any, and does nothing with them.
@@ -167,54 +168,54 @@ fn input(wanted: &Wanted) -> Result<Option<Pattern>, Failure> {
     Ok(has_fields.then_some(pattern))
 }
 
-fn picks(asked: &Asked) -> Result<Vec<PickRow>, Failure> {
+fn picks(asked: &PageRequest) -> Result<Vec<PickRow>, Failure> {
     Ok(take!(asked.look(Look::Picks)?, Picks))
 }
 
 /// Returns the lines of a field that are not blank.
-fn lines<'a>(asked: &'a Asked, name: &str) -> impl Iterator<Item = &'a str> {
+fn lines<'a>(asked: &'a PageRequest, name: &str) -> impl Iterator<Item = &'a str> {
     let text = asked.field(name).unwrap_or("");
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// Returns the bindings as they would be typed after `-e`, each with its place in the form.
-fn fills(asked: &Asked, wanted: &Wanted) -> Vec<(Place, String)> {
+fn fills(asked: &PageRequest, wanted: &ChatSetup) -> Vec<(FormPlace, String)> {
     let own = wanted.slots.iter().filter_map(|slot| {
         let fill = asked.filled(&format!("{SLOT}{}", slot.name))?;
-        Some((Place::Slot(slot.name.clone()), format!("{}={fill}", slot.name)))
+        Some((FormPlace::Slot(slot.name.clone()), format!("{}={fill}", slot.name)))
     });
-    own.chain(lines(asked, "fills").map(|line| (Place::Slots, line.to_owned()))).collect()
+    own.chain(lines(asked, "fills").map(|line| (FormPlace::Slots, line.to_owned()))).collect()
 }
 
 /// Handles `POST /chat`: begins a conversation and sends the first message, or shows the requirements of the chosen
 /// worker.
-pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
-    let mut form = Form { typed: Typed::sent(&asked.body), ..Form::default() };
-    match attached::brought(asked) {
+pub fn begin(asked: &PageRequest) -> Result<Answer, Failure> {
+    let mut form = Form { typed: FormValues::sent(&asked.body), ..Form::default() };
+    match attachments::upload_files(asked) {
         Ok(kept) => form.kept = kept,
         Err(failure) => {
-            form.kept = attached::before(asked);
-            form.told = Told::of(Place::Documents, failure);
+            form.kept = attachments::before(asked);
+            form.told = FormErrors::single(FormPlace::Documents, failure);
         }
     }
     let row = asked.field(ROW);
     let begins_now =
         form.told.0.is_empty() && !is_bringing(asked) && asked.field("do").is_none() && row.is_none();
     if !is_bringing(asked) {
-        let wanted = with::chosen(asked).and_then(|with| asked.site.backend.wanted(&with));
-        form.wanted = form.told.ok(Place::Worker, wanted);
+        let wanted = worker_choice::chosen(asked).and_then(|with| asked.site.backend.wanted(&with));
+        form.wanted = form.told.ok(FormPlace::Worker, wanted);
     }
     if let (Some(change), Some(wanted)) = (row, &form.wanted) {
         form.typed.change_rows(change);
         if let Some(pattern) = input(wanted)? {
             let read = check::read(&pattern, INPUT, &form.typed.all(), &picks(asked)?);
-            form.inputs = early::written(&form.typed, read.err().into_iter().flatten());
+            form.inputs = live_check::written_errors(&form.typed, read.err().into_iter().flatten());
         }
     }
     if begins_now && let Some(request) = form.request(asked)? {
         match started(asked, request) {
             Ok(run) => return Ok(Answer::Go(format!("/chat/{run}"))),
-            Err((place, failure)) => form.told = Told::of(place, failure),
+            Err((place, failure)) => form.told = FormErrors::single(place, failure),
         }
     }
     let told = form.told.clone();
@@ -225,10 +226,10 @@ pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
 impl Form {
     /// Returns the request that begins the conversation, and the first message. If something is invalid, it records
     /// all errors at their places and returns `None`.
-    fn request(&mut self, asked: &Asked) -> Result<Option<(RunRequest, String)>, Failure> {
-        let said = self.told.ok(Place::Said, what_is_said(asked));
-        let model = self.told.ok(Place::Model, asked.site.backend.model(asked.filled("model")));
-        let documents = self.told.ok(Place::Documents, attached::documents(asked, &self.kept));
+    fn request(&mut self, asked: &PageRequest) -> Result<Option<(RunRequest, String)>, Failure> {
+        let said = self.told.ok(FormPlace::Said, read_message(asked));
+        let model = self.told.ok(FormPlace::Model, asked.site.backend.model(asked.filled("model")));
+        let documents = self.told.ok(FormPlace::Documents, attachments::documents(asked, &self.kept));
         let Some(wanted) = self.wanted.clone() else { return Ok(None) };
         let values = self.values(asked, &wanted)?;
         let endow = self.endow(asked, &wanted);
@@ -267,8 +268,8 @@ impl Form {
     /// Returns the inputs, as JSON.
     fn values(
         &mut self,
-        asked: &Asked,
-        wanted: &Wanted,
+        asked: &PageRequest,
+        wanted: &ChatSetup,
     ) -> Result<Option<serde_json::Map<String, serde_json::Value>>, Failure> {
         let Some(pattern) = input(wanted)? else { return Ok(Some(serde_json::Map::new())) };
         match check::read(&pattern, INPUT, &asked.body, &picks(asked)?) {
@@ -278,30 +279,30 @@ impl Form {
             },
             Err(all) => {
                 let count = all.len();
-                self.inputs = all.into_iter().map(|Wrong { place, why }| (place, why)).collect();
+                self.inputs = all.into_iter().map(|FieldError { place, why }| (place, why)).collect();
                 let message = match count {
                     1 => "one of its inputs does not fit".to_owned(),
                     _ => format!("{count} of its inputs do not fit"),
                 };
                 let failure = Failure::new(Exit::Invalid, message).help("what is wrong stands at each");
-                self.told.0.push((Place::Form, failure));
+                self.told.0.push((FormPlace::Form, failure));
                 Ok(None)
             }
         }
     }
 
     /// Returns the bindings of slots. Missing and invalid ones are recorded as errors at their slots.
-    fn endow(&mut self, asked: &Asked, wanted: &Wanted) -> Vec<Endowment> {
+    fn endow(&mut self, asked: &PageRequest, wanted: &ChatSetup) -> Vec<Endowment> {
         let all = fills(asked, wanted);
         let fill = |line: &str| line.split_once('=').map_or("", |(_, fill)| fill).to_owned();
-        let weighs = all.iter().any(|(_, line)| confirm::written(&fill(line)));
-        self.told.ok(Place::Slots, confirm::check(asked, weighs));
+        let weighs = all.iter().any(|(_, line)| step_up::written(&fill(line)));
+        self.told.ok(FormPlace::Slots, step_up::check(asked, weighs));
         let mut read = Vec::new();
         for (place, line) in all {
             read.extend(self.told.ok(place, asked.site.backend.endowment(&line)));
         }
         for slot in wanted.slots.iter().filter(|slot| slot.is_needed) {
-            let place = Place::Slot(slot.name.clone());
+            let place = FormPlace::Slot(slot.name.clone());
             let is_filled = read.iter().any(|one: &Endowment| one.slot == slot.name);
             if !is_filled && self.told.at(&place).is_none() {
                 let example = slot.example.as_deref().unwrap_or_default();
@@ -315,23 +316,26 @@ impl Form {
     }
 }
 
-fn started(asked: &Asked, (request, said): (RunRequest, String)) -> Result<RunNumber, (Place, Failure)> {
+fn started(
+    asked: &PageRequest,
+    (request, said): (RunRequest, String),
+) -> Result<RunNumber, (FormPlace, Failure)> {
     let begun = asked.ask(Request::Run(Box::new(request.clone())));
-    let run = match begun.map_err(|failure| whose(asked, request, failure))? {
+    let run = match begun.map_err(|failure| error_place(asked, request, failure))? {
         Response::Reply(Reply::Started { run }) => run,
-        other => return Err((Place::Form, unexpected(&other))),
+        other => return Err((FormPlace::Form, unexpected(&other))),
     };
-    speak(asked, run, said, vec![]).map_err(|failure| (Place::Form, failure))?;
+    speak(asked, run, said, vec![]).map_err(|failure| (FormPlace::Form, failure))?;
     Ok(run)
 }
 
 /// Returns where a refusal to begin belongs: to the documents, if there would be none without them.
-fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> (Place, Failure) {
+fn error_place(asked: &PageRequest, request: RunRequest, failure: Failure) -> (FormPlace, Failure) {
     let had = !request.spec.documents.is_empty();
     let spec = StartSpec { documents: vec![], dry_run: true, ..request.spec };
     let without = RunRequest { spec, ..request };
     match had && asked.ask(Request::Run(Box::new(without))).is_ok() {
-        true => (Place::Documents, failure),
-        false => (Place::Form, failure),
+        true => (FormPlace::Documents, failure),
+        false => (FormPlace::Form, failure),
     }
 }

@@ -2,34 +2,34 @@
 
 mod begin;
 mod talk;
-mod with;
+mod worker_choice;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, Request};
 use control::talk::ChatRow;
 use kernel::RunNumber;
-use kernel::command::MOST_SAID;
+use kernel::command::MAX_USER_TEXT_BYTES;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 pub use begin::begin;
 pub use talk::{end, say, show};
 
-use super::attached::{self, Kept};
+use super::attachments::{self, UploadedFile};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::page_request::{PageRequest, take};
 use begin::{Form, SLOT};
 
 /// How many conversations that are over stand on a page.
-const OVER: usize = 30;
+const ENDED_PER_PAGE: usize = 30;
 
 /// How many that are open do at most.
-const OPEN: usize = 200;
+const MAX_OPEN: usize = 200;
 
 /// A place of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum FormPlace {
     Said,
     Worker,
     Model,
@@ -42,19 +42,19 @@ enum Place {
     Form,
 }
 
-impl Place {
+impl FormPlace {
     /// Returns the id and the label of its field. The form as a whole has none.
     fn field(&self) -> Option<(String, String)> {
         let (id, called) = match self {
-            Place::Said => ("said", "What you say"),
-            Place::Worker => ("worker", "With whom"),
-            Place::Model => ("model", "Model"),
-            Place::Slot(name) => {
+            FormPlace::Said => ("said", "What you say"),
+            FormPlace::Worker => ("worker", "With whom"),
+            FormPlace::Model => ("model", "Model"),
+            FormPlace::Slot(name) => {
                 return Some((format!("{SLOT}{name}"), format!("Slot {}", visible_line(name))));
             }
-            Place::Slots => ("fills", "What you hand it"),
-            Place::Documents => ("file", "Documents"),
-            Place::Form => return None,
+            FormPlace::Slots => ("fills", "What you hand it"),
+            FormPlace::Documents => ("file", "Documents"),
+            FormPlace::Form => return None,
         };
         Some((id.to_owned(), called.to_owned()))
     }
@@ -62,15 +62,15 @@ impl Place {
 
 /// The errors of a form, each with its place.
 #[derive(Clone, Debug, Default)]
-struct Told(Vec<(Place, Failure)>);
+struct FormErrors(Vec<(FormPlace, Failure)>);
 
-impl Told {
-    fn of(place: Place, failure: Failure) -> Told {
-        Told(vec![(place, failure)])
+impl FormErrors {
+    fn single(place: FormPlace, failure: Failure) -> FormErrors {
+        FormErrors(vec![(place, failure)])
     }
 
     /// Returns the error at this place.
-    fn at(&self, place: &Place) -> Option<&Failure> {
+    fn at(&self, place: &FormPlace) -> Option<&Failure> {
         self.0.iter().find(|(at, _)| at == place).map(|(_, failure)| failure)
     }
 
@@ -79,7 +79,7 @@ impl Told {
         match self.0.as_slice() {
             [] => html! {},
             // Nothing else is wrong.
-            [(Place::Form, failure)] if inputs.is_none() => parts::failure_below(failure),
+            [(FormPlace::Form, failure)] if inputs.is_none() => parts::failure_below(failure),
             all => parts::not_done(&html! {
                 p { "Nothing was done yet:" }
                 ul {
@@ -95,26 +95,29 @@ impl Told {
     }
 
     /// Returns the value of a result, or records its error at this place.
-    fn ok<T>(&mut self, place: Place, read: Result<T, Failure>) -> Option<T> {
+    fn ok<T>(&mut self, place: FormPlace, read: Result<T, Failure>) -> Option<T> {
         read.map_err(|failure| self.0.push((place, failure))).ok()
     }
 }
 
 /// `GET /chat`, with `?before=` for older ones that are over.
-pub fn list(asked: &Asked) -> Result<Answer, Failure> {
+pub fn list(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(begins(asked, &Form::default())?.into())
 }
 
 /// Returns the conversations that there are, and the form that begins one.
-fn begins(asked: &Asked, form: &Form) -> Result<Page, Failure> {
+fn begins(asked: &PageRequest, form: &Form) -> Result<Page, Failure> {
     let chats = |open: bool, below: Option<RunNumber>, limit: usize| {
         Ok::<Vec<ChatRow>, Failure>(take!(asked.ask(Request::Chats { open, below, limit })?, Chats))
     };
     let before: Option<RunNumber> = asked.query("before").and_then(|run| run.parse().ok());
-    let open = chats(true, None, OPEN)?;
-    let mut over = chats(false, before, OVER + 1)?;
-    let older =
-        (over.len() > OVER).then(|| over.pop()).flatten().and_then(|_| over.last()).map(|row| row.run.number);
+    let open = chats(true, None, MAX_OPEN)?;
+    let mut over = chats(false, before, ENDED_PER_PAGE + 1)?;
+    let older = (over.len() > ENDED_PER_PAGE)
+        .then(|| over.pop())
+        .flatten()
+        .and_then(|_| over.last())
+        .map(|row| row.run.number);
     let main = html! {
         h1 { "Chat" }
         section #open aria-labelledby="open-title" data-live {
@@ -158,7 +161,7 @@ fn conversations(rows: &[ChatRow]) -> Markup {
 }
 
 /// Returns the field for the user's message.
-fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
+fn message_field(asked: &PageRequest, rows: &str, wrong: Option<&Failure>) -> Markup {
     html! {
         label for="said" { "What you say" }
         textarea #said name="said" rows=(rows) required aria-describedby="said-error"
@@ -168,19 +171,19 @@ fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
 }
 
 /// Returns the user's message, if it is neither empty nor too long.
-fn what_is_said(asked: &Asked) -> Result<String, Failure> {
+fn read_message(asked: &PageRequest) -> Result<String, Failure> {
     match asked.filled("said") {
         None => Err(Failure::new(Exit::Invalid, "nothing was said")),
         // Before a conversation begins with it.
-        Some(said) if said.len() > MOST_SAID => {
-            let message = format!("{} bytes are said at once, and {MOST_SAID} can be", said.len());
+        Some(said) if said.len() > MAX_USER_TEXT_BYTES => {
+            let message = format!("{} bytes are said at once, and {MAX_USER_TEXT_BYTES} can be", said.len());
             Err(Failure::new(Exit::Invalid, message).help("bring what is longer as a document"))
         }
         Some(said) => Ok(said.to_owned()),
     }
 }
 
-fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) -> Result<(), Failure> {
+fn speak(asked: &PageRequest, run: RunNumber, said: String, documents: Vec<Document>) -> Result<(), Failure> {
     let text = Untrusted::new(format!("say {run} {said}"));
     let said = Untrusted::new(said);
     take!(asked.ask(Request::Say { text, run, said, documents, dry_run: false })?, Reply);
@@ -188,19 +191,19 @@ fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) 
 }
 
 /// Returns whether files are brought and nothing is said yet.
-fn is_bringing(asked: &Asked) -> bool {
+fn is_bringing(asked: &PageRequest) -> bool {
     asked.field("do") == Some("attach")
 }
 
 /// Returns a page again with the sent values and their errors. The script gets the list of files alone.
 fn answered(
-    asked: &Asked,
-    kept: &[Kept],
-    told: &Told,
+    asked: &PageRequest,
+    kept: &[UploadedFile],
+    told: &FormErrors,
     page: impl FnOnce() -> Result<Page, Failure>,
 ) -> Result<Answer, Failure> {
     if asked.field("piece").is_some() {
-        return Ok(Answer::Piece(attached::list(kept, told.at(&Place::Documents))));
+        return Ok(Answer::Piece(attachments::list(kept, told.at(&FormPlace::Documents))));
     }
     let status = if told.0.is_empty() { 200 } else { 422 };
     Ok(page()?.status(status).into())

@@ -9,29 +9,29 @@ use kernel::{BlobHash, MessageNumber, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::{Place, Told, answered, is_bringing, speak, what_is_said, what_you_say};
+use super::{FormErrors, FormPlace, answered, is_bringing, message_field, read_message, speak};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::parts;
-use crate::pages::attached::{self, Kept};
+use crate::page_request::{PageRequest, take};
+use crate::pages::attachments::{self, UploadedFile};
 use crate::pages::message;
 use crate::serve::KEY;
 
 /// Why a conversation is cancelled that a person has ended.
-const OVER: &str = "the conversation is over";
+const END_REASON: &str = "the conversation is over";
 
 /// `GET /chat/RUN`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
     if run.shape != Shape::Chat {
         // A run of another shape takes no messages, so it has only its own page.
         return Ok(Answer::Go(format!("/r/{number}")));
     }
-    Ok(page(asked, &run, &[], &Told::default())?.into())
+    Ok(page(asked, &run, &[], &FormErrors::default())?.into())
 }
 
-fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Failure> {
+fn page(asked: &PageRequest, run: &Run, kept: &[UploadedFile], told: &FormErrors) -> Result<Page, Failure> {
     let number = run.number;
     let steps = all_steps(asked, number)?;
     let family = take!(asked.ask(Request::Family { run: number })?, Family);
@@ -65,9 +65,9 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
                 }
             }
         }
-        @if run.is_finished() { (unsaid(asked)) }
+        @if run.is_finished() { (unsent_message(asked)) }
         section #say aria-label="What you say" data-live {
-            @if run.is_finished() { (over(run)) } @else { (form(asked, number, kept, told)) }
+            @if run.is_finished() { (ended_note(run)) } @else { (form(asked, number, kept, told)) }
         }
         @if !run.is_finished() {
             noscript { p { a href={ "/chat/" (number) "#newest" } { "See whether it has answered" } } }
@@ -80,9 +80,9 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
 }
 
 /// Returns how it stands, and a way to end it.
-fn state(asked: &Asked, run: &Run) -> Markup {
+fn state(asked: &PageRequest, run: &Run) -> Markup {
     let number = run.number;
-    let cancelled = run.cancelled.as_ref().filter(|why| why.raw() != OVER);
+    let cancelled = run.cancelled.as_ref().filter(|why| why.raw() != END_REASON);
     html! {
         section #state aria-label="How it stands" data-live {
             p role="status" {
@@ -104,21 +104,21 @@ fn state(asked: &Asked, run: &Run) -> Markup {
     }
 }
 
-fn form(asked: &Asked, number: RunNumber, kept: &[Kept], told: &Told) -> Markup {
+fn form(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile], told: &FormErrors) -> Markup {
     html! {
         form.card method="post" action={ "/chat/" (number) } enctype="multipart/form-data"
             data-draft={ "chat " (number) } data-same={ "chat " (number) } {
             (parts::token(&asked.session))
-            (what_you_say(asked, "3", told.at(&Place::Said)))
-            (attached::fields(asked, kept, told.at(&Place::Documents)))
-            p.buttons { button { "Say it" } (attached::button()) }
+            (message_field(asked, "3", told.at(&FormPlace::Said)))
+            (attachments::fields(asked, kept, told.at(&FormPlace::Documents)))
+            p.buttons { button { "Say it" } (attachments::button()) }
         }
     }
 }
 
 /// Returns a message that was not sent because the conversation was over by then. It stays on the page during
 /// updates.
-fn unsaid(asked: &Asked) -> Markup {
+fn unsent_message(asked: &PageRequest) -> Markup {
     html! {
         @if let Some(said) = asked.filled("said") {
             p.warning { "This was not said: the conversation was over." }
@@ -128,8 +128,8 @@ fn unsaid(asked: &Asked) -> Markup {
 }
 
 /// Returns the note in the place of the form, once the conversation is over.
-fn over(run: &Run) -> Markup {
-    let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == OVER);
+fn ended_note(run: &Run) -> Markup {
+    let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == END_REASON);
     html! {
         p {
             @if ended { "You ended this conversation." } @else { "This conversation is over." }
@@ -164,12 +164,12 @@ fn shown(documents: &[Attachment]) -> Markup {
 
 /// Returns the open requests: the oldest in full, the others as links. They are answered one after the other, so that
 /// no two cards of a page have places of the same name.
-fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
+fn asks(asked: &PageRequest, run: RunNumber, messages: &[MessageNumber]) -> Markup {
     let within = asked.within(&format!("/chat/{run}"));
     html! {
         @for (at, number) in messages.iter().enumerate() {
-            @let letter = asked.look(Look::Letter { number: *number });
-            @let view = match letter { Ok(Response::Letter(view)) => Some(view), _ => None };
+            @let letter = asked.look(Look::Message { number: *number });
+            @let view = match letter { Ok(Response::Message(view)) => Some(view), _ => None };
             @let card = view.as_ref().filter(|_| at == 0).and_then(|view| message::card(&within, view).ok());
             article #{ "ask-" (number) } {
                 h2 { a href={ "/m/" (number) } { "Message " (number) } }
@@ -184,7 +184,7 @@ fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
 }
 
 /// Returns the whole journal.
-fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
+fn all_steps(asked: &PageRequest, run: RunNumber) -> Result<Vec<Step>, Failure> {
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let from = steps.last().map_or(0, |step| step.number + 1);
@@ -197,7 +197,7 @@ fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
 }
 
 /// Returns a step as a part of the conversation, if it belongs there.
-fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
+fn turn(asked: &PageRequest, step: &Step) -> Result<Option<Markup>, Failure> {
     Ok(match &step.entry {
         Entry::Said { text, documents, .. } => Some(html! {
             p.from { "You" } (parts::own_block("what you said", text.raw())) (shown(documents))
@@ -218,13 +218,13 @@ fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
     })
 }
 
-fn text(asked: &Asked, hash: BlobHash) -> Result<String, Failure> {
+fn text(asked: &PageRequest, hash: BlobHash) -> Result<String, Failure> {
     take!(asked.ask(Request::Blob { hash })?, Blob)
         .ok_or_else(|| Failure::new(Exit::Failure, "what is kept there is no text"))
 }
 
 /// Checks whether a conversation accepts these documents, without sending a message.
-fn expect_taken(asked: &Asked, run: RunNumber, documents: Vec<Document>) -> Result<(), Failure> {
+fn expect_taken(asked: &PageRequest, run: RunNumber, documents: Vec<Document>) -> Result<(), Failure> {
     if !documents.is_empty() {
         let nothing = || Untrusted::new(String::new());
         let request = Request::Say { text: nothing(), run, said: nothing(), documents, dry_run: true };
@@ -234,15 +234,15 @@ fn expect_taken(asked: &Asked, run: RunNumber, documents: Vec<Document>) -> Resu
 }
 
 /// `POST /chat/RUN`.
-pub fn say(asked: &Asked) -> Result<Answer, Failure> {
+pub fn say(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
-    let (kept, told) = match attached::brought(asked) {
-        Ok(kept) => match says(asked, number, &kept) {
+    let (kept, told) = match attachments::upload_files(asked) {
+        Ok(kept) => match send_message(asked, number, &kept) {
             Ok(true) => return Ok(Answer::Go(newest(asked, number))),
-            Ok(false) => (kept, Told::default()),
+            Ok(false) => (kept, FormErrors::default()),
             Err(told) => (kept, told),
         },
-        Err(failure) => (attached::before(asked), Told::of(Place::Documents, failure)),
+        Err(failure) => (attachments::before(asked), FormErrors::single(FormPlace::Documents, failure)),
     };
     answered(asked, &kept, &told, || {
         let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
@@ -251,28 +251,28 @@ pub fn say(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Returns where the conversation goes on: a script comes to the newest by itself.
-fn newest(asked: &Asked, number: RunNumber) -> String {
+fn newest(asked: &PageRequest, number: RunNumber) -> String {
     let place = if asked.field(KEY).is_some() { "" } else { "#newest" };
     format!("/chat/{number}{place}")
 }
 
 /// Says it; `false` if only files were to be brought.
-fn says(asked: &Asked, number: RunNumber, kept: &[Kept]) -> Result<bool, Told> {
-    let at = |place: Place| move |failure| Told::of(place, failure);
-    let documents = attached::documents(asked, kept).map_err(at(Place::Documents))?;
-    expect_taken(asked, number, documents.clone()).map_err(at(Place::Documents))?;
+fn send_message(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile]) -> Result<bool, FormErrors> {
+    let at = |place: FormPlace| move |failure| FormErrors::single(place, failure);
+    let documents = attachments::documents(asked, kept).map_err(at(FormPlace::Documents))?;
+    expect_taken(asked, number, documents.clone()).map_err(at(FormPlace::Documents))?;
     if is_bringing(asked) {
         return Ok(false);
     }
-    let said = what_is_said(asked).map_err(at(Place::Said))?;
-    speak(asked, number, said, documents).map_err(at(Place::Form))?;
+    let said = read_message(asked).map_err(at(FormPlace::Said))?;
+    speak(asked, number, said, documents).map_err(at(FormPlace::Form))?;
     Ok(true)
 }
 
 /// `POST /chat/RUN/end`.
-pub fn end(asked: &Asked) -> Result<Answer, Failure> {
+pub fn end(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
-    let reason = Untrusted::new(OVER);
+    let reason = Untrusted::new(END_REASON);
     let act = AgentAct::Cancel { what: Cancel::Run { run: number }, reason };
     asked.act("cancel", format!("cancel {number}"), act)?;
     Ok(Answer::Go(newest(asked, number)))

@@ -11,8 +11,8 @@ use passable::visible_line;
 
 use super::runs::started::methods;
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// How many grants a page shows.
 const PAGE: usize = 100;
@@ -27,7 +27,7 @@ pub fn state(row: &GrantRow, now_ms: i64) -> &'static str {
 }
 
 /// `GET /grants`, with `?state=all` for those that have ended too, `?find=` for some, `?below=` for older ones.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
     let all = asked.query("state") == Some("all");
     let find = asked.query("find").map(str::trim).filter(|find| !find.is_empty());
@@ -130,7 +130,7 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
             td role="cell" data-label="Held by" { (holder(row)) }
             td role="cell" data-label="May" {
                 (methods(&grant.methods))
-                @let limits = grant.attenuation.words();
+                @let limits = grant.attenuation.limit_phrases();
                 @if !limits.is_empty() { p.facts { (visible_line(&limits.join("; "))) } }
             }
             td role="cell" data-label="Since" {

@@ -10,12 +10,12 @@ use passable::visible_line;
 
 use super::{holder, state, table};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
-use crate::page::{link, parts, seen};
+use crate::page::{digest_field, link, parts};
+use crate::page_request::{PageRequest, take};
 use crate::pages::runs::figures::called;
 use crate::pages::runs::started::listed;
 
-fn view(asked: &Asked) -> Result<GrantView, Failure> {
+fn view(asked: &PageRequest) -> Result<GrantView, Failure> {
     let grant: GrantNumber = asked.part("grant")?;
     Ok(*take!(asked.look(Look::Grant { grant })?, Grant))
 }
@@ -24,17 +24,17 @@ fn view(asked: &Asked) -> Result<GrantView, Failure> {
 /// meanwhile.
 fn digest(view: &GrantView) -> Result<String, Failure> {
     let falls: Vec<_> = view.falls.iter().map(|row| &row.grant).collect();
-    seen::digest(&(&view.row, falls))
+    digest_field::digest(&(&view.row, falls))
 }
 
 /// `GET /grants/GRANT`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = view(asked)?;
     page(asked, &view, None)
 }
 
 /// `POST /grants/GRANT`: revokes it as it was shown.
-pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
+pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = view(asked)?;
     let number = view.row.grant.number;
     let to = format!("/grants/{number}");
@@ -42,7 +42,7 @@ pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
         return Ok(Answer::Go(to));
     }
     if asked.field("_seen") != Some(digest(&view)?.as_str()) {
-        return Ok(match page(asked, &view, Some(seen::changed("revoked")))? {
+        return Ok(match page(asked, &view, Some(digest_field::changed("revoked")))? {
             Answer::Page(page) => page.status(409).into(),
             other => other,
         });
@@ -51,12 +51,12 @@ pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Answer::Go(to))
 }
 
-fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer, Failure> {
+fn page(asked: &PageRequest, view: &GrantView, said: Option<Markup>) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
     let (row, grant) = (&view.row, &view.row.grant);
     let number = grant.number;
     let digest = digest(view)?;
-    let limits = grant.attenuation.words();
+    let limits = grant.attenuation.limit_phrases();
     let main = html! {
         @if let Some(said) = said { (said) }
         h1 { "Grant " (number) ": " (parts::word(&grant.slot)) }
@@ -155,7 +155,7 @@ fn of_code(code: &[CodeHolder]) -> Markup {
     }
 }
 
-fn revocation(asked: &Asked, view: &GrantView, digest: &str) -> Markup {
+fn revocation(asked: &PageRequest, view: &GrantView, digest: &str) -> Markup {
     let number = view.row.grant.number;
     let falls = view.falls.len();
     html! {

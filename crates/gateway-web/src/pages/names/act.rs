@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use crate::answer::Answer;
-use crate::asked::{Asked, unexpected};
 use crate::page::{link, parts};
-use crate::pages::asks::confirm;
+use crate::page_request::{PageRequest, unexpected};
+use crate::pages::messages::step_up;
 
 /// Returns the forms of a directory. A refused form is shown again with its values.
-pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
+pub fn forms(asked: &PageRequest, path: Option<&NamePath>) -> Markup {
     let directory = path.map(ToString::to_string).unwrap_or_default();
     let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
     let is = |what: &str| asked.field("do") == Some(what);
@@ -34,7 +34,7 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
                         label.beside { input type="radio" name="as" value="text" checked[field("as") != "json"]; "text" }
                         label.beside { input type="radio" name="as" value="json" checked[field("as") == "json"]; "JSON" }
                     }
-                    (insist(asked, "store"))
+                    (force_checkbox(asked, "store"))
                     div.buttons { button { "Keep it" } }
                 }
             }
@@ -44,7 +44,7 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
                     (common(asked, "mkdir", &directory))
                     label for="mkdir-name" { "Name" }
                     input #mkdir-name name="name" value=(field("name")) autocomplete="off" required;
-                    (insist(asked, "mkdir"))
+                    (force_checkbox(asked, "mkdir"))
                     div.buttons { button { "Make it" } }
                 }
             }
@@ -53,7 +53,7 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
 }
 
 /// Returns the forms of one name. Each is bound to the object that the name stands for when the page is shown.
-pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
+pub fn forms_of_name(asked: &PageRequest, path: &NamePath) -> Markup {
     let text = path.to_string();
     // Names that everybody has, and names in mail, cannot be changed.
     let own = is_pet_name(path.split().1) && !path.names().iter().any(|name| name == "@mail");
@@ -72,8 +72,8 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
                     (stands_for)
                     label for={ (what) "-to" } { (label) }
                     input #{ (what) "-to" } name="to" value=(to) autocomplete="off" required;
-                    (confirm::field_of(asked, &format!("{what}-"), "To put a program, the network or a secret where others have names"))
-                    (insist(asked, what))
+                    (step_up::field_of(asked, &format!("{what}-"), "To put a program, the network or a secret where others have names"))
+                    (force_checkbox(asked, what))
                     div.buttons { button { (button) } }
                 }
             }
@@ -93,7 +93,7 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
 const WAYS: [(&str, &str, &str); 2] =
     [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")];
 
-fn common(asked: &Asked, what: &str, path: &str) -> Markup {
+fn common(asked: &PageRequest, what: &str, path: &str) -> Markup {
     html! {
         (parts::token(&asked.session))
         input type="hidden" name="do" value=(what);
@@ -102,7 +102,7 @@ fn common(asked: &Asked, what: &str, path: &str) -> Markup {
 }
 
 /// Returns a checkbox after a refusal. With it, the user insists on a name that is in use or looks like another one.
-fn insist(asked: &Asked, what: &str) -> Markup {
+fn force_checkbox(asked: &PageRequest, what: &str) -> Markup {
     html! {
         @if asked.field("do") == Some(what) {
             label.beside { input type="checkbox" name="force" value="yes"; "Even so: replace what has this name, or although it looks like another" }
@@ -111,9 +111,9 @@ fn insist(asked: &Asked, what: &str) -> Markup {
 }
 
 /// `POST /names`.
-pub fn act(asked: &Asked) -> Result<Answer, Failure> {
+pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     let path = asked.field("path").unwrap_or("");
-    match done(asked, path) {
+    match perform(asked, path) {
         Ok(to) => Ok(Answer::Go(to)),
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
@@ -124,7 +124,7 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Returns the name field of the form that was sent: its id, and its label.
-fn field_of(asked: &Asked) -> Option<(&'static str, &'static str)> {
+fn field_of(asked: &PageRequest) -> Option<(&'static str, &'static str)> {
     Some(match asked.field("do")? {
         "store" => ("store-name", "Name"),
         "mkdir" => ("mkdir-name", "Name"),
@@ -141,13 +141,13 @@ fn bad_name(error: &kernel::name::NameError) -> Failure {
 
 /// Returns whether a new name hands over something high-risk. Others may hold the directory of the name, and thereby
 /// everything that has a name in it.
-fn weighs(asked: &Asked, from: &NamePath, to: &NamePath) -> Result<bool, Failure> {
+fn weighs(asked: &PageRequest, from: &NamePath, to: &NamePath) -> Result<bool, Failure> {
     let (directory, _) = to.split();
     if directory.is_empty() || directory == from.split().0 {
         return Ok(false);
     }
-    match asked.look(Look::Thing { path: from.clone() }) {
-        Ok(Response::Thing(thing)) => confirm::leads_to(asked, &thing),
+    match asked.look(Look::Object { path: from.clone() }) {
+        Ok(Response::Object(thing)) => step_up::leads_to(asked, &thing),
         // An object that has ended leads nowhere. A missing object is reported when it is to get its name.
         Err(failure) if [Exit::Denied, Exit::NotFound].contains(&failure.exit) => Ok(false),
         Err(failure) => Err(failure),
@@ -156,7 +156,7 @@ fn weighs(asked: &Asked, from: &NamePath, to: &NamePath) -> Result<bool, Failure
 }
 
 /// Does the requested action, and returns the address of the page that shows the result.
-fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
+fn perform(asked: &PageRequest, path: &str) -> Result<String, Failure> {
     // A typed name has no blanks at its ends, but an existing name may have some.
     let parse = |text: &str| NamePath::parse(text).map_err(|error| bad_name(&error));
     let new = || {
@@ -165,13 +165,13 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
     };
     let is: Option<FormulaId> = asked.field("is").and_then(|id| id.parse().ok());
     let as_seen = |path: NamePath, act: NameAct| match is {
-        Some(is) => NameAct::AsSeen { path, is, act: Box::new(act) },
+        Some(is) => NameAct::IfUnchanged { path, is, act: Box::new(act) },
         None => act,
     };
     let force = asked.field("force") == Some("yes");
     // A name that is in use is not replaced silently.
-    let expect_free = |path: &NamePath| match asked.look(Look::Thing { path: path.clone() }) {
-        Ok(Response::Thing(thing)) if !force => {
+    let expect_free = |path: &NamePath| match asked.look(Look::Object { path: path.clone() }) {
+        Ok(Response::Object(thing)) if !force => {
             let words = thing.words.visible_line().into_owned();
             let message = format!("`{path}` is a name already, for {words} ({})", visible_line(&thing.kind));
             Err(Failure::new(Exit::Conflict, message)
@@ -212,7 +212,7 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
         }
         Some(verb @ ("move" | "copy")) => {
             let (from, to) = (parse(path)?, parse(asked.filled("to").unwrap_or(""))?);
-            confirm::check(asked, weighs(asked, &from, &to)?)?;
+            step_up::check(asked, weighs(asked, &from, &to)?)?;
             expect_free(&to)?;
             let text = format!("{verb} {from} {to}");
             let place = to.names().to_vec();

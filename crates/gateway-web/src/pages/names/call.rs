@@ -7,7 +7,7 @@ use control::call::{self, Call};
 use control::exit::{Exit, Failure};
 use control::inspect::FormulaView;
 use control::protocol::{AgentAct, Look};
-use control::view::{PickRow, Thing};
+use control::view::{ObjectView, PickRow};
 use kernel::command::{MailAct, Reply};
 use kernel::facet::{Param, Presence};
 use kernel::{FormulaId, NamePath, Pattern, Value};
@@ -17,21 +17,21 @@ use passable::{ArgGuard, Control, Matcher, MethodGuard, Secrecy, Untrusted, Widg
 use super::methods::Methods;
 use super::way;
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
-use crate::field::check::{self, Wrong};
-use crate::field::draw::{Drawn, Spot};
-use crate::field::summary::{self, Part};
-use crate::field::tally::{self, Tallies};
-use crate::field::typed::{PIECE, ROW, Typed, has_file, has_pick};
-use crate::field::{control_at, early, files, insert};
+use crate::field::check::{self, FieldError};
+use crate::field::counters::{self, Counters};
+use crate::field::draw::{FormRenderer, PlacedControl};
+use crate::field::form_values::{FormValues, PIECE, ROW, has_file, has_pick};
+use crate::field::summary::{self, SummaryPart};
+use crate::field::{control_at, files, insert, live_check};
 use crate::page::{link, parts};
-use crate::pages::asks::confirm;
-use crate::pages::asks::form::refused;
+use crate::page_request::{PageRequest, take};
+use crate::pages::messages::form::refused;
+use crate::pages::messages::step_up;
 
 /// The called object and its method, as the page shows them.
-struct Shown {
+struct CallForm {
     path: NamePath,
-    thing: Thing,
+    thing: ObjectView,
     methods: Methods,
     /// The method. The user types it if only the code that made the object knows its methods.
     method: String,
@@ -54,8 +54,8 @@ impl Argument {
         self.pattern.secrecy() != Secrecy::None
     }
 
-    fn draw(&self, drawn: &Drawn<'_>) -> Markup {
-        drawn.draw(&Spot {
+    fn draw(&self, drawn: &FormRenderer<'_>) -> Markup {
+        drawn.draw(&PlacedControl {
             control: &self.control,
             place: &self.prefix,
             title: html! { (parts::word(&self.said)) },
@@ -106,13 +106,13 @@ fn further(guard: &ArgGuard<FormulaId>) -> Option<Pattern> {
     }
 }
 
-impl Shown {
-    fn of(asked: &Asked, said: impl Fn(&str) -> Option<String>) -> Result<Shown, Failure> {
+impl CallForm {
+    fn of(asked: &PageRequest, said: impl Fn(&str) -> Option<String>) -> Result<CallForm, Failure> {
         let text = said("path").unwrap_or_default();
         let path = NamePath::parse(&text).map_err(|error| {
             Failure::new(Exit::NotFound, error.to_string()).help("choose something from the list of names")
         })?;
-        let thing = *take!(asked.look(Look::Thing { path: path.clone() })?, Thing);
+        let thing = *take!(asked.look(Look::Object { path: path.clone() })?, Object);
         let no_methods = || {
             let message = format!("`{}` is nothing that has methods", visible_line(&path.to_string()));
             Failure::new(Exit::Invalid, message).help("look at its page: what it says is there")
@@ -152,11 +152,11 @@ impl Shown {
             );
         }
         let picks = take!(asked.look(Look::Picks)?, Picks);
-        Ok(Shown { path, thing, methods, method, fields, picks })
+        Ok(CallForm { path, thing, methods, method, fields, picks })
     }
 
     /// Returns the arguments; those at the end that were left out are none.
-    fn read(&self, asked: &Asked) -> Result<Vec<Value>, BTreeMap<String, String>> {
+    fn read(&self, asked: &PageRequest) -> Result<Vec<Value>, BTreeMap<String, String>> {
         let (mut wrong, mut args) = (BTreeMap::new(), Vec::new());
         for field in &self.fields {
             match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
@@ -172,7 +172,7 @@ impl Shown {
                     }
                 },
                 Ok(value) => args.push(value),
-                Err(all) => wrong.extend(all.into_iter().map(|Wrong { place, why }| (place, why))),
+                Err(all) => wrong.extend(all.into_iter().map(|FieldError { place, why }| (place, why))),
             }
         }
         while args.last() == Some(&Value::Undefined) {
@@ -181,36 +181,40 @@ impl Shown {
         if wrong.is_empty() { Ok(args) } else { Err(wrong) }
     }
 
-    fn tallies(&self, typed: &Typed) -> Tallies {
-        let mut tallies = Tallies::new();
+    fn tallies(&self, typed: &FormValues) -> Counters {
+        let mut tallies = Counters::new();
         for one in &self.fields {
-            tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
+            counters::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
         }
         tallies
     }
 
     /// Returns the argument in which a button has changed something.
-    fn piece(&self, change: &str, typed: &Typed, wrong: &BTreeMap<String, String>) -> Answer {
+    fn piece(&self, change: &str, typed: &FormValues, wrong: &BTreeMap<String, String>) -> Answer {
         let place = change.split_once(' ').map_or("", |(_, place)| place);
         let tallies = self.tallies(typed);
-        let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
-        let own = self.fields.iter().filter(|one| early::is_below(place, &one.prefix));
+        let drawn = FormRenderer { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
+        let own = self.fields.iter().filter(|one| live_check::is_below(place, &one.prefix));
         Answer::Piece(html! { @for one in own { (one.draw(&drawn)) } })
     }
 
-    fn summary(&self, typed: &Typed, wrong: &BTreeMap<String, String>) -> Markup {
-        let all: Vec<Part<'_>> = self
+    fn summary(&self, typed: &FormValues, wrong: &BTreeMap<String, String>) -> Markup {
+        let all: Vec<SummaryPart<'_>> = self
             .fields
             .iter()
-            .map(|one| Part { title: parts::word(&one.said), control: &one.control, prefix: &one.prefix })
+            .map(|one| SummaryPart {
+                title: parts::word(&one.said),
+                control: &one.control,
+                prefix: &one.prefix,
+            })
             .collect();
         summary::listed(&all, typed, wrong)
     }
 
     fn page(
         &self,
-        asked: &Asked,
-        typed: &Typed,
+        asked: &PageRequest,
+        typed: &FormValues,
         wrong: &BTreeMap<String, String>,
         said: Option<Markup>,
         status: u16,
@@ -219,7 +223,7 @@ impl Shown {
         // A reload of the page, or a return to it, finds the form at its address.
         let to = format!("/call?path={}&method={}", link::query(&path), link::query(&self.method));
         let tallies = self.tallies(typed);
-        let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
+        let drawn = FormRenderer { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
         let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
         let main = html! {
             h1 { "Call a method of " (parts::word(&path)) }
@@ -259,7 +263,7 @@ impl Shown {
                 label for="result" { "Your name for what comes of it, if you want one" }
                 input #result name="result" value=(field("result")) autocomplete="off" spellcheck="false";
                 @if self.fields.iter().any(|one| has_pick(&one.control)) {
-                    (confirm::field(asked, "If it hands over a program, the network or a secret"))
+                    (step_up::field(asked, "If it hands over a program, the network or a secret"))
                 }
                 div.buttons { button.yes name="do" value="call" { "Call it" } }
             }
@@ -272,35 +276,35 @@ impl Shown {
 ///
 /// # Errors
 /// When nothing of this name has such a method.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
-    let shown = Shown::of(asked, |name| asked.query(name).map(str::to_owned))?;
-    Ok(shown.page(asked, &Typed::default(), &BTreeMap::new(), None, 200))
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
+    let shown = CallForm::of(asked, |name| asked.query(name).map(str::to_owned))?;
+    Ok(shown.page(asked, &FormValues::default(), &BTreeMap::new(), None, 200))
 }
 
 /// Handles `POST /call/check`: returns the errors of one argument in its current state, for the script.
 ///
 /// # Errors
 /// When no object of this name has such a method.
-pub fn check(asked: &Asked) -> Result<Answer, Failure> {
-    let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
+pub fn check(asked: &PageRequest) -> Result<Answer, Failure> {
+    let shown = CallForm::of(asked, |name| asked.field(name).map(str::to_owned))?;
     let touched = asked.field("_field").unwrap_or_default();
-    let Some(one) = shown.fields.iter().find(|one| early::is_below(touched, &one.prefix)) else {
+    let Some(one) = shown.fields.iter().find(|one| live_check::is_below(touched, &one.prefix)) else {
         return Ok(Answer::Piece(html! {}));
     };
     let read = check::read(&one.pattern, &one.prefix, &asked.body, &shown.picks).map(drop);
-    let mut tallies = Tallies::new();
-    tally::count(&one.pattern, &one.prefix, &Typed::sent(&asked.body), &shown.picks, &mut tallies);
-    Ok(early::told(asked, touched, (&one.control, &one.prefix), read, (&shown.picks, &tallies)))
+    let mut tallies = Counters::new();
+    counters::count(&one.pattern, &one.prefix, &FormValues::sent(&asked.body), &shown.picks, &mut tallies);
+    Ok(live_check::render_check(asked, touched, (&one.control, &one.prefix), read, (&shown.picks, &tallies)))
 }
 
 /// `POST /call`.
 ///
 /// # Errors
 /// When nothing of this name has such a method.
-pub fn send(asked: &Asked) -> Result<Answer, Failure> {
+pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
     let asked = &files::written(asked);
-    let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
-    let mut typed = Typed::sent(&asked.body);
+    let shown = CallForm::of(asked, |name| asked.field(name).map(str::to_owned))?;
+    let mut typed = FormValues::sent(&asked.body);
     let none = BTreeMap::new();
     if let Some(change) = asked.field(ROW) {
         typed.change_rows(change);
@@ -310,7 +314,7 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
         };
         let pairs = typed.all();
         let read = |one: &Argument| check::read(&one.pattern, &one.prefix, &pairs, &shown.picks).err();
-        let mut wrong = early::written(&typed, shown.fields.iter().filter_map(read).flatten());
+        let mut wrong = live_check::written_errors(&typed, shown.fields.iter().filter_map(read).flatten());
         wrong.extend(insert::insert(&mut typed, change, &shown.picks, pending).err());
         if asked.field(PIECE).is_some() {
             return Ok(shown.piece(change, &typed, &wrong));
@@ -347,9 +351,9 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     }
 }
 
-impl Shown {
+impl CallForm {
     /// Calls the method, and returns the address of the page that shows its result.
-    fn call(&self, asked: &Asked, args: &[Value]) -> Result<String, Failure> {
+    fn call(&self, asked: &PageRequest, args: &[Value]) -> Result<String, Failure> {
         // A name may have come to mean something else since the page was shown.
         let is = self.thing.id.map(|id| id.to_string());
         if asked.field("_is") != is.as_deref() {
@@ -358,9 +362,9 @@ impl Shown {
                 .help("this page shows it as it is now: look, and call it then"));
         }
         let ids: Vec<_> = args.iter().flat_map(Value::references).copied().collect();
-        confirm::check(asked, confirm::holds(&ids, &self.picks))?;
+        step_up::check(asked, step_up::holds(&ids, &self.picks))?;
         let Call { source, references } = call::program(&self.method, args)?;
-        let (mut names, mut paths) = (vec![call::IT.to_owned()], vec![self.path.clone()]);
+        let (mut names, mut paths) = (vec![call::RECEIVER.to_owned()], vec![self.path.clone()]);
         for (name, id) in references {
             let row = self.picks.iter().find(|row| row.id == id);
             let path = row.and_then(|row| NamePath::parse(&row.path).ok()).ok_or_else(|| {
@@ -385,7 +389,7 @@ impl Shown {
         };
         let text = format!("eval {source:?}");
         match asked.act("eval", text, AgentAct::Mail { act: Box::new(act) })? {
-            Reply::Parked { promise, .. } => Ok(link::formula(&promise)),
+            Reply::CodeQueued { promise, .. } => Ok(link::formula(&promise)),
             _ => Ok(link::names(self.path.names())),
         }
     }

@@ -2,15 +2,15 @@
 
 use control::exit::Failure;
 use control::protocol::Look;
-use control::view::{NamePage, NameRow, Thing};
+use control::view::{NamePage, NameRow, ObjectView};
 use kernel::NamePath;
 use maud::{Markup, html};
 use passable::visible_line;
 
 use super::{act, thing, way};
 use crate::answer::Page;
-use crate::asked::{Asked, take};
 use crate::page::{link, parts, table};
+use crate::page_request::{PageRequest, take};
 
 /// How many names stand on a page.
 const PAGE: usize = 100;
@@ -23,9 +23,9 @@ const MAIL: &str = "mail-hub";
 /// # Errors
 /// When the daemon does not answer.
 pub fn directory(
-    asked: &Asked,
+    asked: &PageRequest,
     path: Option<&NamePath>,
-    own: Option<&Thing>,
+    own: Option<&ObjectView>,
     wrong: Option<Markup>,
 ) -> Result<Page, Failure> {
     let before = path.map(NamePath::names).unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn directory(
         @if let (Some(path), Some(own)) = (path, own) {
             section #thing aria-labelledby="thing-title" data-live {
                 h2 #thing-title { "What it is" }
-                (thing::what(own, &path.to_string()))
+                (thing::describe(own, &path.to_string()))
                 @if let Some(id) = &own.id {
                     p {
                         a href=(link::formula(id)) { "All that is known of it" }
@@ -97,7 +97,7 @@ fn table(label: &str, before: &[String], rows: &[NameRow]) -> Markup {
     let row = |row: &NameRow| {
         let name = html! {
             a href=(link::names(before.iter().chain([&row.name]))) { (parts::name(&row.name)) }
-            @if kernel::alike::mixes_scripts(&row.name) {
+            @if kernel::confusables::has_mixed_scripts(&row.name) {
                 " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
             }
         };

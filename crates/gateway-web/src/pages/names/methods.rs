@@ -12,8 +12,8 @@ use kernel::{FormulaId, Value};
 use maud::{Markup, html};
 use passable::{ArgGuard, CallKind, Effect, InterfaceGuard, MethodGuard, Untrusted, visible_line};
 
-use crate::asked::{Asked, take};
 use crate::page::{link, parts, table};
+use crate::page_request::{PageRequest, take};
 
 /// The type of objects that code has made.
 const OF_CODE: &str = "export";
@@ -34,7 +34,7 @@ impl Methods {
     ///
     /// # Errors
     /// When the daemon does not answer.
-    pub fn of(asked: &Asked, view: &FormulaView) -> Result<Option<Methods>, Failure> {
+    pub fn of(asked: &PageRequest, view: &FormulaView) -> Result<Option<Methods>, Failure> {
         let came = match &view.thing.promise {
             Some(PromiseState::Fulfilled { value: Value::Remotable(remote) }) => {
                 Some(take!(asked.look(Look::Formula { id: remote.reference })?, Formula))

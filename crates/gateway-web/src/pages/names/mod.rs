@@ -16,19 +16,19 @@ pub use act::act;
 pub use thing::by_id;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// The types of objects that contain names.
 const DIRECTORIES: &[&str] = &["directory", "mail-hub", "host", "guest"];
 
 /// Serves `GET /names` and `GET /names/PATH`: the names in a directory, or the object of a name.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     page(asked, asked.part_text("path"), None, 200)
 }
 
 /// Returns the page of a path of names, with the error of a form that was sent there.
-fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
+fn page(asked: &PageRequest, path: &str, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
     let path = match path {
         "" => None,
         path => Some(NamePath::parse(path).map_err(|error| {
@@ -37,10 +37,10 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
     };
     let mut found = None;
     if let Some(path) = &path {
-        let thing = match asked.look(Look::Thing { path: path.clone() }) {
+        let thing = match asked.look(Look::Object { path: path.clone() }) {
             // An object that cannot be used any more still has its name, which can be removed.
             Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
-            found => take!(found.map_err(no_name)?, Thing),
+            found => take!(found.map_err(no_name)?, Object),
         };
         if !DIRECTORIES.contains(&thing.kind.as_str()) {
             return thing::named(asked, path, *thing, wrong, status);
@@ -60,7 +60,7 @@ pub fn no_name(failure: Failure) -> Failure {
 }
 
 /// Returns the page of a name whose thing can be used no more.
-fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
+fn ended(asked: &PageRequest, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
     let title = format!("Names: {}", passable::visible_line(&path.to_string()));
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
@@ -95,9 +95,9 @@ fn way(path: &[String]) -> Markup {
 }
 
 /// Returns why something is kept, each way from the root down.
-fn kept(asked: &Asked, thing: &str) -> Markup {
-    let ways = match asked.look(Look::Kept { thing: thing.to_owned() }) {
-        Ok(Response::Kept(ways)) => ways,
+fn kept(asked: &PageRequest, thing: &str) -> Markup {
+    let ways = match asked.look(Look::RetentionPaths { thing: thing.to_owned() }) {
+        Ok(Response::RetentionPaths(ways)) => ways,
         _ => vec![],
     };
     let way = |lines: &[String]| {

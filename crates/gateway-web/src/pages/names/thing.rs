@@ -1,27 +1,27 @@
 //! The page of the object behind a name or an identifier.
 
 use control::exit::Failure;
-use control::inspect::{Called, FormulaView, Reference};
+use control::inspect::{FormulaSummary, FormulaView, Reference};
 use control::protocol::Look;
-use control::show::reason::Thing as Meant;
+use control::show::reason::WhyTarget as Meant;
 use control::show::value;
-use control::view::{PromiseState, Thing};
-use kernel::{FormulaId, NamePath, alike};
+use control::view::{ObjectView, PromiseState};
+use kernel::{FormulaId, NamePath, confusables};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use super::methods::Methods;
 use super::{act, kept, way};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 use crate::pages::grants;
 
 /// Returns the page of the object that a name stands for.
 pub fn named(
-    asked: &Asked,
+    asked: &PageRequest,
     path: &NamePath,
-    thing: Thing,
+    thing: ObjectView,
     wrong: Option<Markup>,
     status: u16,
 ) -> Result<Answer, Failure> {
@@ -35,8 +35,8 @@ pub fn named(
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
             @if let Some(view) = &view { (numbered(&view.called)) }
-            (what(&thing, &path.to_string()))
-            @if let Some(view) = &view { (methods(asked, view, Some(&path.to_string()))?) (around(asked, view)) }
+            (describe(&thing, &path.to_string()))
+            @if let Some(view) = &view { (methods(asked, view, Some(&path.to_string()))?) (relations(asked, view)) }
             (kept(asked, &path.to_string()))
         }
         (act::forms_of_name(asked, path))
@@ -46,29 +46,30 @@ pub fn named(
 }
 
 /// `GET /thing?id=`: the page of a formula.
-pub fn by_id(asked: &Asked) -> Result<Answer, Failure> {
+pub fn by_id(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.query("id").unwrap_or("");
     let id: FormulaId = text.parse().map_err(|_| {
         Failure::new(control::exit::Exit::NotFound, format!("`{}` is no identifier", visible_line(text)))
     })?;
     let view = take!(asked.look(Look::Formula { id })?, Formula);
     let of_type = || format!("{} {}", view.called.kind, id.short());
-    let called = view.called.name.clone().unwrap_or_else(|| view.called.numbered().unwrap_or_else(of_type));
+    let called =
+        view.called.name.clone().unwrap_or_else(|| view.called.number_label().unwrap_or_else(of_type));
     let main = html! {
         h1 { (parts::name(&called)) }
         section #thing aria-label="What it is" data-live {
             (numbered(&view.called))
-            (what(&view.thing, text))
+            (describe(&view.thing, text))
             (methods(asked, &view, view.called.name.as_deref())?)
-            (around(asked, &view))
+            (relations(asked, &view))
             (kept(asked, text))
         }
     };
-    Ok(Page::new("/names", alike::shown(&called), main).live("names grants").into())
+    Ok(Page::new("/names", confusables::display_name(&called), main).live("names grants").into())
 }
 
 /// Returns links to the object's own page as a message or a run.
-fn numbered(called: &Called) -> Markup {
+fn numbered(called: &FormulaSummary) -> Markup {
     html! {
         @if let Some(number) = called.message { p { "It is " (link::message(number)) "." } }
         @if let Some(run) = called.run { p { "It is run " (parts::run(run)) "." } }
@@ -76,7 +77,7 @@ fn numbered(called: &Called) -> Markup {
 }
 
 /// Returns a description of the object, with its value or its text. `name` is the user's name for it.
-pub fn what(thing: &Thing, name: &str) -> Markup {
+pub fn describe(thing: &ObjectView, name: &str) -> Markup {
     // A name may read like the number of a run or of a message, and those are meant where both could be.
     let why = thing.id.map_or_else(|| name.to_owned(), |id| id.to_string());
     let taken_for = match name.parse() {
@@ -110,13 +111,13 @@ pub fn what(thing: &Thing, name: &str) -> Markup {
 }
 
 /// Returns a table of the object's methods, if it has any.
-fn methods(asked: &Asked, view: &FormulaView, path: Option<&str>) -> Result<Markup, Failure> {
+fn methods(asked: &PageRequest, view: &FormulaView, path: Option<&str>) -> Result<Markup, Failure> {
     let found = Methods::of(asked, view)?;
     Ok(html! { @if let Some(found) = found { (found.table(path)) } })
 }
 
 /// Returns the references of the object, the references to it, and its holders.
-fn around(asked: &Asked, view: &FormulaView) -> Markup {
+fn relations(asked: &PageRequest, view: &FormulaView) -> Markup {
     let now = asked.site.backend.now_ms();
     html! {
         (granted(view))

@@ -7,10 +7,10 @@ use kernel::command::Cancel;
 use passable::Untrusted;
 
 use crate::answer::Answer;
-use crate::asked::{Asked, take, typed};
+use crate::page_request::{PageRequest, take, typed};
 
 /// `POST /r/RUN/cancel`.
-pub fn cancel(asked: &Asked) -> Result<Answer, Failure> {
+pub fn cancel(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let reason = asked.filled("reason").unwrap_or("you said so");
     let act = AgentAct::Cancel { what: Cancel::Run { run }, reason: Untrusted::new(reason) };
@@ -19,7 +19,7 @@ pub fn cancel(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// `POST /r/RUN/resume`.
-pub fn resume(asked: &Asked) -> Result<Answer, Failure> {
+pub fn resume(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let text = Untrusted::new(format!("resume {run}"));
     take!(asked.ask(Request::Resume { text, run: Some(run) })?, Reply);

@@ -6,11 +6,11 @@ use control::show::code;
 use maud::html;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// `GET /code?id=`: a page of it, from an entry on.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let thing = asked.query("id").unwrap_or_default().to_owned();
     let from: u64 = asked.query("from").and_then(|from| from.parse().ok()).unwrap_or(0);
     let page = take!(asked.look(Look::Code { thing: thing.clone(), from })?, Code);

@@ -4,30 +4,30 @@ use std::collections::BTreeSet;
 
 use control::exit::{Exit, Failure};
 use control::protocol::Request;
-use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
+use control::undo_report::{Diff, FileChange, FileDiff, Part, UndoReport, UndoState};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
-use crate::page::{hunks, link, parts, seen};
+use crate::page::{digest_field, hunks, link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// With more files than this the buttons stand above them too.
 const FEW: usize = 3;
 
-fn ask(asked: &Asked, run: RunNumber) -> Result<Diff, Failure> {
+fn ask(asked: &PageRequest, run: RunNumber) -> Result<Diff, Failure> {
     Ok(*take!(asked.ask(Request::Diff { run, only: vec![] })?, Diff))
 }
 
 /// `GET /r/RUN/diff`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let diff = ask(asked, asked.part("run")?)?;
     page(asked, &diff, None)
 }
 
 /// Handles `POST /r/RUN/diff`: applies or discards the shown changes, and nothing if they have changed since.
-pub fn act(asked: &Asked) -> Result<Answer, Failure> {
+pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let diff = ask(asked, run)?;
     let to = format!("/r/{run}/diff");
@@ -40,12 +40,12 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
         }
         _ => {}
     }
-    if asked.field("_seen") != Some(seen::digest(&diff)?.as_str()) {
-        return status(page(asked, &diff, Some(seen::changed("changed")))?, 409);
+    if asked.field("_seen") != Some(digest_field::digest(&diff)?.as_str()) {
+        return status(page(asked, &diff, Some(digest_field::changed("changed")))?, 409);
     }
     match wanted {
         Some("apply" | "discard" | "throw") => {
-            let marked = seen::chosen(asked, ready(&diff).count())
+            let marked = digest_field::chosen(asked, ready(&diff).count())
                 .and_then(|only| Ok((parts_of(asked, &diff, &only)?, only)));
             let (parts, only) = match marked {
                 Ok(marked) => marked,
@@ -57,7 +57,8 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
             match wanted {
                 Some("apply") => apply(asked, run, only, parts),
                 Some("discard") => {
-                    let said = sure(asked, &diff, &format!("of {}", counted(only.len())), "throw", true)?;
+                    let said =
+                        confirm_discard(asked, &diff, &format!("of {}", counted(only.len())), "throw", true)?;
                     page(asked, &diff, Some(said))
                 }
                 _ => {
@@ -69,7 +70,7 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
         }
         Some("discard-copy") => {
             let what = format!(": {} of it", counted(diff.files.len()));
-            let said = sure(asked, &diff, &what, "throw-copy", false)?;
+            let said = confirm_discard(asked, &diff, &what, "throw-copy", false)?;
             page(asked, &diff, Some(said))
         }
         Some("throw-copy") => {
@@ -92,16 +93,27 @@ fn counted(files: usize) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
-fn apply(asked: &Asked, run: RunNumber, only: Vec<String>, parts: Vec<Part>) -> Result<Answer, Failure> {
+fn apply(
+    asked: &PageRequest,
+    run: RunNumber,
+    only: Vec<String>,
+    parts: Vec<Part>,
+) -> Result<Answer, Failure> {
     let text = Untrusted::new(format!("apply {run}{}", marks(&only, &parts)));
-    let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, Undone);
+    let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, UndoReport);
     let diff = ask(asked, run)?;
     page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
 }
 
 /// Asks once more before files are discarded. The form carries the marks along if the action concerns marked files
 /// only.
-fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> Result<Markup, Failure> {
+fn confirm_discard(
+    asked: &PageRequest,
+    diff: &Diff,
+    what: &str,
+    yes: &str,
+    with_marks: bool,
+) -> Result<Markup, Failure> {
     let (run, is_copy) = (diff.run, !with_marks);
     Ok(html! {
         section.failure #wrong role="alert" tabindex="-1" {
@@ -113,7 +125,7 @@ fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> 
             }
             form method="post" action={ "/r/" (run) "/diff" } {
                 (parts::token(&asked.session))
-                input type="hidden" name="_seen" value=(seen::digest(diff)?);
+                input type="hidden" name="_seen" value=(digest_field::digest(diff)?);
                 @if with_marks {
                     @for (name, value) in asked.body.iter().filter(|(name, _)| name == "only" || name.starts_with(CHOICE)) {
                         input type="hidden" name=(name) value=(value);
@@ -129,7 +141,7 @@ fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> 
 }
 
 /// Returns the files with only some of their hunks marked.
-fn parts_of(asked: &Asked, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Failure> {
+fn parts_of(asked: &PageRequest, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Failure> {
     let mut parts = Vec::new();
     for (at, file) in diff.files.iter().enumerate() {
         let (path, of) = (file.entry.path.raw(), hunks::count(&file.text));
@@ -182,9 +194,9 @@ fn ready(diff: &Diff) -> impl Iterator<Item = &FileDiff> {
     diff.files.iter().filter(|file| file.entry.state == UndoState::Would)
 }
 
-fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Failure> {
+fn page(asked: &PageRequest, diff: &Diff, said: Option<Markup>) -> Result<Answer, Failure> {
     let run = diff.run;
-    let digest = seen::digest(diff)?;
+    let digest = digest_field::digest(diff)?;
     let is_any = ready(diff).next().is_some();
     let main = html! {
         @if let Some(said) = said { (said) }
@@ -197,7 +209,7 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             @if diff.files.len() > FEW { (buttons(is_any, diff)) }
-            @for (at, file) in diff.files.iter().enumerate().filter(|(_, file)| !is_told_of_elsewhere(diff, file)) {
+            @for (at, file) in diff.files.iter().enumerate().filter(|(_, file)| !is_shown_at_other_end(diff, file)) {
                 (self::file(asked, diff, at, file))
             }
             (buttons(is_any, diff))
@@ -210,27 +222,27 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
 fn word(file: &FileDiff) -> &'static str {
     match (&file.entry.state, &file.became) {
         (UndoState::Conflict { .. }, _) => "in conflict",
-        (_, Became::New) => "new",
-        (_, Became::Changed) => "changed",
-        (_, Became::Removed) => "removed",
-        (_, Became::MovedFrom { .. } | Became::MovedTo { .. }) => "moved",
+        (_, FileChange::New) => "new",
+        (_, FileChange::Changed) => "changed",
+        (_, FileChange::Removed) => "removed",
+        (_, FileChange::MovedFrom { .. } | FileChange::MovedTo { .. }) => "moved",
     }
 }
 
 /// Returns the other end of a move, if it is there.
 fn other_end<'a>(diff: &'a Diff, file: &FileDiff) -> Option<&'a FileDiff> {
-    let (Became::MovedFrom { path } | Became::MovedTo { path }) = &file.became else { return None };
+    let (FileChange::MovedFrom { path } | FileChange::MovedTo { path }) = &file.became else { return None };
     diff.files.iter().find(|other| other.entry.path == *path)
 }
 
 /// Returns whether a file is the end of a move from which it went: that is told of at the other end.
-fn is_told_of_elsewhere(diff: &Diff, file: &FileDiff) -> bool {
-    matches!(file.became, Became::MovedTo { .. }) && other_end(diff, file).is_some()
+fn is_shown_at_other_end(diff: &Diff, file: &FileDiff) -> bool {
+    matches!(file.became, FileChange::MovedTo { .. }) && other_end(diff, file).is_some()
 }
 
 /// Returns the number of files of each kind, and the list of files.
 fn overview(diff: &Diff) -> Markup {
-    let told = || diff.files.iter().enumerate().filter(|(_, file)| !is_told_of_elsewhere(diff, file));
+    let told = || diff.files.iter().enumerate().filter(|(_, file)| !is_shown_at_other_end(diff, file));
     let all: Vec<&str> = told().map(|(_, file)| word(file)).collect();
     let sorts = ["new", "changed", "removed", "moved", "in conflict"];
     let count = |sort: &str| all.iter().filter(|word| **word == sort).count();
@@ -270,7 +282,7 @@ fn buttons(is_any: bool, diff: &Diff) -> Markup {
 }
 
 /// Returns whether something is marked: by the form that was sent, and otherwise always.
-fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
+fn is_marked(asked: &PageRequest, name: &str, value: &str) -> bool {
     match asked.field("do") {
         Some("all") => return true,
         Some("none") => return false,
@@ -279,7 +291,7 @@ fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
     asked.body.is_empty() || asked.body.iter().any(|(own, text)| own == name && text == value)
 }
 
-fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
+fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
     let entry = &file.entry;
     let id = format!("f-{at}");
     let from = other_end(diff, file);
@@ -303,8 +315,8 @@ fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
             p.note {
                 (word(file)) ": " (parts::word(&entry.to)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw()))
             }
-            (stands(file, &html! { "it" }))
-            @if let Some(from) = from { (stands(from, &parts::line(&from.entry.path))) }
+            (file_state(file, &html! { "it" }))
+            @if let Some(from) = from { (file_state(from, &parts::line(&from.entry.path))) }
             @let name = choice(at);
             // A file that is left out has all its hunks marked, in case the user includes it after all.
             @let is_in = is_marked(asked, "only", entry.path.raw());
@@ -320,7 +332,7 @@ fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
 }
 
 /// Returns how a file stands, if there is anything to say of it.
-fn stands(file: &FileDiff, which: &Markup) -> Markup {
+fn file_state(file: &FileDiff, which: &Markup) -> Markup {
     let entry = &file.entry;
     html! {
         @match &entry.state {
@@ -337,7 +349,7 @@ fn stands(file: &FileDiff, which: &Markup) -> Markup {
 }
 
 /// Returns the outcome of applying changes.
-fn outcome(applied: &Undone) -> Markup {
+fn outcome(applied: &UndoReport) -> Markup {
     let text = applied.render_applied();
     html! {
         section.failure[applied.is_partial()] role="status" {

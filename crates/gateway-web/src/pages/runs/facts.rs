@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use super::family::Family;
-use super::figures::{Known, called, depends, principal, took, usage};
+use super::figures::{ObjectNames, called, depends, principal, took, usage};
 use super::rows::{Call, Row, Turn};
 use crate::page::{link, parts};
 
@@ -33,7 +33,7 @@ impl Facts {
 }
 
 /// Returns the facts on any row.
-pub fn of_row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Facts {
+pub fn of_row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) -> Facts {
     match row {
         Row::Turn(turn) => of_turn(known, run, turn),
         Row::Call(call) => of_call(family, known, run, call),
@@ -72,7 +72,7 @@ fn rules(found: &[Finding]) -> String {
 }
 
 /// Returns the facts on a request to a model, beyond those in its row.
-fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Facts {
+fn of_turn(known: &ObjectNames, run: &Run, turn: &Turn<'_>) -> Facts {
     let provenance = turn.replied.as_ref().map(|(step, _)| &step.provenance);
     let all = html! {
         p {
@@ -84,7 +84,7 @@ fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Facts {
 }
 
 /// Returns the facts on a call.
-fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts {
+fn of_call(family: &Family, known: &ObjectNames, run: &Run, call: &Call<'_>) -> Facts {
     let proposal = call.proposal;
     let child = call.child.and_then(|child| family.of(child));
     let brief = html! {
@@ -94,7 +94,7 @@ fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts 
         }
         @if let Some(ms) = call.took_ms() { ", " (took(ms)) }
         @if let Some(verdict) = call.verdict.filter(|verdict| !verdict.findings.is_empty()) {
-            ", " (decided(verdict)) " by " (rules(&verdict.findings))
+            ", " (decision_label(verdict)) " by " (rules(&verdict.findings))
         }
     };
     let all = html! {
@@ -108,13 +108,13 @@ fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts 
             @if !proposal.provenance.sources.is_empty() { "; " (depends(&proposal.provenance)) }
             @if let Some((child, _)) = child { "; " (usage(&child.used)) }
         }
-        @if let Some(verdict) = call.verdict { (judged(known, call, verdict)) }
+        @if let Some(verdict) = call.verdict { (verdict_section(known, call, verdict)) }
     };
     Facts { brief: Some(brief), all }
 }
 
 /// Returns the decision of the gates, in a word or two.
-fn decided(verdict: &Verdict) -> &'static str {
+fn decision_label(verdict: &Verdict) -> &'static str {
     match verdict.decision {
         Decision::Allow => "let through",
         Decision::Ask => "asked",
@@ -123,7 +123,7 @@ fn decided(verdict: &Verdict) -> &'static str {
 }
 
 /// Returns the verdict of the gates, with its rules and the user's answer.
-fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
+fn verdict_section(known: &ObjectNames, call: &Call<'_>, verdict: &Verdict) -> Markup {
     let said = match verdict.decision {
         Decision::Allow => "the gates allow it",
         Decision::Ask => "the gates ask",
@@ -131,7 +131,7 @@ fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
     };
     html! {
         p {
-            (said) (lifted(known, call, verdict))
+            (said) (allow_reason(known, call, verdict))
             @if let Some(message) = call.message {
                 ": " (link::message(message))
                 @match call.approved {
@@ -150,7 +150,7 @@ fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
 }
 
 /// Returns the reason why a call was allowed: no rule asks, the change is staged, or the user's endowment allows it.
-fn lifted(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
+fn allow_reason(known: &ObjectNames, call: &Call<'_>, verdict: &Verdict) -> Markup {
     let proposal = call.proposal;
     let grant = known.get(&proposal.grant).and_then(|one| one.grant.as_ref()).map(|row| &row.grant);
     let is_staged = grant.is_some_and(|grant| grant.attenuation.staged_from.is_some());

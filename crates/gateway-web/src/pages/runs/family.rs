@@ -7,19 +7,19 @@ use control::show::journal::child;
 use kernel::RunNumber;
 use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
 
-use crate::asked::{Asked, take};
+use crate::page_request::{PageRequest, take};
 
 /// How many runs one page shows with their journals.
-const RUNS: usize = 40;
+const MAX_RUNS: usize = 40;
 
 /// How many steps of one journal a page shows.
-pub const OF_ONE: u64 = 400;
+pub const MAX_STEPS_PER_RUN: u64 = 400;
 
 /// How many steps one page shows.
-const STEPS: usize = 2000;
+const MAX_STEPS: usize = 2000;
 
 /// How many items of a run over many documents one page shows.
-pub const ITEMS: usize = 100;
+pub const ITEMS_PER_PAGE: usize = 100;
 
 /// A run and its descendants, with each parent before its children.
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub struct Item {
 
 /// The part of a family that a page shows.
 #[derive(Clone, Copy, Default)]
-pub struct Wanted {
+pub struct FamilyFilter {
     /// Of the first run only steps before this one.
     pub before: Option<u64>,
     /// The items of a run over many documents are among the members; otherwise they are told of apart, from this one on.
@@ -55,7 +55,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn run(asked: &Asked, run: RunNumber) -> Result<Run, Failure> {
+pub fn run(asked: &PageRequest, run: RunNumber) -> Result<Run, Failure> {
     Ok(*take!(asked.ask(Request::GetRun { run })?, Run))
 }
 
@@ -63,7 +63,7 @@ pub fn run(asked: &Asked, run: RunNumber) -> Result<Run, Failure> {
 ///
 /// # Errors
 /// When there is no such run.
-fn journal(asked: &Asked, run: &Run, before: Option<u64>, most: u64) -> Result<Vec<Step>, Failure> {
+fn journal(asked: &PageRequest, run: &Run, before: Option<u64>, most: u64) -> Result<Vec<Step>, Failure> {
     let end = before.unwrap_or(run.next_step).min(run.next_step);
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -80,8 +80,8 @@ fn journal(asked: &Asked, run: &Run, before: Option<u64>, most: u64) -> Result<V
 }
 
 /// Items of a run over many documents, from one on.
-fn items(asked: &Asked, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
-    let last = run.input.items.len().min(first.saturating_add(ITEMS));
+fn items(asked: &PageRequest, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
+    let last = run.input.items.len().min(first.saturating_add(ITEMS_PER_PAGE));
     let mut items: Vec<Item> = (first..last).map(|index| Item { index, run: None, outcome: None }).collect();
     let mut from = 1;
     while from < run.next_step {
@@ -112,18 +112,18 @@ fn items(asked: &Asked, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
 ///
 /// # Errors
 /// When there is no such run.
-pub fn family(asked: &Asked, root: RunNumber, wanted: Wanted) -> Result<Family, Failure> {
+pub fn family(asked: &PageRequest, root: RunNumber, wanted: FamilyFilter) -> Result<Family, Failure> {
     let mut family = Family::default();
     let mut waiting = vec![root];
-    let mut left = STEPS;
+    let mut left = MAX_STEPS;
     while let Some(number) = waiting.pop() {
-        if family.members.len() >= RUNS || left == 0 {
+        if family.members.len() >= MAX_RUNS || left == 0 {
             family.left_out.push(number);
             continue;
         }
         let run = self::run(asked, number)?;
         let before = wanted.before.filter(|_| number == root);
-        let steps = journal(asked, &run, before, OF_ONE.min(left as u64))?;
+        let steps = journal(asked, &run, before, MAX_STEPS_PER_RUN.min(left as u64))?;
         left = left.saturating_sub(steps.len());
         match wanted.items.filter(|_| matches!(run.shape, Shape::Each { .. })) {
             Some(first) if number == root => family.items = items(asked, &run, first)?,
@@ -152,7 +152,7 @@ impl Family {
         let items = self.members.iter().flat_map(|(run, _)| run.children.values().copied());
         let below = below.iter().map(|run| run.number);
         let all = read.chain(self.left_out.iter().copied()).chain(items).chain(below);
-        let mut topics: Vec<String> = all.take(RUNS * 4).map(|run| format!("run:{run}")).collect();
+        let mut topics: Vec<String> = all.take(MAX_RUNS * 4).map(|run| format!("run:{run}")).collect();
         topics.sort();
         topics.dedup();
         topics.join(" ")

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use control::exit::Failure;
-use control::inspect::Called;
+use control::inspect::FormulaSummary;
 use control::protocol::Look;
 use control::show::card::source;
 use control::show::money;
@@ -13,40 +13,40 @@ use kernel::{FormulaId, GrantNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use crate::asked::{Asked, take};
 pub use crate::page::link::called;
 use crate::page::parts;
+use crate::page_request::{PageRequest, take};
 
 /// How many formulas are asked about at once.
-const AT_ONCE: usize = 200;
+const BATCH_SIZE: usize = 200;
 
 /// How many sources are named in a row.
-const SOURCES: usize = 4;
+const MAX_SOURCES: usize = 4;
 
 /// The user's names for the objects that runs use.
 #[derive(Default)]
-pub struct Known(BTreeMap<FormulaId, Called>);
+pub struct ObjectNames(BTreeMap<FormulaId, FormulaSummary>);
 
-impl Known {
+impl ObjectNames {
     /// Returns the user's names for the grants of these runs, and for their principals.
     ///
     /// # Errors
     /// When the daemon cannot say.
-    pub fn of<'a>(asked: &Asked, runs: impl Iterator<Item = &'a Run>) -> Result<Known, Failure> {
+    pub fn of<'a>(asked: &PageRequest, runs: impl Iterator<Item = &'a Run>) -> Result<ObjectNames, Failure> {
         let mut ids: Vec<FormulaId> =
             runs.flat_map(|run| run.grants.values().copied().chain(run.principal)).collect();
         ids.sort_unstable();
         ids.dedup();
         let mut known = BTreeMap::new();
-        for some in ids.chunks(AT_ONCE) {
-            let called = take!(asked.look(Look::Called { ids: some.to_vec() })?, Called);
+        for some in ids.chunks(BATCH_SIZE) {
+            let called = take!(asked.look(Look::FormulaSummaries { ids: some.to_vec() })?, FormulaSummaries);
             known.extend(called.into_iter().map(|one| (one.id, one)));
         }
-        Ok(Known(known))
+        Ok(ObjectNames(known))
     }
 
     /// Returns the record of a formula.
-    pub fn get(&self, id: &FormulaId) -> Option<&Called> {
+    pub fn get(&self, id: &FormulaId) -> Option<&FormulaSummary> {
         self.0.get(id)
     }
 
@@ -57,7 +57,7 @@ impl Known {
 }
 
 /// Returns the principal of a run.
-pub fn principal(known: &Known, run: &Run) -> Markup {
+pub fn principal(known: &ObjectNames, run: &Run) -> Markup {
     html! {
         @match run.principal {
             None => "you",
@@ -86,17 +86,17 @@ pub fn usage(usage: &Usage) -> String {
         "{} tokens in, {} out{}",
         usage.input_tokens,
         usage.output_tokens,
-        money::behind(usage.usd_micros)
+        money::cost_suffix(usage.usd_micros)
     )
 }
 
 /// Returns the sources that something depends on, in a line.
 pub fn depends(provenance: &Provenance) -> Markup {
-    let more = provenance.sources.len().saturating_sub(SOURCES);
+    let more = provenance.sources.len().saturating_sub(MAX_SOURCES);
     html! {
         @if !provenance.sources.is_empty() {
             "depends on "
-            @for (at, one) in provenance.sources.iter().take(SOURCES).enumerate() {
+            @for (at, one) in provenance.sources.iter().take(MAX_SOURCES).enumerate() {
                 @if at > 0 { ", " }
                 (parts::line(&Untrusted::new(source(one))))
             }

@@ -6,7 +6,7 @@ use kernel::run::{Run, RunOutcome};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::family::{ITEMS, Item};
+use super::family::{ITEMS_PER_PAGE, Item};
 use super::figures::took;
 use super::list::mark;
 use crate::page::{link, parts};
@@ -39,7 +39,7 @@ pub fn items(run: &Run, items: &[Item]) -> Markup {
         }
         @if of > last || first > 0 {
             p.note {
-                @if first > 0 { a href=(page(first.saturating_sub(ITEMS))) { "Earlier items" } " " }
+                @if first > 0 { a href=(page(first.saturating_sub(ITEMS_PER_PAGE))) { "Earlier items" } " " }
                 @if of > last { a href=(page(last)) { "Later items" } }
             }
         }
@@ -83,7 +83,7 @@ fn outcome(run: &Run, item: &Item) -> Markup {
     match (&item.outcome, &item.run) {
         (Some((_, RunOutcome::Done(_))), _) => html! { span.mark.good { "done" } },
         (Some((_, RunOutcome::Failed(trouble))), _) => {
-            html! { span.mark.bad { (journal::nothing(trouble)) } }
+            html! { span.mark.bad { (journal::failure_word(trouble)) } }
         }
         (None, Some(child)) => html! { span class={ "mark " (mark(child)) } { (parts::state(child)) } },
         (None, None) if run.input.earlier(item.index).is_some() => {

@@ -7,22 +7,22 @@ use kernel::RunNumber;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 
-use super::below::Below;
+use super::descendants::BlockedDescendants;
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// How many runs a page shows.
 const PAGE: usize = 50;
 
 /// The maximum number of runs that are examined for one page: a rare match may be far back.
-const LOOKED_AT: usize = 5000;
+const MAX_EXAMINED: usize = 5000;
 
 /// A state by its name, and the test whether a run is in it, given its descendants.
-type Standing = (&'static str, fn(&Run, &Below) -> bool);
+type StateFilter = (&'static str, fn(&Run, &BlockedDescendants) -> bool);
 
 /// The states by which runs can be looked for.
-const STATES: &[Standing] = &[
+const STATES: &[StateFilter] = &[
     ("at work", |run, _| matches!(run.state, State::Ready)),
     ("waiting", |run, _| matches!(run.state, State::Waiting)),
     ("stalled", |run, below| matches!(run.state, State::Stalled { .. }) || !below.stalled.is_empty()),
@@ -34,14 +34,14 @@ const STATES: &[Standing] = &[
 ];
 
 /// The filter of the list.
-struct Wanted<'a> {
-    state: Option<&'static Standing>,
+struct RunFilter<'a> {
+    state: Option<&'static StateFilter>,
     worker: Option<&'a str>,
     all: bool,
 }
 
-impl Wanted<'_> {
-    fn is(&self, run: &Run, below: &Below) -> bool {
+impl RunFilter<'_> {
+    fn is(&self, run: &Run, below: &BlockedDescendants) -> bool {
         self.state.is_none_or(|(_, is)| is(run, below)) && self.is_of(run)
     }
 
@@ -62,8 +62,8 @@ impl Wanted<'_> {
 }
 
 /// `GET /runs`, with `?state=`, `?worker=`, `?all=yes` for runs that other runs started too, `?below=` for older ones.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
-    let wanted = Wanted {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
+    let wanted = RunFilter {
         state: asked.query("state").and_then(|state| STATES.iter().find(|(name, _)| *name == state)),
         worker: asked.query("worker").map(str::trim).filter(|worker| !worker.is_empty()),
         all: asked.query("all") == Some("yes"),
@@ -103,7 +103,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Returns the note for an empty list of runs.
-fn none(wanted: &Wanted<'_>) -> Markup {
+fn none(wanted: &RunFilter<'_>) -> Markup {
     html! {
         @match (wanted.state, wanted.worker) {
             (None, None) => { "No runs yet. Start one: " code { "almoner run FILE" } }
@@ -114,12 +114,16 @@ fn none(wanted: &Wanted<'_>) -> Markup {
 }
 
 /// A page of runs, each with its descendants, and the run below which the next page begins.
-type Found = (Vec<(Run, Below)>, Option<RunNumber>);
+type RunPage = (Vec<(Run, BlockedDescendants)>, Option<RunNumber>);
 
 /// Returns a page of those that are wanted.
-fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Result<Found, Failure> {
+fn find(
+    asked: &PageRequest,
+    wanted: &RunFilter<'_>,
+    mut below: Option<RunNumber>,
+) -> Result<RunPage, Failure> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
-    while looked_at < LOOKED_AT {
+    while looked_at < MAX_EXAMINED {
         let request = Request::Runs { limit: PAGE * 4, below, roots: !wanted.all };
         let page = take!(asked.ask(request)?, Runs);
         if page.is_empty() {
@@ -134,7 +138,7 @@ fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Res
             if !wanted.is_of(&run) {
                 continue;
             }
-            let under = Below::of(asked, &run);
+            let under = BlockedDescendants::of(asked, &run);
             if wanted.is(&run, &under) {
                 found.push((run, under));
             }
@@ -144,7 +148,7 @@ fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Res
 }
 
 /// Returns one run as a row.
-fn row(run: &Run, below: &Below) -> Markup {
+fn row(run: &Run, below: &BlockedDescendants) -> Markup {
     let tokens = run.used.tokens();
     html! {
         li #{ "r-" (run.number) } {
@@ -160,7 +164,7 @@ fn row(run: &Run, below: &Below) -> Markup {
                 " "
                 span {
                     @if tokens > 0 {
-                        span.note { (tokens) " tokens" (money::behind(run.used.usd_micros)) } " "
+                        span.note { (tokens) " tokens" (money::cost_suffix(run.used.usd_micros)) } " "
                     }
                     (parts::minute(run.started_ms))
                 }

@@ -1,8 +1,8 @@
 //! Runs: their list, and the actions of each.
 
 pub mod act;
-pub mod below;
 pub mod code;
+pub mod descendants;
 pub mod diff;
 mod facts;
 mod family;

@@ -11,23 +11,23 @@ use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::below::below;
-use super::family::{Family, OF_ONE, Wanted, family, older};
-use super::figures::{Known, took, usage};
+use super::descendants::open_descendants;
+use super::family::{Family, FamilyFilter, MAX_STEPS_PER_RUN, family, older};
+use super::figures::{ObjectNames, took, usage};
 use super::list::mark;
 use super::{raw, started, timeline, tree};
 use crate::answer::{Answer, Page};
-use crate::asked::Asked;
 use crate::page::{link, parts};
+use crate::page_request::PageRequest;
 
 /// The ways in which the journal is shown.
 const VIEWS: &[&str] = &["tree", "timeline", "raw"];
 
 /// How many runs are named that have no room on the page, and how many things that are waited for.
-const NAMED: usize = 100;
+const MAX_NAMED: usize = 100;
 
 /// `GET /r/RUN`, with `?view=tree|timeline|raw`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     page(asked, asked.part("run")?, None, 200)
 }
 
@@ -35,18 +35,23 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 ///
 /// # Errors
 /// When there is no such run.
-pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
+pub fn page(
+    asked: &PageRequest,
+    number: RunNumber,
+    wrong: Option<Markup>,
+    status: u16,
+) -> Result<Answer, Failure> {
     let view = asked.query("view").and_then(|view| VIEWS.iter().find(|one| **one == view)).unwrap_or(&"tree");
     let said = |name: &str| asked.query(name).and_then(|text| text.parse::<u64>().ok());
     // The tree has a table of the items of a run over many documents; elsewhere they are like its other children.
     let first = said("items").map_or(0, |first| usize::try_from(first.saturating_sub(1)).unwrap_or(0));
-    let wanted = Wanted { before: said("before"), items: (*view == "tree").then_some(first) };
+    let wanted = FamilyFilter { before: said("before"), items: (*view == "tree").then_some(first) };
     let family = family(asked, number, wanted)?;
-    let known = Known::of(asked, family.members.iter().map(|(run, _)| run))?;
+    let known = ObjectNames::of(asked, family.members.iter().map(|(run, _)| run))?;
     let Some((run, steps)) = family.members.first() else {
         return Err(Failure::new(control::exit::Exit::NotFound, format!("there is no run {number}")));
     };
-    let open = if run.is_finished() { vec![] } else { below(asked, run) };
+    let open = if run.is_finished() { vec![] } else { open_descendants(asked, run) };
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { (number) " " (parts::word(&run.name)) }
@@ -85,7 +90,7 @@ fn pages(run: &Run, steps: &[Step], view: &str) -> Markup {
             p.note {
                 "Steps " (older + 1) " to " (next.saturating_sub(1)) " of " (run.next_step.saturating_sub(1)) ". "
                 @if older > 0 { a href=(to(older + 1)) rel="prev" { "Older steps" } " " }
-                @if newer > OF_ONE { a href=(to(next + OF_ONE)) rel="next" { "Newer steps" } " " }
+                @if newer > MAX_STEPS_PER_RUN { a href=(to(next + MAX_STEPS_PER_RUN)) rel="next" { "Newer steps" } " " }
                 @if newer > 0 { a href={ "/r/" (run.number) "?view=" (view) "#view" } { "The newest" } }
             }
         }
@@ -93,7 +98,7 @@ fn pages(run: &Run, steps: &[Step], view: &str) -> Markup {
 }
 
 /// Returns the state of a run, its origin, and its usage.
-fn head(asked: &Asked, run: &Run) -> Markup {
+fn head(asked: &PageRequest, run: &Run) -> Markup {
     let ended = run.finished_ms;
     html! {
         p {
@@ -109,15 +114,15 @@ fn head(asked: &Asked, run: &Run) -> Markup {
                 ", ended " (parts::when(ended)) " after " (took((ended - run.started_ms).max(0)))
             }
             @if let Some(parent) = run.parent { ", for " (parts::run(parent.run)) }
-            @if !run.is_standing() { ", " (usage(&run.used)) }
+            @if !run.is_agent_journal() { ", " (usage(&run.used)) }
             ". " (link::why(run.number))
         }
         @if let Some(message) = run.cause() {
-            @if let Ok(Response::Letter(view)) = asked.look(Look::Letter { number: message }) {
+            @if let Ok(Response::Message(view)) = asked.look(Look::Message { number: message }) {
                 p.envelope {
                     (link::message(message)) ": "
                     @if let Some(Body::Command { text, .. }) = view.letter.body() {
-                        code { (control::show::letter::one_line(text)) }
+                        code { (control::show::message_view::one_line(text)) }
                     } @else { (parts::word(&view.letter.mail.envelope.kind)) }
                     @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
                 }
@@ -127,18 +132,18 @@ fn head(asked: &Asked, run: &Run) -> Markup {
 }
 
 /// The maximum number of waiting messages whose content is examined.
-const LOOKED_AT: usize = 20;
+const MAX_EXAMINED: usize = 20;
 
 /// Returns whether a message asks if something has happened, and not whether it may.
-fn is_doubt(asked: &Asked, number: MessageNumber) -> bool {
-    match asked.look(Look::Letter { number }) {
-        Ok(Response::Letter(view)) => matches!(view.letter.body(), Some(Body::Doubt { .. })),
+fn is_doubt(asked: &PageRequest, number: MessageNumber) -> bool {
+    match asked.look(Look::Message { number }) {
+        Ok(Response::Message(view)) => matches!(view.letter.body(), Some(Body::OutcomeUnknown { .. })),
         _ => false,
     }
 }
 
 /// Returns everything that a run and its descendants wait for, one by one.
-fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
+fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
     let mut looked_at = 0;
     let mut waits: Vec<Markup> = Vec::new();
     for run in std::iter::once(run).chain(below) {
@@ -147,21 +152,21 @@ fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
         let mut asked: BTreeMap<MessageNumber, usize> = BTreeMap::new();
         for phase in run.open.values() {
             match phase {
-                Phase::Asked { message } => *asked.entry(*message).or_default() += 1,
+                Phase::AwaitingApproval { message } => *asked.entry(*message).or_default() += 1,
                 Phase::Questioned { message, .. } => waits.push(html! {
                     (parts::run(number)) " has a question: " (link::message(*message))
                 }),
                 Phase::Sleeping { until_ms } => waits.push(html! {
                     (parts::run(number)) " waits until " (parts::when(*until_ms))
                 }),
-                Phase::Approved | Phase::Begun { .. } | Phase::Called { .. } => {}
+                Phase::Approved | Phase::Executing { .. } | Phase::Called { .. } => {}
             }
         }
         for (message, calls) in asked {
             looked_at += 1;
             waits.push(html! {
                 (parts::run(number))
-                @if looked_at <= LOOKED_AT && is_doubt(asked_of, message) { " asks you whether a call happened: " }
+                @if looked_at <= MAX_EXAMINED && is_doubt(asked_of, message) { " asks you whether a call happened: " }
                 @else { " asks you in " }
                 (link::message(message))
                 @if calls > 1 { " about " (calls) " calls" }
@@ -180,8 +185,8 @@ fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
     html! {
         @if !waits.is_empty() {
             h2 { "Waits for " span.count { (waits.len()) } }
-            ul.pending { @for one in waits.iter().take(NAMED) { li { (one) } } }
-            @if waits.len() > NAMED { p.note { "and " (waits.len() - NAMED) " more" } }
+            ul.pending { @for one in waits.iter().take(MAX_NAMED) { li { (one) } } }
+            @if waits.len() > MAX_NAMED { p.note { "and " (waits.len() - MAX_NAMED) " more" } }
         }
     }
 }
@@ -192,8 +197,8 @@ fn rest(family: &Family) -> Markup {
         @if !family.left_out.is_empty() {
             p.note {
                 "Not shown here: "
-                @for run in family.left_out.iter().take(NAMED) { (parts::run(*run)) " " }
-                @if family.left_out.len() > NAMED { "and " (family.left_out.len() - NAMED) " more" }
+                @for run in family.left_out.iter().take(MAX_NAMED) { (parts::run(*run)) " " }
+                @if family.left_out.len() > MAX_NAMED { "and " (family.left_out.len() - MAX_NAMED) " more" }
             }
         }
     }
@@ -222,7 +227,7 @@ fn can_be_saved(run: &Run) -> bool {
 }
 
 /// Returns the actions that a user can take on a run.
-fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
+fn actions(asked: &PageRequest, run: &Run, below: &[Run], known: &ObjectNames) -> Markup {
     let number = run.number;
     let is_stalled = |run: &Run| matches!(run.state, State::Stalled { .. });
     let stalled_below = below.iter().filter(|run| is_stalled(run)).count();
@@ -230,8 +235,8 @@ fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
     let is_staged =
         run.grants.values().filter_map(of_slot).any(|row| row.grant.attenuation.staged_from.is_some());
     // The record of a run is collected once the run is over and nothing refers to it.
-    let called = asked.look(Look::Called { ids: vec![run.id] });
-    let is_there = matches!(called, Ok(Response::Called(all)) if !all.is_empty());
+    let called = asked.look(Look::FormulaSummaries { ids: vec![run.id] });
+    let is_there = matches!(called, Ok(Response::FormulaSummaries(all)) if !all.is_empty());
     html! {
         h2 #actions-title { "What you can do" }
         @if is_stalled(run) || stalled_below > 0 {
@@ -258,7 +263,7 @@ fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
                     li { a href={ "/r/" (number) "/save" } { "Save as a test" } ": a worker file, and a test beside it" }
                 }
             }
-        } @else if !run.is_standing() {
+        } @else if !run.is_agent_journal() {
             p { a href={ "/graph?focus=" (number) } { "What it can reach" } ", as a graph" }
             form method="post" action={ "/r/" (number) "/cancel" } data-draft={ "cancel " (number) } {
                 (parts::token(&asked.session))

@@ -8,7 +8,7 @@ use super::family::Family;
 use crate::page::{link, parts};
 
 /// How many bytes of a step are shown in the list; its own page shows all.
-const MOST: usize = 1000;
+const MAX_BYTES: usize = 1000;
 
 /// Returns every step, one after the other.
 pub fn raw(family: &Family) -> Markup {
@@ -22,7 +22,7 @@ pub fn raw(family: &Family) -> Markup {
                         li #{ "raw-" (run.number) "-" (step.number) } {
                             (link::step(StepRef { run: run.number, step: step.number })) " "
                             (parts::line(&Untrusted::new(cut(&json))))
-                            @if json.len() > MOST { span.note { " … " (json.len() - MOST) " more bytes" } }
+                            @if json.len() > MAX_BYTES { span.note { " … " (json.len() - MAX_BYTES) " more bytes" } }
                         }
                     }
                 }
@@ -33,6 +33,6 @@ pub fn raw(family: &Family) -> Markup {
 
 /// Returns the beginning of a text.
 fn cut(text: &str) -> &str {
-    let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=MAX_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     &text[..end]
 }

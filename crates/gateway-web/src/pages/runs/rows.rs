@@ -131,11 +131,11 @@ fn about(entry: &Entry) -> Option<u64> {
     match entry {
         Entry::Judged { proposal, .. }
         | Entry::Answered { proposal, .. }
-        | Entry::Begun { proposal, .. }
+        | Entry::EffectStarted { proposal, .. }
         | Entry::Slept { proposal, .. }
         | Entry::Questioned { proposal, .. }
-        | Entry::Doubted { proposal, .. }
-        | Entry::Vouched { proposal, .. }
+        | Entry::OutcomeUnknown { proposal, .. }
+        | Entry::OutcomeConfirmed { proposal, .. }
         | Entry::Completed { proposal, .. }
         | Entry::Spilled { proposal, .. } => Some(*proposal),
         _ => None,
@@ -152,17 +152,17 @@ fn add<'a>(call: &mut Call<'a>, step: &'a Step) {
             call.message = Some(*message);
             call.approved = Some(*approved);
         }
-        Entry::Begun { child, .. } => {
+        Entry::EffectStarted { child, .. } => {
             call.begun_ms = Some(step.at_ms);
             call.child = *child;
         }
         Entry::Slept { until_ms, .. } => call.until_ms = Some(*until_ms),
         Entry::Questioned { message, .. } => call.message = Some(*message),
-        Entry::Doubted { message, .. } => {
+        Entry::OutcomeUnknown { message, .. } => {
             call.doubt = Some(*message);
             call.vouched = false;
         }
-        Entry::Vouched { message, .. } => {
+        Entry::OutcomeConfirmed { message, .. } => {
             call.doubt = Some(*message);
             call.vouched = true;
         }

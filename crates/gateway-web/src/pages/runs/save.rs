@@ -1,18 +1,18 @@
 //! Save as a test: a run becomes a worker file, with its inputs and its model's answers as a case.
 
-use control::examined::Saving;
 use control::exit::{Exit, Failure};
+use control::health_check::SaveReport;
 use control::protocol::Request;
 use kernel::RunNumber;
 use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
-use crate::page::{parts, seen};
+use crate::page::{digest_field, parts};
+use crate::page_request::{PageRequest, take};
 
 /// `GET /r/RUN/save`: under which name, and where.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     // Of no run there is nothing to save.
     asked.ask(Request::GetRun { run })?;
@@ -20,7 +20,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Handles `POST /r/RUN/save`: shows the files that would be written, and writes them once the user has seen that.
-pub fn save(asked: &Asked) -> Result<Answer, Failure> {
+pub fn save(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let saving = match saving(asked, run, false) {
         Ok(saving) => saving,
@@ -30,17 +30,18 @@ pub fn save(asked: &Asked) -> Result<Answer, Failure> {
             return Ok(page(run, &body).status(status(&failure)).into());
         }
     };
-    let digest = seen::digest(&saving)?;
+    let digest = digest_field::digest(&saving)?;
     if asked.field("do") != Some("save") {
-        let body = html! { (would(asked, run, &saving, &digest)) (form(asked, run, None)) };
+        let body = html! { (preview_section(asked, run, &saving, &digest)) (form(asked, run, None)) };
         return Ok(page(run, &body).into());
     }
     if asked.field("_seen") != Some(digest.as_str()) {
-        let body = html! { (seen::changed("written")) (would(asked, run, &saving, &digest)) };
+        let body =
+            html! { (digest_field::changed("written")) (preview_section(asked, run, &saving, &digest)) };
         return Ok(page(run, &body).status(409).into());
     }
     let done = self::saving(asked, run, true)?;
-    let body = html! { div data-taken={ "save " (run) } { (told(&done)) } };
+    let body = html! { div data-taken={ "save " (run) } { (saved_section(&done)) } };
     Ok(page(run, &body).into())
 }
 
@@ -48,7 +49,7 @@ fn status(failure: &Failure) -> u16 {
     if failure.exit == Exit::Conflict { 409 } else { 422 }
 }
 
-fn saving(asked: &Asked, run: RunNumber, write: bool) -> Result<Saving, Failure> {
+fn saving(asked: &PageRequest, run: RunNumber, write: bool) -> Result<SaveReport, Failure> {
     let needs = |field: &str, what: &str, help: &str| {
         asked.filled(field).ok_or_else(|| Failure::new(Exit::Invalid, what.to_owned()).help(help))
     };
@@ -68,7 +69,7 @@ fn page(run: RunNumber, body: &Markup) -> Page {
     Page::new("/runs", format!("Save {run}"), main)
 }
 
-fn form(asked: &Asked, run: RunNumber, wrong: Option<&Failure>) -> Markup {
+fn form(asked: &PageRequest, run: RunNumber, wrong: Option<&Failure>) -> Markup {
     let typed = |name: &str| asked.field(name).unwrap_or("");
     let is_wrong = wrong.map(|_| "true");
     html! {
@@ -87,7 +88,7 @@ fn form(asked: &Asked, run: RunNumber, wrong: Option<&Failure>) -> Markup {
 }
 
 /// Returns the files that would be written, and the button that writes exactly those.
-fn would(asked: &Asked, run: RunNumber, saving: &Saving, digest: &str) -> Markup {
+fn preview_section(asked: &PageRequest, run: RunNumber, saving: &SaveReport, digest: &str) -> Markup {
     html! {
         section #would aria-labelledby="would-title" {
             h2 #would-title { "To be written" }
@@ -110,7 +111,7 @@ fn would(asked: &Asked, run: RunNumber, saving: &Saving, digest: &str) -> Markup
 }
 
 /// Returns the files that were written, and the commands that try them.
-fn told(saving: &Saving) -> Markup {
+fn saved_section(saving: &SaveReport) -> Markup {
     html! {
         section #saved aria-labelledby="saved-title" {
             h2 #saved-title { "Saved" }
@@ -121,7 +122,7 @@ fn told(saving: &Saving) -> Markup {
     }
 }
 
-fn files(saving: &Saving) -> Markup {
+fn files(saving: &SaveReport) -> Markup {
     html! {
         ul { @for path in &saving.files { li { (parts::line(&Untrusted::new(path.as_str()))) } } }
         @for note in &saving.notes { p.warning { (parts::line(&Untrusted::new(note.as_str()))) } }

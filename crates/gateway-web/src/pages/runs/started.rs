@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use control::exit::Failure;
-use control::inspect::Called;
+use control::inspect::FormulaSummary;
 use control::protocol::{Request, Response};
 use control::show::{money, value};
 use kernel::BlobHash;
@@ -12,9 +12,9 @@ use kernel::run::{Run, Shape};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::figures::{Known, called, meter, took};
-use crate::asked::Asked;
+use super::figures::{ObjectNames, called, meter, took};
 use crate::page::{link, parts};
+use crate::page_request::PageRequest;
 
 /// How many documents are listed.
 const DOCUMENTS: usize = 100;
@@ -23,10 +23,10 @@ const DOCUMENTS: usize = 100;
 ///
 /// # Errors
 /// When the daemon cannot say.
-pub fn started(asked: &Asked, run: &Run, known: &Known) -> Result<Markup, Failure> {
+pub fn started(asked: &PageRequest, run: &Run, known: &ObjectNames) -> Result<Markup, Failure> {
     Ok(html! {
         h2 #started-title { "What it was started with" }
-        @if run.is_standing() {
+        @if run.is_agent_journal() {
             p.note { "This is the journal of what an agent or code does without a run of its own." }
         } @else {
             dl.facts {
@@ -45,12 +45,12 @@ pub fn started(asked: &Asked, run: &Run, known: &Known) -> Result<Markup, Failur
             (inputs(run))
         }
         (grants(run, known))
-        @if !run.is_standing() { (limits(run)) }
+        @if !run.is_agent_journal() { (limits(run)) }
     })
 }
 
 /// Bytes that are kept, folded.
-pub fn blob(asked: &Asked, label: &str, hash: &BlobHash) -> Markup {
+pub fn blob(asked: &PageRequest, label: &str, hash: &BlobHash) -> Markup {
     html! {
         details {
             summary { (label) }
@@ -83,7 +83,7 @@ fn inputs(run: &Run) -> Markup {
     }
 }
 
-fn grants(run: &Run, known: &Known) -> Markup {
+fn grants(run: &Run, known: &ObjectNames) -> Markup {
     html! {
         h3 { "Grants" }
         @if run.grants.is_empty() { p.note { "None: it could reach nothing." } }
@@ -104,7 +104,7 @@ fn grants(run: &Run, known: &Known) -> Markup {
     }
 }
 
-fn grant(slot: &str, found: Option<&Called>) -> Markup {
+fn grant(slot: &str, found: Option<&FormulaSummary>) -> Markup {
     let row = found.and_then(|one| one.grant.as_ref());
     html! {
         tr role="row" {
@@ -114,7 +114,7 @@ fn grant(slot: &str, found: Option<&Called>) -> Markup {
             }
             td role="cell" data-label="Methods" { @if let Some(row) = row { (methods(&row.grant.methods)) } }
             td role="cell" data-label="Limits" {
-                @if let Some(row) = row { (visible_line(&row.grant.attenuation.words().join("; "))) }
+                @if let Some(row) = row { (visible_line(&row.grant.attenuation.limit_phrases().join("; "))) }
             }
             td role="cell" data-label="Grant" {
                 @if let Some(row) = row {

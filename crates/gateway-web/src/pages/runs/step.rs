@@ -10,17 +10,17 @@ use kernel::{BlobHash, RunNumber, StepRef};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::figures::{Known, called};
+use super::figures::{ObjectNames, called};
 use super::{facts, family};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
 use crate::page::{link, parts};
+use crate::page_request::{PageRequest, take};
 
 /// How many bytes of a request or a reply are shown.
-const MOST: usize = 512 << 10;
+const MAX_BYTES: usize = 512 << 10;
 
 /// `GET /r/RUN/step/NUMBER`.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let text = asked.part_text("step");
     let none = || Failure::new(Exit::NotFound, format!("{number} has no step {}", visible_line(text)));
@@ -28,7 +28,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let run = family::run(asked, number)?;
     let steps = take!(asked.ask(Request::Journal { run: number, from: wanted })?, Journal);
     let step = steps.into_iter().find(|step| step.number == wanted).ok_or_else(none)?;
-    let known = Known::of(asked, std::iter::once(&run))?;
+    let known = ObjectNames::of(asked, std::iter::once(&run))?;
     let at = StepRef { run: number, step: wanted };
     let main = html! {
         h1 { (at) ": " (step.entry.name()) }
@@ -41,9 +41,9 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 a href={ "/r/" (number) "/step/" (wanted + 1) } rel="next" { "the next step" }
             }
         }
-        p { (parts::told(&journal::told(&step.entry))) }
+        p { (parts::linked_sentence(&journal::detail_quoting(&step.entry))) }
         (facts::findings(journal::findings(&step.entry).1))
-        (what(asked, &known, &step.entry))
+        (step_content(asked, &known, &step.entry))
         h2 { "What it depends on" }
         @if step.provenance.sources.is_empty() { p.note { "Nothing is recorded." } }
         @else {
@@ -60,7 +60,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Returns the full content of the step.
-fn what(asked: &Asked, known: &Known, entry: &Entry) -> Markup {
+fn step_content(asked: &PageRequest, known: &ObjectNames, entry: &Entry) -> Markup {
     html! {
         @match entry {
             Entry::Prompted { request, .. } => (bytes(asked, "Request", request)),
@@ -77,7 +77,7 @@ fn what(asked: &Asked, known: &Known, entry: &Entry) -> Markup {
                 h2 { "What was said" } (parts::whole("said", text))
                 @for one in documents { p { "With it: " (parts::line(&Untrusted::new(one.name.as_str()))) } }
             }
-            Entry::Undone { files } | Entry::Applied { files } => {
+            Entry::Reverted { files } | Entry::Applied { files } => {
                 h2 { "Files" }
                 ul { @for file in files {
                     li { (parts::line(&Untrusted::new(file.path.clone()))) ": " (parts::word(&file.from)) " → "
@@ -91,13 +91,13 @@ fn what(asked: &Asked, known: &Known, entry: &Entry) -> Markup {
 }
 
 /// Bytes that are kept beside the store.
-fn bytes(asked: &Asked, label: &str, hash: &BlobHash) -> Markup {
+fn bytes(asked: &PageRequest, label: &str, hash: &BlobHash) -> Markup {
     html! {
         h2 { (label) }
         p.note { "kept as " (hash.short()) }
         @match asked.ask(Request::Blob { hash: *hash }) {
             Ok(Response::Blob(Some(text))) => {
-                @let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+                @let end = (0..=MAX_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
                 (parts::whole(label, &Untrusted::new(pretty(&text[..end]))))
                 @if text.len() > end { p.note { "and " (text.len() - end) " more bytes" } }
             }
@@ -114,7 +114,7 @@ fn pretty(text: &str) -> String {
 }
 
 /// Returns a call in full.
-fn call(known: &Known, proposal: &Proposal) -> Markup {
+fn call(known: &ObjectNames, proposal: &Proposal) -> Markup {
     html! {
         h2 { "The call" }
         dl.facts {

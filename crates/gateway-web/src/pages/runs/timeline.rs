@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use control::show::timeline::{Kind, Scale, Span, of_family, total};
+use control::show::timeline::{Kind, Scale, Span, family_spans, total};
 use kernel::run::{Run, Step};
 use kernel::{RunNumber, StepRef};
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use passable::Untrusted;
 
 use super::facts::{self, Facts};
 use super::family::Family;
-use super::figures::{Known, principal, took};
+use super::figures::{ObjectNames, principal, took};
 use super::rows::{Row, rows};
 use crate::page::{link, parts};
 
@@ -18,7 +18,7 @@ use crate::page::{link, parts};
 const WIDTH: f64 = 600.0;
 
 /// How many bars are drawn: the newest.
-const BARS: usize = 300;
+const MAX_BARS: usize = 300;
 
 /// A bar: where it begins and how long it is, in units of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ fn bar(scale: &Scale, span: &Span) -> Bar {
     Bar { x: from.clamp(0.0, WIDTH - width), width }
 }
 
-fn words(kind: Kind) -> &'static str {
+fn kind_label(kind: Kind) -> &'static str {
     match kind {
         Kind::Model => "model",
         Kind::Tool => "tool",
@@ -53,13 +53,13 @@ fn class(kind: Kind) -> &'static str {
 }
 
 /// Returns the bars, in a table whose other columns say the same. An unfinished span goes on until now.
-pub fn timeline(family: &Family, known: &Known, now_ms: i64) -> Markup {
-    let told = told(family, known);
-    let spans = of_family(&family.members, now_ms);
+pub fn timeline(family: &Family, known: &ObjectNames, now_ms: i64) -> Markup {
+    let told = facts_by_step(family, known);
+    let spans = family_spans(&family.members, now_ms);
     let scale = Scale::of(&spans);
     let begun = family.members.first().map_or(0, |(run, _): &(Run, Vec<Step>)| run.started_ms);
     let sum = |kind: Kind| took(total(&spans, kind));
-    let left_out = spans.len().saturating_sub(BARS);
+    let left_out = spans.len().saturating_sub(MAX_BARS);
     html! {
         p {
             "Models " strong { (sum(Kind::Model)) } ", tools " strong { (sum(Kind::Tool)) }
@@ -97,7 +97,7 @@ fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64),
         tr role="row" {
             td role="cell" { (took((span.from - begun).max(0))) }
             td role="cell" { (link::step(StepRef { run: span.run, step: span.step })) }
-            td role="cell" { (words(span.kind)) }
+            td role="cell" { (kind_label(span.kind)) }
             td role="cell" {
                 @match told.get(&(span.run, span.step)) {
                     // One waits for the same call more than once, if a crash cut it off.
@@ -122,7 +122,7 @@ fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64),
 }
 
 /// Returns the facts on the rows of a family, by the steps at which they began.
-fn told(family: &Family, known: &Known) -> BTreeMap<(RunNumber, u64), Facts> {
+fn facts_by_step(family: &Family, known: &ObjectNames) -> BTreeMap<(RunNumber, u64), Facts> {
     let mut told = BTreeMap::new();
     for (run, steps) in &family.members {
         for row in rows(steps) {

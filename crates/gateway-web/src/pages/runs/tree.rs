@@ -8,14 +8,14 @@ use passable::Untrusted;
 
 use super::facts::{self, Facts, findings};
 use super::family::{Family, older};
-use super::figures::{Known, principal, took, usage};
+use super::figures::{ObjectNames, principal, took, usage};
 use super::items::items;
 use super::list::mark;
 use super::rows::{Call, Row, Turn, rows};
 use crate::page::{link, parts};
 
 /// Returns the tree of a family. The root comes first.
-pub fn tree(family: &Family, known: &Known) -> Markup {
+pub fn tree(family: &Family, known: &ObjectNames) -> Markup {
     html! {
         @if let Some((root, _)) = family.members.first() {
             ol.tree { (member(family, known, root.number)) }
@@ -24,7 +24,7 @@ pub fn tree(family: &Family, known: &Known) -> Markup {
 }
 
 /// Returns one run with its rows.
-fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
+fn member(family: &Family, known: &ObjectNames, number: RunNumber) -> Markup {
     let Some((run, steps)) = family.of(number) else {
         return html! { p { (parts::run(number)) span.note { " has a page of its own" } } };
     };
@@ -34,7 +34,7 @@ fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
                 (parts::run(number)) " " strong { (parts::word(&run.name)) } " "
                 span class={ "mark " (mark(run)) } { (parts::state(run)) }
                 " " span.note {
-                    @if !run.is_standing() { "model " (parts::word(&run.model)) ", " (usage(&run.used)) ", " }
+                    @if !run.is_agent_journal() { "model " (parts::word(&run.model)) ", " (usage(&run.used)) ", " }
                     "for " (principal(known, run))
                 }
             }
@@ -50,7 +50,7 @@ fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
     }
 }
 
-fn row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Markup {
+fn row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) -> Markup {
     let facts = facts::of_row(family, known, run, row);
     match row {
         Row::Turn(turn) => self::turn(run, turn, &facts),
@@ -108,7 +108,7 @@ fn turn(run: &Run, turn: &Turn<'_>, facts: &Facts) -> Markup {
     }
 }
 
-fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Facts) -> Markup {
+fn call(family: &Family, known: &ObjectNames, run: &Run, call: &Call<'_>, facts: &Facts) -> Markup {
     let proposal = call.proposal;
     let step = StepRef { run: run.number, step: call.proposed.number };
     let words = journal::detail(&call.proposed.entry);
@@ -119,7 +119,7 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Fact
                 (link::step(step)) " " (at(run, call.proposed)) " "
                 span.kind { (proposal.effect.as_words()) } " "
                 (parts::line(&Untrusted::new(words))) " "
-                (came_to(call)) " "
+                (call_state(call)) " "
                 (link::why(step))
             }
             (facts.folded(&format!("{id}-facts")))
@@ -141,7 +141,7 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Fact
 }
 
 /// Returns how a call stands.
-fn came_to(call: &Call<'_>) -> Markup {
+fn call_state(call: &Call<'_>) -> Markup {
     match call.completed {
         Some((_, Completion::Done { .. })) => html! { span.mark.good { "done" } },
         Some((_, Completion::Refused(_))) => html! { span.mark.bad { "refused" } },
@@ -159,14 +159,14 @@ fn came_to(call: &Call<'_>) -> Markup {
 
 fn other(run: &Run, step: &Step, facts: &Facts) -> Markup {
     let reference = StepRef { run: run.number, step: step.number };
-    let words = journal::told(&step.entry);
+    let words = journal::detail_quoting(&step.entry);
     let id = id(run, step);
     html! {
         li.span.other #(id) {
             p.head {
                 (link::step(reference)) " " (at(run, step)) " "
                 span.kind { (step.entry.name()) } " "
-                (parts::told(&words))
+                (parts::linked_sentence(&words))
             }
             (facts.folded(&format!("{id}-facts")))
         }

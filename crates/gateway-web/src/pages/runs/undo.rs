@@ -2,49 +2,49 @@
 
 use control::exit::Failure;
 use control::protocol::Request;
-use control::undone::{UndoState, Undone, UndoneEntry};
+use control::undo_report::{UndoEntry, UndoReport, UndoState};
 use kernel::RunNumber;
 use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take};
-use crate::page::{link, parts, seen};
+use crate::page::{digest_field, link, parts};
+use crate::page_request::{PageRequest, take};
 
-fn ask(asked: &Asked, run: RunNumber, only: Vec<String>, dry_run: bool) -> Result<Undone, Failure> {
+fn ask(asked: &PageRequest, run: RunNumber, only: Vec<String>, dry_run: bool) -> Result<UndoReport, Failure> {
     let marks: String = only.iter().map(|path| format!(" --only {path}")).collect();
     let text = Untrusted::new(format!("undo {run}{marks}"));
-    Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run })?, Undone))
+    Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run })?, UndoReport))
 }
 
 /// Serves `GET /r/RUN/undo`: the files that would be restored.
-pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let undone = ask(asked, run, vec![], true)?;
     Ok(page(asked, &undone, None).into())
 }
 
 /// Handles `POST /r/RUN/undo`: restores the shown files, and nothing if the preview has changed since.
-pub fn undo(asked: &Asked) -> Result<Answer, Failure> {
+pub fn undo(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let shown = ask(asked, run, vec![], true)?;
     if asked.field("do") == Some("look") {
         return Ok(Answer::Go(format!("/r/{run}/undo")));
     }
-    if asked.field("_seen") != Some(seen::digest(&shown)?.as_str()) {
-        return Ok(page(asked, &shown, Some(seen::changed("put back"))).status(409).into());
+    if asked.field("_seen") != Some(digest_field::digest(&shown)?.as_str()) {
+        return Ok(page(asked, &shown, Some(digest_field::changed("put back"))).status(409).into());
     }
-    let only = seen::chosen(asked, shown.entries.len())?;
+    let only = digest_field::chosen(asked, shown.entries.len())?;
     let done = ask(asked, run, only, false)?;
     Ok(page(asked, &done, None).into())
 }
 
-fn page(asked: &Asked, undone: &Undone, wrong: Option<Markup>) -> Page {
+fn page(asked: &PageRequest, undone: &UndoReport, wrong: Option<Markup>) -> Page {
     let run = undone.run;
-    let would: Vec<&UndoneEntry> =
+    let would: Vec<&UndoEntry> =
         undone.entries.iter().filter(|entry| entry.state == UndoState::Would).collect();
     let rest = undone.entries.iter().filter(|entry| entry.state != UndoState::Would);
-    let digest = seen::digest(undone).unwrap_or_default();
+    let digest = digest_field::digest(undone).unwrap_or_default();
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { "Undo " (run) }
@@ -78,7 +78,7 @@ fn page(asked: &Asked, undone: &Undone, wrong: Option<Markup>) -> Page {
     Page::new("/runs", format!("Undo {run}"), main)
 }
 
-fn line(entry: &UndoneEntry) -> Markup {
+fn line(entry: &UndoEntry) -> Markup {
     let words = match &entry.state {
         UndoState::Would => format!("would be put back: {} → {}", entry.from, entry.to),
         UndoState::Done => format!("put back: {} → {}", entry.from, entry.to),

@@ -84,7 +84,7 @@ fn is_made_by_code(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault>
 /// Rejects the open promises of code that has failed or is gone.
 pub(crate) fn give_up(state: &mut State<'_>, eval: &FormulaId, why: &str) -> Result<(), Fault> {
     loop {
-        let open = code::write::some_open(state.txn, eval, SOME)?;
+        let open = code::write::first_open_promises(state.txn, eval, SOME)?;
         for id in &open {
             code::write::close(state.txn, eval, id)?;
             state.settle_with(id, PromiseRow::Rejected { reason: why.to_owned() })?;

@@ -14,8 +14,8 @@ use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
 use crate::run::{Delivery, ResultGoesTo};
-use crate::slot::{Slot, Want};
-use crate::state::{Letter, State};
+use crate::slot::{Requirement, Slot};
+use crate::state::{LoadedMessage, State};
 use crate::table::{self, PromiseRow};
 
 use super::evaluate::{Code, park};
@@ -97,7 +97,7 @@ pub(crate) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
 
 /// The definition that a message carries, wherever it was posted.
 struct Proposed {
-    letter: Letter,
+    letter: LoadedMessage,
     definition: FormulaId,
     promise: FormulaId,
     program: Text,
@@ -174,8 +174,8 @@ pub(super) fn check_slot(
     id: &FormulaId,
 ) -> Result<(), Fault> {
     let pattern = pattern(&slot.pattern, name)?;
-    let want = Want::of(&pattern);
-    if want != Want::Pattern {
+    let want = Requirement::from_pattern(&pattern);
+    if want != Requirement::Pattern {
         return expect_kind(state, &format!("slot {name:?}"), &want, id);
     }
     let (end, formula) = state.behind(id)?;
@@ -203,26 +203,26 @@ fn is_pending(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault> {
 pub(super) fn expect_kind(
     state: &mut State<'_>,
     named: &str,
-    want: &Want,
+    want: &Requirement,
     id: &FormulaId,
 ) -> Result<(), Fault> {
     match kind_misfit(state, want, id)? {
         None => Ok(()),
-        Some(found) => Err(Fault::Misfit { what: format!("{named} wants {}, not {found}", want.words()) }),
+        Some(found) => Err(Fault::Misfit { what: format!("{named} wants {}, not {found}", want.describe()) }),
     }
 }
 
 /// Returns a description of the formula if it is not of the wanted kind.
 pub(super) fn kind_misfit(
     state: &mut State<'_>,
-    want: &Want,
+    want: &Requirement,
     id: &FormulaId,
 ) -> Result<Option<String>, Fault> {
     let (_, formula) = state.behind(id)?;
     let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
-    let writes = !matches!(want, Want::Kind(Kind::Dir { write: true }))
+    let writes = !matches!(want, Requirement::Kind(Kind::Dir { write: true }))
         || reached.grants.iter().all(|grant| grant.allows("write"));
-    Ok((!want.takes(&formula) || !writes).then(|| crate::query::words(&formula)))
+    Ok((!want.takes(&formula) || !writes).then(|| crate::query::describe(&formula)))
 }
 
 pub(super) fn endow_code(
@@ -274,7 +274,7 @@ pub(super) fn endow_code(
         Some(delivery),
         result_name,
     )?;
-    let Reply::Parked { eval, promise: result } = reply else { return Err(Fault::Dangling(promise)) };
+    let Reply::CodeQueued { eval, promise: result } = reply else { return Err(Fault::Dangling(promise)) };
     state.mark_endowed(letter, eval, result)?;
     Ok(reply)
 }
@@ -358,10 +358,10 @@ pub(super) fn endow_worker(
 }
 
 fn check_kind(name: &str, slot: &Slot, formula: &Formula) -> Result<(), Fault> {
-    let want = Want::of(&pattern(&slot.pattern, name)?);
+    let want = Requirement::from_pattern(&pattern(&slot.pattern, name)?);
     if want.takes(formula) {
         return Ok(());
     }
-    let what = format!("slot {name:?} wants {}, not {}", want.words(), crate::query::words(formula));
+    let what = format!("slot {name:?} wants {}, not {}", want.describe(), crate::query::describe(formula));
     Err(Fault::Misfit { what })
 }

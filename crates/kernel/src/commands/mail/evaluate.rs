@@ -14,7 +14,7 @@ use crate::proposal::Value;
 use crate::run::{Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, State};
 use crate::table::{self, EvalRow, PromiseRow, Task};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::send::check_edges;
 use super::{Call, ask, asker, attach, wrong_kind};
@@ -71,12 +71,12 @@ pub(super) fn park(
     state.put_formula(eval, formula, said)?;
     let outbox = state.post_for_root(Task::Eval { eval })?;
     let row = EvalRow { outbox, delivery, expects };
-    table::save(state.txn, Table::Meta, &NOBODY, &table::eval_key(&eval), &row, None)?;
+    table::save(state.txn, Table::Meta, &NO_OWNER, &table::eval_key(&eval), &row, None)?;
     let root = state.endo();
     state.tie(&root, "eval", &eval)?;
     let actor = state.actor;
     state.keep_parties(&eval, &actor, delivery.as_ref())?;
-    Ok(Reply::Parked { eval, promise })
+    Ok(Reply::CodeQueued { eval, promise })
 }
 
 fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Fault> {
@@ -284,10 +284,10 @@ fn end(
     row: EvalRow,
     outcome: &RunOutcome,
 ) -> Result<Reply, Fault> {
-    state.txn.delete(Table::Meta, &NOBODY, &table::eval_key(eval))?;
+    state.txn.delete(Table::Meta, &NO_OWNER, &table::eval_key(eval))?;
     // Its journal has heard all that it will hear.
     crate::code::write::forget_marks(state.txn, eval)?;
-    crate::standing::write::forget_sends(state.txn, eval, None, false)?;
+    crate::agent_journal::write::forget_sends(state.txn, eval, None, false)?;
     state.unpost_for_root(row.outbox)?;
     let root = state.endo();
     state.untie(&root, "eval", eval)?;

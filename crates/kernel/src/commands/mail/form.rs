@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use passable::{Label, Mismatch, Secrecy, Text};
 
-use crate::command::{Fault, Filled, Form, Reply};
+use crate::command::{Fault, FieldValue, Form, Reply};
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Answer, Body, Field};
 use crate::proposal::Value;
-use crate::slot::Want;
+use crate::slot::Requirement;
 use crate::state::{Gift, State};
 use crate::table::PromiseRow;
 
@@ -55,8 +55,8 @@ pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
         let pattern = pattern(&field.pattern, &field.name)?;
         field.secret |= match pattern.secrecy() {
             Secrecy::None => false,
-            Secrecy::Whole => true,
-            Secrecy::Part => return Err(cannot_be_sealed(&field.name)),
+            Secrecy::Full => true,
+            Secrecy::Partial => return Err(cannot_be_sealed(&field.name)),
         };
         // The agent that fills in the form would hand a reference here back. That agent may hold objects that the
         // asker does not hold.
@@ -93,7 +93,7 @@ fn cannot_be_sealed(name: &str) -> Fault {
 pub(super) fn submit(
     state: &mut State<'_>,
     number: MessageNumber,
-    mut values: BTreeMap<String, Filled>,
+    mut values: BTreeMap<String, FieldValue>,
 ) -> Result<Reply, Fault> {
     let mut letter = state.received(number, "only who was asked can fill it in")?;
     let Body::Form { fields, promise, repeatable, .. } = letter.message.body.clone() else {
@@ -128,7 +128,7 @@ pub(super) fn submit(
 fn fill(
     state: &mut State<'_>,
     field: &Field,
-    filled: Option<Filled>,
+    filled: Option<FieldValue>,
     to: FormulaId,
     number: MessageNumber,
 ) -> Result<Value, Fault> {
@@ -137,32 +137,32 @@ fn fill(
     let gift = Gift::plain(to, &field.name).because_of(Some(number));
     let filled = match (filled, &field.default) {
         (Some(filled), _) => filled,
-        (None, Some(default)) => Filled::Value { value: default.clone() },
+        (None, Some(default)) => FieldValue::Value { value: default.clone() },
         // A field that may be absent is left out by saying nothing.
         (None, None) if pattern.matches(&Value::Undefined) => return Ok(Value::Undefined),
         (None, None) => return Err(Fault::Misfit { what: format!("{named} is missing") }),
     };
     match filled {
-        Filled::Sealed { sealed } if field.secret => {
+        FieldValue::Sealed { sealed } if field.secret => {
             let said = state.said()?;
             let secret = state.make(Formula::Secret { sealed }, said)?;
             Ok(Value::remotable(state.give(&secret, &gift)?))
         }
-        Filled::Sealed { .. } => {
+        FieldValue::Sealed { .. } => {
             Err(Fault::Misfit { what: format!("{named} is not secret, and was sealed") })
         }
         _ if field.secret => Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") }),
-        Filled::Value { value } => {
+        FieldValue::Value { value } => {
             for id in value.references() {
                 state.expect_held(id)?;
             }
             check_capabilities(state, &pattern, &named, &value)?;
             state.give_value(&value, &gift)
         }
-        Filled::Name { path } => {
+        FieldValue::Name { path } => {
             let id = state.resolve(&path)?;
-            let want = Want::of(&pattern);
-            if want != Want::Pattern {
+            let want = Requirement::from_pattern(&pattern);
+            if want != Requirement::Pattern {
                 expect_kind(state, &named, &want, &id)?;
             }
             let value = as_value(state, &id, &gift)?;
@@ -180,18 +180,18 @@ fn check_capabilities(
 ) -> Result<(), Fault> {
     let mut fault = None;
     let mut takes = |part: &crate::Pattern, id: &FormulaId| {
-        let want = Want::of(part);
+        let want = Requirement::from_pattern(part);
         let found = match kind_misfit(state, &want, id) {
             Ok(found) => found,
             Err(error) => {
                 fault = Some(error);
-                return Err(Mismatch::new("cannot be read", want.words(), "nothing"));
+                return Err(Mismatch::new("cannot be read", want.describe(), "nothing"));
             }
         };
         match found {
             None => Ok(()),
             Some(found) => {
-                Err(Mismatch::new(format!("wants {}, not {found}", want.words()), want.words(), found))
+                Err(Mismatch::new(format!("wants {}, not {found}", want.describe()), want.describe(), found))
             }
         }
     };

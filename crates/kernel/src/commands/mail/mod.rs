@@ -44,12 +44,12 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
         MailAct::EndowWorker { number, start, goes_to, result_name } => {
             define::endow_worker(state, number, *start, goes_to, result_name.as_ref())
         }
-        MailAct::AsSeen { seen, done, act } => {
+        MailAct::IfUnchanged { seen, done, act } => {
             for (path, id) in &seen {
                 expect_as_seen(state, path, id.as_ref())?;
             }
             let number = match &*act {
-                MailAct::AsSeen { .. } => {
+                MailAct::IfUnchanged { .. } => {
                     return Err(Fault::Misfit { what: "what was seen is said once".to_owned() });
                 }
                 MailAct::Edit { number, .. }
@@ -130,7 +130,7 @@ fn attach(state: &mut State<'_>, name: Option<&NamePath>, call: &Call) -> Result
         crate::formula::Formula::Promise { asker, call: Some(known), .. }
             if known == call.digest() && asker == state.me() =>
         {
-            Ok(Some(Reply::Asked { promise: id, number: None }))
+            Ok(Some(Reply::RequestSent { promise: id, number: None }))
         }
         _ => Err(Fault::Taken(format!("{:?}", path.to_string()))),
     }
@@ -152,7 +152,7 @@ fn ask(
     }
     let said = state.said()?;
     let number = state.send(to, body(promise, resolver), None, true, said)?;
-    Ok(Reply::Asked { promise, number: Some(number) })
+    Ok(Reply::RequestSent { promise, number: Some(number) })
 }
 
 /// Returns the agent to whom a path leads.

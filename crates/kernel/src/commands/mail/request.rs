@@ -2,7 +2,7 @@
 
 use passable::Untrusted;
 
-use crate::command::{Fault, Handed, Reply, Target};
+use crate::command::{Fault, Reply, RequestAnswer, Target};
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber, Number, RunNumber};
 use crate::message::{Answer, Body};
@@ -10,9 +10,9 @@ use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::provenance::Provenance;
 use crate::run::Completion;
-use crate::state::{Gift, Letter, State};
+use crate::state::{Gift, LoadedMessage, State};
 use crate::table::{self, EdgeRow, PromiseRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 use super::{Call, ask, asker, attach, recipient, wrong_kind};
 
@@ -82,10 +82,10 @@ pub(super) fn resolve_with(
 /// Returns the number, in the actor's mailbox, of the message with which the resolver came.
 pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<MessageNumber>, Fault> {
     /// How many references are looked at: a copy of an edited definition is one more.
-    const MOST: usize = 1000;
-    let end = table::behind(&resolver.number);
+    const MAX_ITEMS: usize = 1000;
+    let end = table::prefix_end(&resolver.number);
     let edges: Vec<(Vec<u8>, EdgeRow)> =
-        table::scan(state.txn, Table::Edge, &NOBODY, &resolver.number, &end, MOST, false)?;
+        table::scan(state.txn, Table::Edge, &NO_OWNER, &resolver.number, &end, MAX_ITEMS, false)?;
     let (own, owner) = (state.self_agent()?, state.owner());
     for (_, edge) in edges {
         let Formula::Message { message } = state.formula(&edge.from)? else { continue };
@@ -104,7 +104,7 @@ pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Op
 /// methods that the run may call there.
 fn answer_run(
     state: &mut State<'_>,
-    mut letter: Letter,
+    mut letter: LoadedMessage,
     run: RunNumber,
     promise: &FormulaId,
     id: &FormulaId,
@@ -129,7 +129,7 @@ fn answer_run(
 
 fn tell_run(
     state: &mut State<'_>,
-    letter: &mut Letter,
+    letter: &mut LoadedMessage,
     promise: &FormulaId,
     value: Value,
     provenance: Provenance,
@@ -145,7 +145,11 @@ fn tell_run(
 
 /// Answers the request of a run with data that the person supplies, or with a binding for the slot that the run
 /// named.
-pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed) -> Result<Reply, Fault> {
+pub(super) fn give(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    handed: RequestAnswer,
+) -> Result<Reply, Fault> {
     state.hosts_only("give runs what they ask for")?;
     let mut letter = state.received(number, "only who was asked can answer")?;
     let Body::Request { promise, by: Some(wish), .. } = letter.message.body.clone() else {
@@ -155,13 +159,13 @@ pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed)
         return Ok(Reply::AlreadySettled);
     }
     let binding = match handed {
-        Handed::Value { value } if value.references().is_empty() => {
+        RequestAnswer::Value { value } if value.references().is_empty() => {
             return tell_run(state, &mut letter, &promise, value, Provenance::host());
         }
-        Handed::Value { .. } => {
+        RequestAnswer::Value { .. } => {
             return Err(Fault::Misfit { what: "what holds references is no data".to_owned() });
         }
-        Handed::Slot { binding } => *binding,
+        RequestAnswer::Slot { binding } => *binding,
     };
     if binding.slot != wish.slot {
         let what = format!("{} asks for the slot {:?}, not {:?}", wish.run, wish.slot, binding.slot);
@@ -197,12 +201,12 @@ fn fills_no_slot(state: &mut State<'_>, target: &Target) -> Result<Option<String
         Formula::Scratch { .. } | Formula::Worker { .. } => true,
         _ => false,
     };
-    Ok((!fills).then(|| crate::query::words(&formula)))
+    Ok((!fills).then(|| crate::query::describe(&formula)))
 }
 
 fn answer(
     state: &mut State<'_>,
-    mut letter: Letter,
+    mut letter: LoadedMessage,
     number: MessageNumber,
     promise: &FormulaId,
     id: &FormulaId,

@@ -3,10 +3,10 @@
 use passable::Untrusted;
 
 use crate::command::{Fault, Reply, Send};
-use crate::hub::{Found, Hub};
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::Body;
 use crate::name::{NameError, NamePath, is_pet_name};
+use crate::name_lookup::{NameContainer, PathTarget};
 use crate::query;
 use crate::state::{Gift, State};
 
@@ -127,11 +127,11 @@ pub(super) fn adopt(
         (Body::Definition { .. }, "definition") => "@definition",
         _ => edge,
     };
-    let hub = Hub::Message { number, id: letter.id, received };
+    let hub = NameContainer::Message { number, id: letter.id, received };
     let unknown = || Fault::NoReference { number, edge: format!("{edge:?}") };
     let id = match state.view().entry(state.txn, &hub, name)?.ok_or_else(unknown)? {
-        Found::Formula(id) => id,
-        Found::Data(_) => return Err(unknown()),
+        PathTarget::Formula(id) => id,
+        PathTarget::Data(_) => return Err(unknown()),
     };
     let spot = state.spot(path, "storeIdentifier")?;
     let id = state.put(&spot, &id)?;
@@ -141,8 +141,10 @@ pub(super) fn adopt(
 pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Reply, Fault> {
     let letter = state.letter(number)?;
     if letter.mail.needs_you {
-        if let Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } =
-            letter.message.body
+        if let Body::Approval { .. }
+        | Body::Release { .. }
+        | Body::OutcomeUnknown { .. }
+        | Body::Budget { .. } = letter.message.body
         {
             let what = "answer it first: somebody waits for the answer";
             return Err(Fault::WrongKind { number, kind: "approval that is open".to_owned(), what });
@@ -156,7 +158,7 @@ pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Re
 
 pub(super) fn dismiss_all(state: &mut State<'_>) -> Result<Reply, Fault> {
     let actor = state.actor;
-    let all = query::letters(state.txn, &actor, None, usize::MAX)?;
+    let all = query::mailbox_entries(state.txn, &actor, None, usize::MAX)?;
     let mut count = 0;
     for letter in all.iter().filter(|letter| !letter.mail.needs_you) {
         state.dismiss(letter.number)?;

@@ -10,7 +10,7 @@ use crate::message::{Answer, Body};
 use crate::proposal::{Finding, Value};
 use crate::provenance::{Provenance, Source};
 use crate::run::{Completion, Delivery, ResultGoesTo, RunOutcome};
-use crate::state::{Gift, Letter, State};
+use crate::state::{Gift, LoadedMessage, State};
 use crate::table::PromiseRow;
 
 use super::withdraw::is_withdrawn;
@@ -135,7 +135,7 @@ fn withhold(
     let mut gives = Vec::new();
     for id in references {
         let (_, formula) = state.behind(id)?;
-        gives.push(crate::query::words(&formula));
+        gives.push(crate::query::describe(&formula));
     }
     let result = state.make(Formula::Marshal { value: value.clone() }, provenance.clone())?;
     let body = Body::Release { result, guest: delivery.guest, promise: delivery.promise, gives };
@@ -146,7 +146,11 @@ fn withhold(
 }
 
 /// Returns a person says whether a withheld result may be given away.
-pub(crate) fn release(state: &mut State<'_>, mut letter: Letter, choice: Choice) -> Result<Reply, Fault> {
+pub(crate) fn release(
+    state: &mut State<'_>,
+    mut letter: LoadedMessage,
+    choice: Choice,
+) -> Result<Reply, Fault> {
     let Body::Release { result, guest, promise, .. } = letter.message.body.clone() else {
         return Err(Fault::NotAnApproval(letter.number));
     };

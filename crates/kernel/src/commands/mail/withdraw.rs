@@ -9,10 +9,10 @@ use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Answer, Body};
 use crate::state::State;
 use crate::table::{self, EdgeRow, PromiseRow};
-use crate::txn::{NOBODY, Table};
+use crate::txn::{NO_OWNER, Table};
 
 /// How many messages that ask for the same thing are marked. Each edit of a definition makes one.
-const MOST: usize = 1_000;
+const MAX_ITEMS: usize = 1_000;
 
 /// Withdraws a request of the actor: rejects its promise, and marks every message that asked for it in the mailbox of
 /// the recipient. Returns `false` if the promise was settled before.
@@ -28,10 +28,10 @@ pub(crate) fn withdraw(
     let edges: Vec<(Vec<u8>, EdgeRow)> = table::scan(
         state.txn,
         Table::Edge,
-        &NOBODY,
+        &NO_OWNER,
         &promise.number,
-        &table::behind(&promise.number),
-        MOST,
+        &table::prefix_end(&promise.number),
+        MAX_ITEMS,
         false,
     )?;
     for (_, edge) in edges.into_iter().filter(|(_, edge)| edge.label == "promise") {

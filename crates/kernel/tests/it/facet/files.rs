@@ -5,7 +5,13 @@ use kernel::facet::{FileCall, FileOp, Part};
 use super::*;
 
 /// Returns the file operation that a call leads to, with the grants that it remembers.
-fn call(desk: &mut Desk, who: &str, target: &str, method: &str, args: &str) -> Result<FileCall, String> {
+fn call(
+    desk: &mut FacetFixture,
+    who: &str,
+    target: &str,
+    method: &str,
+    args: &str,
+) -> Result<FileCall, String> {
     let agent = desk.agent(who);
     let target = if target.is_empty() { agent } else { desk.id(agent, target) };
     let args = desk.arguments(agent, args);
@@ -20,13 +26,13 @@ fn call(desk: &mut Desk, who: &str, target: &str, method: &str, args: &str) -> R
     }
 }
 
-fn said(desk: &mut Desk, call: &FileCall) -> Result<(), String> {
+fn said(desk: &mut FacetFixture, call: &FileCall) -> Result<(), String> {
     let now_ms = desk.view(desk.host).now_ms;
-    facet::ground(&mut desk.store, now_ms, call).map(drop).map_err(|refusal| refusal.to_string())
+    facet::check_access(&mut desk.store, now_ms, call).map(drop).map_err(|refusal| refusal.to_string())
 }
 
-fn shared() -> Desk {
-    let mut desk = Desk::new();
+fn shared() -> FacetFixture {
+    let mut desk = FacetFixture::new();
     for (who, method, args) in [
         ("host", "provideMount", r#"["/data", "mnt"]"#),
         ("host", "makeDirectory", r#"["dir"]"#),
@@ -137,7 +143,7 @@ fn file_part_refuses_foreign_methods_and_escaping_names() {
     check(Part::Directory, "lookup", &deep, "Invalid name path");
 }
 
-fn graph(desk: &mut Desk, agent: FormulaId) -> Value {
+fn graph(desk: &mut FacetFixture, agent: FormulaId) -> Value {
     let view = desk.view(agent);
     match facet::plan(&mut desk.store, &view, &agent, "getFormulaGraph", &[]) {
         Ok(Plan::Value(value)) => value,
@@ -166,13 +172,13 @@ fn host_graph_excludes_formulas_of_other_hosts() {
 
 #[test]
 fn resolver_is_usable_only_by_the_recipient() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     desk.call("host", "", "makeDirectory", r#"["dir"]"#);
     desk.call("fae", "", "request", r#"["@host", "a directory", "it"]"#);
     let resolver = desk.id(desk.host, "@mail/0/@resolver");
     let dir = desk.id(desk.host, "dir");
     // The asker does not know the resolver's identifier, and cannot use it either.
-    let settle = |desk: &mut Desk, actor: FormulaId, id: FormulaId| {
+    let settle = |desk: &mut FacetFixture, actor: FormulaId, id: FormulaId| {
         let act = kernel::command::MailAct::ResolveWith { resolver, id };
         let command = Command { actor, act: kernel::command::Act::Mail(Box::new(act)), said: None };
         desk.ticks += 1;
@@ -197,7 +203,7 @@ fn resolver_is_usable_only_by_the_recipient() {
 
 #[test]
 fn path_through_an_unkept_promise_is_refused() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     desk.call("fae", "", "request", r#"["@host", "a directory", "it"]"#);
     let said = desk.call("fae", "", "lookup", r#"[["it", "x"]]"#);
     assert_eq!(said, "Error: nobody has answered yet: there is nothing to look into");
@@ -208,7 +214,7 @@ fn path_through_an_unkept_promise_is_refused() {
 
 #[test]
 fn settled_promise_argument_becomes_its_value() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     desk.call("host", "", "storeValue", r#"["some text", "text"]"#);
     desk.call("fae", "", "request", r#"["@host", "a text", "it"]"#);
     let promise = Value::promise(desk.id(desk.fae, "it"));

@@ -52,7 +52,7 @@ fn every_method_of_upstream_is_there() {
 }
 
 /// Returns everything of each kind, by path in the host's directory.
-fn one_of_each(desk: &mut Desk) -> Vec<FormulaId> {
+fn one_of_each(desk: &mut FacetFixture) -> Vec<FormulaId> {
     desk.call("host", "", "makeDirectory", r#"["dir"]"#);
     desk.call("host", "", "writeText", r#"["blob", "text"]"#);
     desk.call("fae", "", "request", r#"["@host", "something"]"#);
@@ -74,7 +74,7 @@ fn one_of_each(desk: &mut Desk) -> Vec<FormulaId> {
 
 #[test]
 fn unsupported_method_is_refused_by_name() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     let mut refused = 0;
     for target in one_of_each(&mut desk) {
         let kind = table::formula(&mut desk.store, &target).unwrap().unwrap().formula.kind();
@@ -95,7 +95,7 @@ fn unsupported_method_is_refused_by_name() {
 
 #[test]
 fn the_agent_without_authority_refuses_every_method() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     let none = desk.id(desk.host, "@none");
     let view = desk.view(desk.host);
     for name in facet::facet("least-authority").methods.keys() {
@@ -106,7 +106,7 @@ fn the_agent_without_authority_refuses_every_method() {
 
 #[test]
 fn every_object_lists_its_methods_and_guard() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     for target in one_of_each(&mut desk) {
         let kind = table::formula(&mut desk.store, &target).unwrap().unwrap().formula.kind();
         let view = desk.view(desk.host);
@@ -128,7 +128,7 @@ fn every_object_lists_its_methods_and_guard() {
 
 #[test]
 fn an_identifier_of_another_node_is_never_held() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     let id = desk.id(desk.host, "fae");
     let foreign = FormulaId { node: [9; 32], ..id };
     let view = desk.view(desk.host);
@@ -143,7 +143,7 @@ fn an_identifier_of_another_node_is_never_held() {
 }
 
 /// Returns the promises of the first listed message: whether its request was kept, and that it was dismissed.
-fn promises(desk: &mut Desk, who: &str) -> [Live; 2] {
+fn promises(desk: &mut FacetFixture, who: &str) -> [Live; 2] {
     let agent = desk.agent(who);
     let view = desk.view(agent);
     let Ok(Plan::Live(all)) = facet::plan(&mut desk.store, &view, &agent, "listMessages", &[]) else {
@@ -160,7 +160,7 @@ fn listed_message_promises_follow_settling_and_dismissal() {
         ("reject", r#"[0n, "no"]"#, "rejected"),
         ("dismiss", "[0n]", "rejected"),
     ] {
-        let mut desk = Desk::new();
+        let mut desk = FacetFixture::new();
         desk.call("fae", "", "request", r#"["@host", "something", "it"]"#);
         let (theirs, mine) = (promises(&mut desk, "fae"), promises(&mut desk, "host"));
         let mut become_ = |live: Live| live.becomes(&mut desk.store).unwrap();
@@ -178,7 +178,7 @@ fn listed_message_promises_follow_settling_and_dismissal() {
 
 #[test]
 fn unnamed_directory_is_writable_by_its_holder() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     for (who, target, method, args) in [
         ("host", "", "makeDirectory", r#"["shared"]"#),
         ("host", "", "send", r#"["fae", ["", ""], ["dir"], ["shared"]]"#),
@@ -218,17 +218,17 @@ fn unnamed_directory_is_writable_by_its_holder() {
 
 #[test]
 fn bytes_are_read_as_text_or_json() {
-    let check = |read_as: facet::ReadAs, bytes: &[u8], expected: &str| {
+    let check = |read_as: facet::ReadFormat, bytes: &[u8], expected: &str| {
         let said = match read_as.value(bytes) {
             Ok(value) => format!("{value:?}"),
             Err(refusal) => refusal.to_string(),
         };
         assert_eq!(said, expected);
     };
-    check(facet::ReadAs::Text, b"hello", "\"hello\"");
-    check(facet::ReadAs::Text, b"\xff", "these bytes are not text in UTF-8");
-    check(facet::ReadAs::Json, br#"{"a": [1, null]}"#, "{\"a\": [1, null]}");
-    check(facet::ReadAs::Json, b"{", "these bytes are not JSON");
+    check(facet::ReadFormat::Text, b"hello", "\"hello\"");
+    check(facet::ReadFormat::Text, b"\xff", "these bytes are not text in UTF-8");
+    check(facet::ReadFormat::Json, br#"{"a": [1, null]}"#, "{\"a\": [1, null]}");
+    check(facet::ReadFormat::Json, b"{", "these bytes are not JSON");
 }
 
 /// Compares all method tables, as people read them, with the snapshot.

@@ -6,7 +6,7 @@ use super::*;
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 /// Returns the rows with a wrong result, corrected to the actual one.
-fn wrong(desk: &mut Desk, rows: &[Row]) -> String {
+fn wrong(desk: &mut FacetFixture, rows: &[Row]) -> String {
     let mut wrong = String::new();
     for (who, target, method, args, expected) in rows {
         let said = desk.call(who, target, method, args);
@@ -449,7 +449,7 @@ const TABLES: &[&[Row]] = &[
 
 #[test]
 fn every_call_gives_the_result_in_its_row() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     let wrong: String = TABLES.iter().map(|rows| wrong(&mut desk, rows)).collect();
     assert!(wrong.is_empty(), "these rows say something else now:\n{wrong}");
     // Every method that is said to be supported has a row; hosts and guests share those that both have.
@@ -469,7 +469,7 @@ fn every_call_gives_the_result_in_its_row() {
 
 #[test]
 fn method_flagged_as_command_always_plans_a_command() {
-    let mut desk = Desk::new();
+    let mut desk = FacetFixture::new();
     TABLES.iter().for_each(|rows| drop(wrong(&mut desk, rows)));
     let mut flagged = 0;
     for (kind, facet) in facets() {
@@ -494,7 +494,7 @@ fn method_with_an_object_parameter_takes_foreign_objects() {
     let mut flagged = std::collections::BTreeSet::new();
     for (kind, facet) in facets() {
         for method in facet.methods.values() {
-            let takes_object = method.params.iter().any(|param| param.shape == facet::Shape::Remotable);
+            let takes_object = method.params.iter().any(|param| param.shape == facet::ArgShape::Remotable);
             assert!(!takes_object || method.foreign == Foreign::Used, "{} of a {kind}", method.name);
             if method.foreign == Foreign::Used {
                 assert!(facet::takes_foreign(method.name));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use kernel::audit::Kept;
+use kernel::audit::RecordStatus;
 use kernel::event::{Change, Event};
 use kernel::grant::Grant;
 use kernel::message::Mail;
@@ -11,14 +11,14 @@ use kernel::table::PromiseRow;
 use kernel::txn::{Owner, Table, decode_row};
 use kernel::{BlobHash, FormulaId};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
 /// The state that the events of a store add up to.
 #[derive(Default)]
-struct Told {
+struct EventSummary {
     names: HashMap<(Owner, Number, String), FormulaId>,
     messages: HashMap<Owner, BTreeMap<u64, String>>,
     needs_you: HashMap<(Owner, u64), bool>,
@@ -31,12 +31,12 @@ struct Told {
     finished: HashSet<(Owner, u64)>,
 }
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     for (owner, (place, row)) in &world.acknowledged {
         let kept = world.store.rows_at(Table::Event, place) == Some(&row[..]);
         expect(kept, "nothing-acknowledged-is-lost", || format!("an event of {:?}", &owner[..4]))?;
     }
-    let mut told = Told::default();
+    let mut told = EventSummary::default();
     let mut events = Vec::new();
     let mut last: Option<(Owner, u64, BlobHash)> = None;
     for (place, row) in world.store.rows(Table::Event) {
@@ -55,15 +55,16 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     }
     let node = world.root().node;
     for (number, event) in events {
-        let kept = kernel::audit::kept(&mut world.store, &FormulaId { number, node }, &event).unwrap();
-        expect(kept != Kept::Altered, "what-was-recorded-stays-as-it-was", || {
+        let kept =
+            kernel::audit::check_record(&mut world.store, &FormulaId { number, node }, &event).unwrap();
+        expect(kept != RecordStatus::Altered, "what-was-recorded-stays-as-it-was", || {
             format!("event {}", event.seq)
         })?;
     }
     told.compare(world, snapshot)
 }
 
-impl Told {
+impl EventSummary {
     fn hear(&mut self, owner: Owner, event: &Event) -> Law {
         match &event.change {
             Change::Named { directory, name, id } => {
@@ -109,12 +110,12 @@ impl Told {
             Change::RunFinished { run, .. } => {
                 expect(self.finished.insert((owner, run.0)), "a-run-ends-once", || format!("{run}"))?;
             }
-            Change::Genesis { .. } | Change::Cancelled { .. } | Change::Came { .. } => {}
+            Change::Genesis { .. } | Change::Cancelled { .. } | Change::CommandCompleted { .. } => {}
         }
         Ok(())
     }
 
-    fn compare(mut self, world: &World, snapshot: &Snapshot) -> Law {
+    fn compare(mut self, world: &Simulation, snapshot: &Snapshot) -> Law {
         const LAW: &str = "events-tell-what-the-tables-say";
         for (owner, store, name, id) in &snapshot.names {
             let told = self.names.remove(&(*owner, *store, name.clone()));

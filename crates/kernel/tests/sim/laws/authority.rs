@@ -8,12 +8,12 @@ use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::table::PromiseRow;
 
-use crate::world::{Fact, World};
+use crate::simulation::{Fact, Simulation};
 
 use super::snapshot::{Number, Snapshot};
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let guests: Vec<FormulaId> =
         world.agents.iter().filter(|agent| !agent.is_host).map(|agent| agent.id).collect();
     for guest in guests {
@@ -25,7 +25,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
 }
 
 /// Walks from a guest's names, mail and settled promises, and stops at grants.
-fn reach(world: &World, snapshot: &Snapshot, guest: &FormulaId) -> Law {
+fn reach(world: &Simulation, snapshot: &Snapshot, guest: &FormulaId) -> Law {
     let Some(own) = snapshot.formulas.get(&guest.number).and_then(|formula| formula.agent()).copied() else {
         return Ok(());
     };
@@ -106,7 +106,7 @@ fn is_grant(snapshot: &Snapshot, id: &FormulaId) -> bool {
 }
 
 /// Returns a promise that was to get data alone holds no reference, unless a person released one.
-fn released(world: &World, snapshot: &Snapshot) -> Law {
+fn released(world: &Simulation, snapshot: &Snapshot) -> Law {
     let mut may: HashSet<FormulaId> = HashSet::new();
     for fact in &world.facts {
         if let Fact::MayCarry { promise } = fact {

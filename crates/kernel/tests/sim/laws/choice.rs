@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use kernel::command::{Act, MailAct, Reply};
 use kernel::formula::Formula;
-use kernel::hub::{Found, View};
 use kernel::message::Body;
+use kernel::name_lookup::{PathTarget, View};
 use kernel::run::ResultGoesTo;
 use kernel::table;
 use kernel::{FormulaId, NamePath};
 
-use crate::world::{Fact, World};
+use crate::simulation::{Fact, Simulation};
 
 use super::{Law, expect};
 
@@ -22,9 +22,9 @@ pub(crate) struct Chosen {
     goes_to: Option<(FormulaId, ResultGoesTo)>,
 }
 
-pub(crate) fn before(world: &mut World, actor: &FormulaId, act: &Act) -> Option<Chosen> {
+pub(crate) fn before(world: &mut Simulation, actor: &FormulaId, act: &Act) -> Option<Chosen> {
     let Act::Mail(act) = act else { return None };
-    let asked = |world: &mut World, number| {
+    let asked = |world: &mut Simulation, number| {
         let id = world.message(actor, number)?;
         match world.formula(&id)? {
             Formula::Message { message } => Some(message.body),
@@ -59,28 +59,29 @@ pub(crate) fn before(world: &mut World, actor: &FormulaId, act: &Act) -> Option<
 }
 
 fn follow<'a>(
-    world: &mut World,
+    world: &mut Simulation,
     actor: &FormulaId,
     names: impl Iterator<Item = (&'a String, &'a NamePath)>,
 ) -> BTreeMap<String, FormulaId> {
     let view = View { agent: *actor, now_ms: world.now_ms };
     names
         .filter_map(|(name, path)| match view.resolve(&mut world.store, path) {
-            Ok(Found::Formula(id)) => Some((name.clone(), id)),
+            Ok(PathTarget::Formula(id)) => Some((name.clone(), id)),
             _ => None,
         })
         .collect()
 }
 
-pub(crate) fn after(world: &mut World, chosen: &Chosen, reply: &Reply) -> Law {
-    if let (Some((promise, goes_to)), Reply::Parked { .. } | Reply::Started { .. }) = (chosen.goes_to, reply)
+pub(crate) fn after(world: &mut Simulation, chosen: &Chosen, reply: &Reply) -> Law {
+    if let (Some((promise, goes_to)), Reply::CodeQueued { .. } | Reply::Started { .. }) =
+        (chosen.goes_to, reply)
     {
         world.facts.push(match goes_to {
             ResultGoesTo::GuestCapabilities => Fact::MayCarry { promise },
             ResultGoesTo::GuestData | ResultGoesTo::Host => Fact::DataOnly { promise },
         });
     }
-    let Reply::Parked { eval, .. } = reply else { return Ok(()) };
+    let Reply::CodeQueued { eval, .. } = reply else { return Ok(()) };
     let Some(Formula::Eval { endowments, .. }) = world.formula(eval) else {
         return expect(false, "endowed-code-is-there", || format!("{eval:?}"));
     };

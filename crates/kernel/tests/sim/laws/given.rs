@@ -6,12 +6,12 @@ use kernel::table;
 use resource::Resource;
 
 use crate::script::GIVEN;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::Snapshot;
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let runs: Vec<_> = world.runs.iter().map(|((owner, _), run)| (*owner, run.clone())).collect();
     for (owner, run) in &runs {
         for slot in &run.given {

@@ -7,14 +7,14 @@ use kernel::code::Record;
 use kernel::formula::Formula;
 use kernel::run::{Delivery, Run};
 use kernel::table::{self, EvalRow, PromiseRow, TokenRow, edge_key};
-use kernel::txn::{NOBODY, Table, decode_row};
+use kernel::txn::{NO_OWNER, Table, decode_row};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let mut expected = BTreeSet::new();
     let node = world.root().node;
     let id = |number: &Number| FormulaId { number: *number, node };
@@ -59,7 +59,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     let mut open = Vec::new();
     for (place, row) in world.store.rows(Table::Run) {
         let run: Run = decode_row(Table::Run, row).unwrap();
-        if run.is_standing() && !run.is_finished() {
+        if run.is_agent_journal() && !run.is_finished() {
             // The agent keeps its journal, and the journal keeps no agent.
             open.push(edge_key(&run.id, &run.worker, "journal"));
         } else if !run.is_finished() {
@@ -71,14 +71,14 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         }
     }
     for (place, row) in world.store.rows(Table::Meta) {
-        if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"code "].concat()[..]) {
+        if let Some(eval) = place.strip_prefix(&[&NO_OWNER[..], b"code "].concat()[..]) {
             let record: Record = decode_row(Table::Meta, row).unwrap();
             let eval = id(&number(eval));
             for (i, to) in record.entry.needs().iter().enumerate() {
                 open.push(edge_key(to, &eval, &format!("heard {}.{i}", record.number)));
             }
         }
-        if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"eval "].concat()[..]) {
+        if let Some(eval) = place.strip_prefix(&[&NO_OWNER[..], b"eval "].concat()[..]) {
             let row: EvalRow = decode_row(Table::Meta, row).unwrap();
             let eval = id(&number(eval));
             open.push(edge_key(&eval, &root, "eval"));
@@ -118,7 +118,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
 }
 
 /// Checks, after a complete collection, that every formula can be reached and that no row belongs to a removed one.
-pub(crate) fn nothing_but_reachable(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn nothing_but_reachable(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let mut references: HashMap<Number, Vec<Number>> = HashMap::new();
     for (place, _) in world.store.rows(Table::Edge) {
         references.entry(number(&place[64..])).or_default().push(number(&place[32..]));

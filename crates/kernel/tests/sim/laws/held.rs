@@ -7,12 +7,12 @@ use kernel::message::Body;
 use kernel::table::PromiseRow;
 use kernel::txn::Table;
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let mut expected: BTreeSet<Vec<u8>> = BTreeSet::new();
     let key =
         |holder: &Number, held: &Number, tag: &[u8], why: &[u8]| [&holder[..], &held[..], tag, why].concat();

@@ -5,12 +5,12 @@ use kernel::table;
 use resource::Resource;
 
 use crate::script::ADDED;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::Snapshot;
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     for (number, formula) in &snapshot.formulas {
         let Formula::Worker { grants, made_by: Some(run), .. } = formula else { continue };
         if !snapshot.stays(number) {

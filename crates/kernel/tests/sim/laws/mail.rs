@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use kernel::came::Came;
 use kernel::formula::Formula;
 use kernel::message::{Answer, Mail};
+use kernel::outcome::CommandOutcome;
 use kernel::table::PromiseRow;
 
 use super::snapshot::{Number, Snapshot};
@@ -84,7 +84,9 @@ pub(crate) fn check(snapshot: &Snapshot) -> Law {
 
 /// Checks that exactly the commands without an outcome wait, each for a pending promise.
 fn commands(snapshot: &Snapshot) -> Law {
-    let is_going = |mail: &Mail| matches!(mail.came, Some(Came::Going | Came::Asked { .. }));
+    let is_going = |mail: &Mail| {
+        matches!(mail.outcome, Some(CommandOutcome::Running | CommandOutcome::WaitingForAnswer { .. }))
+    };
     for (promise, agent, n) in &snapshot.waiting {
         let row = snapshot.promises.get(promise);
         expect(matches!(row, Some(PromiseRow::Pending)), "a-command-waits-for-what-can-come", || {
@@ -105,7 +107,7 @@ fn commands(snapshot: &Snapshot) -> Law {
     for ((owner, mailbox), letters) in &snapshot.mail {
         for (n, mail) in letters.iter().filter(|(_, mail)| is_going(mail) && snapshot.stays(mailbox)) {
             expect(waits.contains(&(*owner, *n)), "what-comes-of-a-command-is-noted", || {
-                format!("message {n}: {:?}", mail.came)
+                format!("message {n}: {:?}", mail.outcome)
             })?;
         }
     }

@@ -1,10 +1,10 @@
 //! The laws that must hold: after every command ([`step`], [`choice`]), whenever a store comes up ([`check`]), and
 //! when nothing is left to collect ([`at_rest`]).
 
-mod alike;
 mod audit;
 mod authority;
 pub(crate) mod choice;
+mod confusables;
 mod given;
 mod graph;
 mod held;
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use kernel::command::{Act, Reply};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 use snapshot::Snapshot;
 
 /// A law that does not hold.
@@ -44,13 +44,13 @@ pub(crate) fn expect(holds: bool, law: &'static str, what: impl FnOnce() -> Stri
 }
 
 /// Checks the laws that hold in every store.
-pub(crate) fn check(world: &mut World) -> Law {
+pub(crate) fn check(world: &mut Simulation) -> Law {
     let snapshot = Snapshot::of(world);
     check_all(world, &snapshot)
 }
 
-fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
-    alike::check(world, snapshot)?;
+fn check_all(world: &mut Simulation, snapshot: &Snapshot) -> Law {
+    confusables::check(world, snapshot)?;
     audit::check(world, snapshot)?;
     given::check(world, snapshot)?;
     graph::check(world, snapshot)?;
@@ -64,13 +64,13 @@ fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
 }
 
 /// Returns whether the collector has begun to remove something.
-pub(crate) fn is_collecting(world: &mut World) -> bool {
-    use kernel::txn::{NOBODY, ReadTxn as _, Table};
-    world.store.get(Table::Collector, &NOBODY, b"phase").unwrap().is_some()
+pub(crate) fn is_collecting(world: &mut Simulation) -> bool {
+    use kernel::txn::{NO_OWNER, ReadTxn as _, Table};
+    world.store.get(Table::Collector, &NO_OWNER, b"phase").unwrap().is_some()
 }
 
 /// Collects all garbage, and checks that exactly the reachable formulas are left.
-pub(crate) fn at_rest(world: &mut World) -> Law {
+pub(crate) fn at_rest(world: &mut Simulation) -> Law {
     let root = world.root();
     for _ in 0..200 {
         let collect = Act::Collect { budget: 4_000, pinned: BTreeSet::new() };

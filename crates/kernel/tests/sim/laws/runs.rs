@@ -7,15 +7,15 @@ use kernel::message::Body;
 use kernel::proposal::{Decision, Fingerprint};
 use kernel::run::{Entry, Phase, Run, State, Step};
 use kernel::table::{EvalRow, PermissionRow, PromiseRow, Task, permission_key};
-use kernel::txn::{NOBODY, Owner, Table, decode_row};
+use kernel::txn::{NO_OWNER, Owner, Table, decode_row};
 use kernel::{RunNumber, StepRef};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::{Snapshot, number};
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let mut outbox: BTreeMap<(Owner, u64), Task> = world
         .store
         .rows(Table::Outbox)
@@ -49,7 +49,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             })?;
             // The calls that an agent makes by itself end with the agent.
             expect(
-                run.is_standing() || snapshot.stays(&owner),
+                run.is_agent_journal() || snapshot.stays(&owner),
                 "a-run-that-can-go-on-has-somebody-to-drive-it",
                 || format!("{} has outlived its agent", run.number),
             )?;
@@ -61,7 +61,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
                     format!("{}#{step}: {kept:?}", run.number)
                 })?;
             }
-            if let Phase::Begun { outbox: seq } = phase {
+            if let Phase::Executing { outbox: seq } = phase {
                 let task = outbox.remove(&(owner, *seq));
                 let at = StepRef { run: run.number, step: *step };
                 expect(task == Some(Task::Effect { step: at }), "what-began-is-in-the-outbox", || {
@@ -70,7 +70,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             }
         }
         more(world, &run, &owner)?;
-        if !run.is_finished() && (!run.is_standing() || snapshot.stays(&run.worker.number)) {
+        if !run.is_finished() && (!run.is_agent_journal() || snapshot.stays(&run.worker.number)) {
             for id in run.grants.values().chain([&run.worker, &run.result, &run.id]) {
                 expect(snapshot.stays(&id.number), "a-run-keeps-what-it-needs", || {
                     format!("{} {id:?}", run.number)
@@ -90,13 +90,13 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         consent(&run, &journal, &owner, &mut permissions)?;
     }
     for (place, row) in world.store.rows(Table::Meta) {
-        if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"send "].concat()[..]) {
+        if let Some(eval) = place.strip_prefix(&[&NO_OWNER[..], b"send "].concat()[..]) {
             let formula = snapshot.formulas.get(&number(eval));
             expect(matches!(formula, Some(Formula::Eval { .. })), "what-code-sent-goes-with-it", || {
                 format!("{:?} of {formula:?}", decode_row::<StepRef>(Table::Meta, row))
             })?;
         }
-        if place.starts_with(&[&NOBODY[..], b"eval "].concat()) {
+        if place.starts_with(&[&NO_OWNER[..], b"eval "].concat()) {
             let row: EvalRow = decode_row(Table::Meta, row).unwrap();
             let task = outbox.remove(&(world.agents[0].id.number, row.outbox));
             expect(matches!(task, Some(Task::Eval { .. })), "endowed-code-is-in-the-outbox", || {
@@ -110,7 +110,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
 }
 
 /// Returns who is to be woken, and when.
-fn wakes(world: &World) -> BTreeMap<(Owner, RunNumber, u64), i64> {
+fn wakes(world: &Simulation) -> BTreeMap<(Owner, RunNumber, u64), i64> {
     let rows = world.store.rows(Table::Meta).filter(|(place, _)| place[32..].starts_with(b"wake "));
     rows.map(|(place, _)| {
         let key = &place[32 + b"wake ".len()..];
@@ -123,7 +123,7 @@ fn wakes(world: &World) -> BTreeMap<(Owner, RunNumber, u64), i64> {
 
 /// Checks that a run with an exhausted limit waits, with an open card, and that none of its effects or children is at
 /// work.
-fn more(world: &World, run: &Run, owner: &Owner) -> Law {
+fn more(world: &Simulation, run: &Run, owner: &Owner) -> Law {
     let Some(exhausted) = &run.exhausted else { return Ok(()) };
     let open = world.letters.get(owner).and_then(|all| all.get(&exhausted.message.0));
     expect(open.is_some_and(|mail| mail.needs_you), "a-run-that-asks-for-more-has-a-card", || {
@@ -134,7 +134,7 @@ fn more(world: &World, run: &Run, owner: &Owner) -> Law {
 }
 
 /// Returns a run gets more on a person's word alone, and each such word counts once.
-fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner: &Owner) -> Law {
+fn raised(world: &Simulation, snapshot: &Snapshot, run: &Run, journal: &[Step], owner: &Owner) -> Law {
     let mut by_message = BTreeSet::new();
     for step in journal {
         let Entry::Raised { message, .. } = &step.entry else { continue };
@@ -182,7 +182,7 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
                 approved.insert(*proposal);
                 ever.insert(*proposal);
             }
-            Entry::Begun { proposal, .. } => {
+            Entry::EffectStarted { proposal, .. } => {
                 let may = match verdicts.get(proposal) {
                     _ if doubted.contains(proposal) => approved.contains(proposal),
                     Some((Decision::Allow, _)) => true,
@@ -197,7 +197,7 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
                 expect(begun.insert(*proposal), "an-effect-begins-once", || at(proposal))?;
                 expect(!over.contains(proposal), "an-effect-begins-once", || at(proposal))?;
             }
-            Entry::Doubted { proposal, .. } => {
+            Entry::OutcomeUnknown { proposal, .. } => {
                 expect(begun.remove(proposal), "only-what-began-is-in-doubt", || at(proposal))?;
                 // It takes a new yes to begin again.
                 approved.remove(proposal);

@@ -6,9 +6,9 @@ use kernel::FormulaId;
 use kernel::formula::Formula;
 use kernel::message::Mail;
 use kernel::table::{FormulaRow, PromiseRow};
-use kernel::txn::{NOBODY, Owner, ReadTxn as _, Table, decode_row};
+use kernel::txn::{NO_OWNER, Owner, ReadTxn as _, Table, decode_row};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 pub(crate) type Number = [u8; 32];
 
@@ -33,10 +33,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn of(world: &mut World) -> Snapshot {
+    pub(crate) fn of(world: &mut Simulation) -> Snapshot {
         let store = &mut world.store;
         let removing =
-            store.get(Table::Collector, &NOBODY, b"phase").unwrap().is_some_and(|p| p == b"\"removing\"");
+            store.get(Table::Collector, &NO_OWNER, b"phase").unwrap().is_some_and(|p| p == b"\"removing\"");
         let going = store
             .rows(Table::Collector)
             .filter(|(place, _)| removing && place[32] == b'v')
@@ -74,7 +74,7 @@ impl Snapshot {
             .collect();
         let waiting = store
             .rows(Table::Meta)
-            .filter_map(|(place, _)| place.strip_prefix(&NOBODY[..])?.strip_prefix(b"came "))
+            .filter_map(|(place, _)| place.strip_prefix(&NO_OWNER[..])?.strip_prefix(b"came "))
             .map(|key| {
                 let n = u64::from_be_bytes(key[64..].try_into().unwrap());
                 (number(key), number(&key[32..]), n)

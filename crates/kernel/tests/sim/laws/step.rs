@@ -1,21 +1,21 @@
 //! The rows that no command may change, and the events that may happen only once.
 
 use kernel::FormulaId;
-use kernel::came::Came;
+use kernel::agent_journal;
 use kernel::formula::Formula;
 use kernel::message::{Body, Mail};
+use kernel::outcome::CommandOutcome;
 use kernel::run::{Entry, Step};
-use kernel::standing;
 use kernel::table;
 use kernel::txn::{Table, decode_row};
 use kernel::{RunNumber, StepRef};
 
 use crate::image::Change;
-use crate::world::{Fact, World};
+use crate::simulation::{Fact, Simulation};
 
 use super::{Law, expect};
 
-pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) -> Law {
+pub(crate) fn check(world: &mut Simulation, actor: &FormulaId, changes: &[Change]) -> Law {
     for change in changes {
         let (Some(now), before) = (world.store.at(change), &change.before) else { continue };
         match (change.table, before) {
@@ -30,10 +30,13 @@ pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) ->
                 expect(before.envelope == now.envelope, "a-message-number-is-never-used-again", || {
                     format!("{} becomes {}", before.envelope.kind, now.envelope.kind)
                 })?;
-                let is_over = !matches!(before.came, None | Some(Came::Going | Came::Asked { .. }));
-                let stays = before.came == now.came || now.dismissed_ms.is_some();
+                let is_over = !matches!(
+                    before.outcome,
+                    None | Some(CommandOutcome::Running | CommandOutcome::WaitingForAnswer { .. })
+                );
+                let stays = before.outcome == now.outcome || now.dismissed_ms.is_some();
                 expect(stays || !is_over, "what-came-of-a-command-stays", || {
-                    format!("{:?} becomes {:?}", before.came, now.came)
+                    format!("{:?} becomes {:?}", before.outcome, now.outcome)
                 })?;
             }
             (Table::Event | Table::Journal, Some(_)) => {
@@ -41,7 +44,7 @@ pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) ->
             }
             (Table::Journal, None) => {
                 let step: Step = decode_row(Table::Journal, now).unwrap();
-                if let Entry::Begun { proposal, .. } = step.entry {
+                if let Entry::EffectStarted { proposal, .. } = step.entry {
                     let run = RunNumber(u64::from_be_bytes(change.key()[..8].try_into().unwrap()));
                     began(world, actor, StepRef { run, step: proposal })?;
                 }
@@ -53,19 +56,19 @@ pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) ->
 }
 
 /// Returns an effect began: nothing on the way to it was revoked.
-fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
+fn began(world: &mut Simulation, actor: &FormulaId, at: StepRef) -> Law {
     let step = table::step(&mut world.store, &actor.number, at).unwrap().unwrap();
     let Entry::Proposed { proposal, .. } = step.entry else {
         return expect(false, "only-a-proposal-begins", || at.to_string());
     };
     let run = table::run(&mut world.store, &actor.number, at.run).unwrap().unwrap();
-    let holds = match run.is_standing() {
+    let holds = match run.is_agent_journal() {
         false => run.grants.values().any(|grant| *grant == proposal.grant),
         true => {
             let agent = run.principal.unwrap_or(*actor);
             let grant = table::grant(&mut world.store, &proposal.grant).unwrap();
             let may_use =
-                grant.is_some_and(|grant| standing::may_use(&mut world.store, &agent, &grant).unwrap());
+                grant.is_some_and(|grant| agent_journal::may_use(&mut world.store, &agent, &grant).unwrap());
             may_use && proposal.principal == agent
         }
     };
@@ -77,8 +80,8 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
         let revoked = world.facts.contains(&Fact::Revoked { grant: id });
         expect(!revoked, "a-revoked-grant-begins-nothing", || format!("{at} through {}", grant.number))?;
         // The methods granted for a directory do not restrict the objects in it.
-        let words: &[&str] = match standing::words(&proposal.method) {
-            words if run.is_standing() && !words.is_empty() => words,
+        let words: &[&str] = match agent_journal::permitting_methods(&proposal.method) {
+            words if run.is_agent_journal() && !words.is_empty() => words,
             _ => &[&proposal.method],
         };
         let allows = words.iter().any(|word| grant.allows(word));
@@ -92,7 +95,7 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
 }
 
 /// Checks that events that can happen only once happened once.
-pub(crate) fn once(world: &mut World, from: usize) -> Law {
+pub(crate) fn once(world: &mut Simulation, from: usize) -> Law {
     for i in from..world.facts.len() {
         let fact = world.facts[i].clone();
         let times = world.facts.iter().filter(|other| **other == fact).count();

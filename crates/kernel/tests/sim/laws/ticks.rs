@@ -7,32 +7,32 @@ use kernel::command::{Act, Reply, TimerAct};
 use kernel::formula::Formula;
 use kernel::message::{Body, Mail};
 use kernel::table;
-use kernel::timer::{self, MOST, Subscription, TICKS, TimerRow};
-use kernel::txn::{NOBODY, Owner, ReadTxn as _, Table, decode_row};
+use kernel::timer::{self, MAX_ITEMS, Subscription, TICKS, TimerRow};
+use kernel::txn::{NO_OWNER, Owner, ReadTxn as _, Table, decode_row};
 use kernel::{FormulaId, Value};
 
 use crate::image::Change;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
 /// Returns every subscription, with the agent that has it.
-fn subscriptions(world: &World) -> Vec<(Owner, Subscription)> {
+fn subscriptions(world: &Simulation) -> Vec<(Owner, Subscription)> {
     let rows = world.store.rows(Table::Meta);
     let ours = rows.filter(|(place, _)| place[32..].starts_with(b"ticks "));
     ours.map(|(place, row)| (number(place), decode_row(Table::Meta, row).unwrap())).collect()
 }
 
 /// Returns whether a run waits for a time.
-fn sleeps(world: &World) -> bool {
+fn sleeps(world: &Simulation) -> bool {
     world.store.rows(Table::Meta).any(|(place, _)| place[32..].starts_with(b"wake "))
 }
 
 /// The expected effect of a tick command on one subscription.
 enum Expected {
     /// A message of this tick, which says that so many were missed.
-    Told { tick: u64, missed: u64 },
+    Tick { tick: u64, missed: u64 },
     /// A message that it is over.
     Over,
     /// Nothing yet.
@@ -42,7 +42,7 @@ enum Expected {
 /// The subscriptions that are due before a tick command, each with the expected effect.
 pub(crate) struct Due(Vec<(Owner, Subscription, Expected)>);
 
-pub(crate) fn before(world: &mut World, act: &Act) -> Option<Due> {
+pub(crate) fn before(world: &mut Simulation, act: &Act) -> Option<Due> {
     let Act::Timer(TimerAct::Tick { .. }) = act else { return None };
     let all = subscriptions(world).into_iter().filter(|(_, row)| row.due_ms <= world.now_ms);
     let all: Vec<_> = all.collect();
@@ -51,7 +51,7 @@ pub(crate) fn before(world: &mut World, act: &Act) -> Option<Due> {
 }
 
 /// Follows the grants by itself.
-fn expected(world: &mut World, row: &Subscription) -> Expected {
+fn expected(world: &mut Simulation, row: &Subscription) -> Expected {
     let (mut next, mut found) = (vec![(row.timer, true)], None);
     while let Some((id, direct)) = next.pop() {
         match world.formula(&id) {
@@ -78,13 +78,13 @@ fn expected(world: &mut World, row: &Subscription) -> Expected {
     let tick = u64::try_from(world.now_ms - begun_ms).unwrap() / interval_ms;
     match tick.checked_sub(row.seen + 1) {
         _ if cancelled => Expected::Over,
-        Some(missed) => Expected::Told { tick, missed },
+        Some(missed) => Expected::Tick { tick, missed },
         None => Expected::Silence,
     }
 }
 
 /// Checks that a tick command had the expected effects.
-pub(crate) fn after(world: &mut World, due: &Due, changes: &[Change], reply: &Reply) -> Law {
+pub(crate) fn after(world: &mut Simulation, due: &Due, changes: &[Change], reply: &Reply) -> Law {
     let Reply::Ticked { done, .. } = reply else {
         return expect(false, "ticks-are-told", || format!("{reply:?}"));
     };
@@ -112,7 +112,7 @@ pub(crate) fn after(world: &mut World, due: &Due, changes: &[Change], reply: &Re
             _ if gone => {
                 expect(!left.contains(&(*agent, row.timer)), "the-dead-are-not-told", || format!("{row:?}"))?
             }
-            Expected::Told { tick, missed } => {
+            Expected::Tick { tick, missed } => {
                 expect(take(Some((*tick, *missed))), "each-tick-is-told-once-or-counted", || {
                     format!("tick {tick}, {missed} missed, of {row:?}; told {told:?}")
                 })?;
@@ -130,15 +130,15 @@ pub(crate) fn after(world: &mut World, due: &Due, changes: &[Change], reply: &Re
     expect(told.is_empty(), "nobody-else-is-told", || format!("{told:?}"))
 }
 
-fn going(world: &mut World) -> BTreeSet<Number> {
-    let phase = world.store.get(Table::Collector, &NOBODY, b"phase").unwrap();
+fn going(world: &mut Simulation) -> BTreeSet<Number> {
+    let phase = world.store.get(Table::Collector, &NO_OWNER, b"phase").unwrap();
     let removing = phase.is_some_and(|phase| phase == b"\"removing\"");
     let rows = world.store.rows(Table::Collector).filter(|(place, _)| removing && place[32] == b'v');
     rows.map(|(place, _)| number(&place[33..])).collect()
 }
 
 /// Returns the packages that came, with the tick of each that brings one.
-fn messages(world: &mut World, changes: &[Change]) -> Vec<(Owner, Option<(u64, u64)>)> {
+fn messages(world: &mut Simulation, changes: &[Change]) -> Vec<(Owner, Option<(u64, u64)>)> {
     let new = changes.iter().filter(|change| change.table == Table::Message && change.before.is_none());
     let mails: Vec<(Owner, Mail)> = new
         .filter_map(|change| {
@@ -165,7 +165,7 @@ fn messages(world: &mut World, changes: &[Change]) -> Vec<(Owner, Option<(u64, u
     all
 }
 
-pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let all = subscriptions(world);
     let rows = world.store.rows(Table::Meta).filter(|(place, _)| place[32..].starts_with(b"due "));
     let due: BTreeSet<Vec<u8>> = rows.map(|(place, _)| place[36..].to_vec()).collect();
@@ -186,7 +186,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             expect(row.due_ms <= next, "no-tick-is-told-late", || format!("{row:?}, next at {next}"))?;
         }
         let same = all.iter().filter(|(other, _)| other == agent).count();
-        expect(same <= MOST, "subscriptions-are-bounded", || same.to_string())?;
+        expect(same <= MAX_ITEMS, "subscriptions-are-bounded", || same.to_string())?;
     }
     expect(due == expected, "what-is-due-is-what-is-subscribed-to", || {
         format!("{} are due, {} are subscribed to", due.len(), expected.len())
@@ -199,7 +199,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
 }
 
 /// Returns the references that subscriptions are.
-pub(crate) fn edges(world: &World, node: [u8; 32]) -> BTreeSet<Vec<u8>> {
+pub(crate) fn edges(world: &Simulation, node: [u8; 32]) -> BTreeSet<Vec<u8>> {
     let edge = |(agent, row): &(Owner, Subscription)| {
         table::edge_key(&row.timer, &FormulaId { number: *agent, node }, TICKS)
     };
@@ -207,7 +207,7 @@ pub(crate) fn edges(world: &World, node: [u8; 32]) -> BTreeSet<Vec<u8>> {
 }
 
 /// Checks, after a complete collection, that no row belongs to a removed formula.
-pub(crate) fn none_outlives(world: &mut World, snapshot: &Snapshot) -> Law {
+pub(crate) fn none_outlives(world: &mut Simulation, snapshot: &Snapshot) -> Law {
     let gone = |number: &Number| !snapshot.formulas.contains_key(number);
     for (agent, row) in subscriptions(world) {
         expect(!gone(&agent), "no-row-outlives-its-formula", || format!("{row:?} of an agent that is gone"))?;

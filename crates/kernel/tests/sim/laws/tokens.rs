@@ -6,17 +6,17 @@ use kernel::id::Number;
 use kernel::table::{TokenRow, ending_key};
 use kernel::txn::{Table, decode_row};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::snapshot::number;
 use super::{Law, expect};
 
-fn tokens(world: &World) -> Vec<(Number, TokenRow)> {
+fn tokens(world: &Simulation) -> Vec<(Number, TokenRow)> {
     let rows = world.store.rows(Table::Token);
     rows.map(|(place, row)| (Number(number(&place[32..])), decode_row(Table::Token, row).unwrap())).collect()
 }
 
-pub(crate) fn check(world: &World) -> Law {
+pub(crate) fn check(world: &Simulation) -> Law {
     let expected: BTreeSet<Vec<u8>> =
         tokens(world).iter().map(|(token, row)| ending_key(row.expires_ms, token)).collect();
     let found: BTreeSet<Vec<u8>> = world
@@ -36,7 +36,7 @@ pub(crate) fn check(world: &World) -> Law {
 }
 
 /// Returns the clock has not gone on since `now_ms`, at which the collector was done.
-pub(crate) fn none_has_ended(world: &World, now_ms: i64) -> Law {
+pub(crate) fn none_has_ended(world: &Simulation, now_ms: i64) -> Law {
     for (token, row) in tokens(world) {
         expect(row.expires_ms > now_ms, "no-ended-token-is-kept", || {
             format!("{token} ended at {} and it is {now_ms}", row.expires_ms)

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::command::{Act, Binding, Define, MailAct, Program, Start, Target, Text};
 use kernel::formula::Formula;
 use kernel::message::Body;
-use kernel::modules::{Modules, Packed};
+use kernel::modules::{ModuleFormat, Modules};
 use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
 use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
 use resource::Resource;
 
 use crate::laws::Law;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::{NAMES, act, letter, mail, names, text};
 
@@ -37,7 +37,7 @@ fn pattern(slot: &str) -> Pattern {
     }
 }
 
-fn program_text(world: &mut World, worker: bool) -> Text {
+fn program_text(world: &mut Simulation, worker: bool) -> Text {
     // Code names things as agents do, so that a name of one could be taken for that of another.
     let known: &[&str] = if worker { &["out", "post", "w", "a"] } else { &["a", "b", "s"] };
     let mut slots = BTreeMap::new();
@@ -52,7 +52,7 @@ fn program_text(world: &mut World, worker: bool) -> Text {
     Text { source: text(source), worker, slots }
 }
 
-pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn step(world: &mut Simulation, actor: FormulaId) -> Law {
     let it = match world.random.below(26) {
         0..5 => {
             let worker = world.random.one_in(2);
@@ -102,13 +102,13 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, Act::Mail(Box::new(it)))
 }
 
-fn modules(world: &mut World) -> Modules {
-    let packed = *world.random.pick(&[Packed::Archive, Packed::Bundle, Packed::Tree]);
+fn modules(world: &mut Simulation) -> Modules {
+    let packed = *world.random.pick(&[ModuleFormat::Archive, ModuleFormat::Bundle, ModuleFormat::Tree]);
     let env = BTreeMap::from([("K".to_owned(), "v".to_owned())]);
     Modules { packed, hash: BlobHash::of(b"modules"), bytes: 7, entry: text("index.js"), env }
 }
 
-fn goes_to(world: &mut World) -> ResultGoesTo {
+fn goes_to(world: &mut Simulation) -> ResultGoesTo {
     *world.random.pick(&[
         ResultGoesTo::GuestData,
         ResultGoesTo::GuestData,
@@ -118,14 +118,14 @@ fn goes_to(world: &mut World) -> ResultGoesTo {
 }
 
 /// Returns the place where code runs: mostly `None`, which leaves it to the kernel.
-fn vat(world: &mut World) -> Option<NamePath> {
+fn vat(world: &mut Simulation) -> Option<NamePath> {
     world.random.one_in(6).then(|| {
         let name: &&str = world.random.pick(&["@main", "vat", "a"]);
         super::path(name)
     })
 }
 
-fn endow(world: &mut World, actor: FormulaId) -> Law {
+fn endow(world: &mut Simulation, actor: FormulaId) -> Law {
     let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "definition");
     let mut worker = false;
     let mut slots: Vec<String> = vec![];
@@ -162,7 +162,7 @@ pub(crate) const GIVEN: &str = "/given";
 /// Where a person's additions to workers lead.
 pub(crate) const ADDED: &str = "/added";
 
-pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
+pub(super) fn bind(world: &mut Simulation, actor: FormulaId, slot: &str) -> Binding {
     let target = match slot {
         "out" if !world.random.one_in(4) => Target::Resource(Resource::directory("/out")),
         "post" if !world.random.one_in(4) => Target::Resource(Resource::Outbox { path: "/post".to_owned() }),
@@ -188,7 +188,7 @@ pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
     }
 }
 
-pub(super) fn start(world: &mut World, name: &str) -> Start {
+pub(super) fn start(world: &mut Simulation, name: &str) -> Start {
     let document = |name: &str| Attachment {
         name: name.to_owned(),
         hash: BlobHash::of(name.as_bytes()),

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
-use kernel::command::{Act, Addition, AnswerApproval, Binding, Choice, Filled, Form, Handed, MailAct, Send};
+use kernel::command::{
+    Act, Addition, AnswerApproval, Binding, Choice, FieldValue, Form, MailAct, RequestAnswer, Send,
+};
 use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field, Mail};
 use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value};
 
 use crate::laws::Law;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::endow::GIVEN;
 use super::{NAMES, act, letter, names, text};
 
 /// Returns the name of an agent to write to, or now and then any path.
-pub(super) fn party(world: &mut World, actor: FormulaId) -> NamePath {
+pub(super) fn party(world: &mut Simulation, actor: FormulaId) -> NamePath {
     if world.random.one_in(12) {
         return names::path(world, actor);
     }
@@ -30,12 +32,16 @@ pub(super) fn party(world: &mut World, actor: FormulaId) -> NamePath {
     super::path(known)
 }
 
-pub(super) fn result_name(world: &mut World) -> Option<NamePath> {
+pub(super) fn result_name(world: &mut Simulation) -> Option<NamePath> {
     (!world.random.one_in(3)).then(|| names::spot(world))
 }
 
 /// Returns names for a message, and the paths of the objects that they stand for.
-pub(super) fn edges(world: &mut World, actor: FormulaId, names: &[&str]) -> (Vec<String>, Vec<NamePath>) {
+pub(super) fn edges(
+    world: &mut Simulation,
+    actor: FormulaId,
+    names: &[&str],
+) -> (Vec<String>, Vec<NamePath>) {
     let count = world.random.below(names.len() + 1);
     let mut edges: Vec<String> = names[..count].iter().map(|name| (*name).to_owned()).collect();
     let paths = (0..count).map(|_| names::path(world, actor)).collect();
@@ -45,7 +51,7 @@ pub(super) fn edges(world: &mut World, actor: FormulaId, names: &[&str]) -> (Vec
     (edges, paths)
 }
 
-pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn step(world: &mut Simulation, actor: FormulaId) -> Law {
     let it = match world.random.below(30) {
         0..6 => {
             let (names, paths) = edges(world, actor, &["k", "it"]);
@@ -112,7 +118,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Returns the slot that a run asks to have filled with this message, if a run sent it.
-fn wished(world: &mut World, actor: FormulaId, number: MessageNumber) -> Option<String> {
+fn wished(world: &mut Simulation, actor: FormulaId, number: MessageNumber) -> Option<String> {
     match world.message(&actor, number).and_then(|id| world.formula(&id)) {
         Some(Formula::Message { message }) => match message.body {
             Body::Request { by: Some(wish), .. } => Some(wish.slot),
@@ -123,7 +129,7 @@ fn wished(world: &mut World, actor: FormulaId, number: MessageNumber) -> Option<
 }
 
 /// Returns a person answers something that a run asks for, if there is anything.
-pub(super) fn give_something(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn give_something(world: &mut Simulation, actor: FormulaId) -> Law {
     let is_open = |mail: &Mail, received: bool| received && mail.needs_you && mail.envelope.kind == "request";
     let number = letter(world, &actor, is_open);
     match wished(world, actor, number) {
@@ -134,14 +140,14 @@ pub(super) fn give_something(world: &mut World, actor: FormulaId) -> Law {
 
 /// Answers the request of a run: with something that fills its slot, with data, or with the target of some name. Now
 /// and then the answer fits nothing, and now and then it is given twice.
-fn give(world: &mut World, actor: FormulaId, number: MessageNumber, slot: &str) -> Law {
-    let binding = |world: &mut World, kind: &str, slot: &str| {
+fn give(world: &mut Simulation, actor: FormulaId, number: MessageNumber, slot: &str) -> Law {
+    let binding = |world: &mut Simulation, kind: &str, slot: &str| {
         let binding = super::endow::bind(world, actor, kind);
-        Handed::Slot { binding: Box::new(Binding { slot: slot.to_owned(), ..binding }) }
+        RequestAnswer::Slot { binding: Box::new(Binding { slot: slot.to_owned(), ..binding }) }
     };
     let handed = match world.random.below(12) {
-        0 => Handed::Value { value: Value::string("said") },
-        1 => Handed::Value { value: names::value(world, actor) },
+        0 => RequestAnswer::Value { value: Value::string("said") },
+        1 => RequestAnswer::Value { value: names::value(world, actor) },
         2 => binding(world, "out", "another"),
         3 => binding(world, "make", slot),
         4 => binding(world, "a", slot),
@@ -157,7 +163,7 @@ fn give(world: &mut World, actor: FormulaId, number: MessageNumber, slot: &str) 
     if world.random.one_in(4) { act(world, actor, Act::Mail(Box::new(it))) } else { Ok(()) }
 }
 
-fn form(world: &mut World, actor: FormulaId) -> MailAct {
+fn form(world: &mut Simulation, actor: FormulaId) -> MailAct {
     let field = |name: &str, pattern: Pattern| Field {
         name: name.to_owned(),
         label: text("what it is"),
@@ -188,7 +194,7 @@ fn form(world: &mut World, actor: FormulaId) -> MailAct {
     })
 }
 
-fn submit(world: &mut World, actor: FormulaId) -> Law {
+fn submit(world: &mut Simulation, actor: FormulaId) -> Law {
     let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "form");
     let fields = match world.message(&actor, number).and_then(|id| world.formula(&id)) {
         Some(Formula::Message { message }) => match message.body {
@@ -200,15 +206,15 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
     let mut values = BTreeMap::new();
     for field in fields {
         let filled = match field.name.as_str() {
-            "say" => Filled::Value { value: Value::string("said") },
+            "say" => FieldValue::Value { value: Value::string("said") },
             "n" if world.random.one_in(2) => continue,
-            "n" => Filled::Value { value: Value::number(3.0) },
-            "cap" if world.random.one_in(3) => Filled::Value { value: names::value(world, actor) },
+            "n" => FieldValue::Value { value: Value::number(3.0) },
+            "cap" if world.random.one_in(3) => FieldValue::Value { value: names::value(world, actor) },
             "cap" => {
                 let name = *world.random.pick(&["dir", "@self", "a", "shared"]);
-                Filled::Name { path: super::path(name) }
+                FieldValue::Name { path: super::path(name) }
             }
-            _ => Filled::Sealed {
+            _ => FieldValue::Sealed {
                 sealed: Sealed {
                     method: "none/1".to_owned(),
                     nonce: "00".to_owned(),
@@ -219,7 +225,7 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
         values.insert(field.name, filled);
     }
     if world.random.one_in(30) {
-        values.insert("unknown".to_owned(), Filled::Name { path: super::path(NAMES[0]) });
+        values.insert("unknown".to_owned(), FieldValue::Name { path: super::path(NAMES[0]) });
     }
     let it = MailAct::Submit { number, values };
     act(world, actor, Act::Mail(Box::new(it.clone())))?;
@@ -228,19 +234,18 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Returns how much more a run may use; now and then nothing.
-fn raise(world: &mut World) -> Raise {
+fn raise(world: &mut Simulation) -> Raise {
     let mut any = || if world.random.one_in(2) { 7 } else { 0 };
     Raise { turns: any(), calls: any(), depth: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
 }
 
 /// Returns a person answers an approval.
-pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn answer(world: &mut Simulation, actor: FormulaId) -> Law {
     let any = world.random.one_in(5);
     let message =
         letter(world, &actor, |mail, _| mail.envelope.kind == "approval" && (any || mail.needs_you));
     let body = world.message(&actor, message).and_then(|id| world.formula(&id));
-    let in_doubt =
-        matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Doubt { .. }));
+    let in_doubt = matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::OutcomeUnknown { .. }));
     let asks_for_more =
         matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Budget { .. }));
     let choice = match world.random.below(5) {

@@ -9,21 +9,21 @@ mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::code::{Bound, CodePromise, Entry, Of, Reference};
+use kernel::code::{CodeEntry, CodePromise, HeapReference, OutcomeSubject, Reference};
 use kernel::command::{
-    Act, AgentKind, Cancel, CodeAct, Command, Exported, Fault, MailAct, NameAct, ProvideAgent, Reply,
+    Act, AgentKind, Cancel, CodeAct, Command, ExportedObject, Fault, MailAct, NameAct, ProvideAgent, Reply,
 };
 use kernel::env::Env;
 use kernel::facet::Then;
+use kernel::grant_usage::{GrantUsage, GrantUse};
 use kernel::message::Mail;
 use kernel::run::{RunOutcome, Trouble};
-use kernel::used::{Used, UsedCall};
 use kernel::{FormulaId, MessageNumber, NamePath, RunNumber, Value};
 use passable::Untrusted;
 
 use crate::image::Image;
 use crate::laws::{self, Broken, Law};
-use crate::world::World;
+use crate::simulation::Simulation;
 
 /// The names that agents choose. Few, so that they meet.
 pub(crate) const NAMES: [&str; 8] = ["a", "b", "c", "d", "dir", "box", "x", "\u{430}"];
@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 8] = ["a", "b", "c", "d", "dir", "box", "x", "\u{
 const COMMANDS: u64 = 205;
 
 /// Plays one script to its end.
-pub(crate) fn play(world: &mut World) -> Law {
+pub(crate) fn play(world: &mut Simulation) -> Law {
     set_up(world)?;
     while world.counts.commands < COMMANDS {
         step(world)?;
@@ -66,7 +66,7 @@ fn provide(kind: AgentKind, name: &str, agent_name: Option<&str>, introduced: &[
 }
 
 /// Returns a host, a host below it, two guests of the first and one of the second, who know of each other.
-fn set_up(world: &mut World) -> Law {
+fn set_up(world: &mut Simulation) -> Law {
     // Before genesis there is nothing to act on.
     if world.random.one_in(32) {
         let root = world.root();
@@ -90,7 +90,7 @@ fn set_up(world: &mut World) -> Law {
 }
 
 /// Does it again until there is room for it.
-fn insist(world: &mut World, actor: FormulaId, act: Act) -> Result<Reply, Broken> {
+fn insist(world: &mut Simulation, actor: FormulaId, act: Act) -> Result<Reply, Broken> {
     loop {
         match world.apply(actor, act.clone())? {
             Ok(outcome) => return Ok(outcome.reply),
@@ -101,7 +101,7 @@ fn insist(world: &mut World, actor: FormulaId, act: Act) -> Result<Reply, Broken
 }
 
 /// Hosts have more to do than guests, the first most of all.
-fn actor(world: &mut World) -> FormulaId {
+fn actor(world: &mut Simulation) -> FormulaId {
     let at = match world.random.below(10) {
         0..4 => 0,
         _ => world.random.below(world.agents.len()),
@@ -111,7 +111,7 @@ fn actor(world: &mut World) -> FormulaId {
     if world.is_alive(&actor) || world.random.one_in(20) { actor } else { world.root() }
 }
 
-fn step(world: &mut World) -> Law {
+fn step(world: &mut Simulation) -> Law {
     let actor = actor(world);
     match world.random.below(112) {
         100.. => timers::step(world, actor),
@@ -128,11 +128,11 @@ fn step(world: &mut World) -> Law {
     }
 }
 
-pub(crate) fn act(world: &mut World, actor: FormulaId, act: Act) -> Law {
+pub(crate) fn act(world: &mut Simulation, actor: FormulaId, act: Act) -> Law {
     world.apply(actor, act).map(drop)
 }
 
-fn collect(world: &mut World, actor: FormulaId) -> Law {
+fn collect(world: &mut Simulation, actor: FormulaId) -> Law {
     // It is the daemon that collects.
     let actor = if world.random.one_in(20) { actor } else { world.root() };
     let budget = u32::try_from(*world.random.pick(&[1, 2, 3, 5, 20, 200])).unwrap();
@@ -151,7 +151,7 @@ fn collect(world: &mut World, actor: FormulaId) -> Law {
     Ok(())
 }
 
-fn cancel(world: &mut World, actor: FormulaId) -> Law {
+fn cancel(world: &mut Simulation, actor: FormulaId) -> Law {
     let what = match world.random.below(4) {
         0 | 1 => Cancel::Name { path: names::path(world, actor) },
         2 if world.random.one_in(2) => return withdraw(world, actor),
@@ -171,7 +171,7 @@ fn cancel(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Withdraws a request. Now and then its recipient still tries to answer it.
-fn withdraw(world: &mut World, actor: FormulaId) -> Law {
+fn withdraw(world: &mut Simulation, actor: FormulaId) -> Law {
     let number = letter(world, &actor, |mail, received| !received && mail.envelope.kind == "request");
     let message = world.message(&actor, number);
     let what = Cancel::Name { path: path(&format!("@mail/{number}/@promise")) };
@@ -190,12 +190,12 @@ fn withdraw(world: &mut World, actor: FormulaId) -> Law {
     act(world, asked, Act::Mail(Box::new(answer)))
 }
 
-fn recover(world: &mut World) -> Law {
+fn recover(world: &mut Simulation) -> Law {
     world.recover()
 }
 
 /// Returns a run, or a number that no run has.
-fn some_run(world: &mut World) -> (kernel::txn::Owner, RunNumber) {
+fn some_run(world: &mut Simulation) -> (kernel::txn::Owner, RunNumber) {
     let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
     let all: Vec<_> = world.runs.keys().copied().collect();
     let from = if world.random.one_in(5) { &all } else { &open };
@@ -205,7 +205,7 @@ fn some_run(world: &mut World) -> (kernel::txn::Owner, RunNumber) {
     }
 }
 
-fn more_agents(world: &mut World) -> Law {
+fn more_agents(world: &mut Simulation) -> Law {
     let hosts: Vec<FormulaId> =
         world.agents.iter().filter(|agent| agent.is_host).map(|agent| agent.id).collect();
     let host = if world.random.one_in(8) { actor(world) } else { *world.random.pick(&hosts) };
@@ -217,18 +217,18 @@ fn more_agents(world: &mut World) -> Law {
 }
 
 /// Returns something that code does, or is said to do.
-fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[FormulaId]) -> Law {
+fn code(world: &mut Simulation, actor: FormulaId, eval: FormulaId, endowments: &[FormulaId]) -> Law {
     let seen = world.seen.clone();
-    let thing = |world: &mut World| *world.random.pick(&seen);
-    let number = |world: &mut World, most| u32::try_from(world.random.below(most)).unwrap_or_default();
+    let thing = |world: &mut Simulation| *world.random.pick(&seen);
+    let number = |world: &mut Simulation, most| u32::try_from(world.random.below(most)).unwrap_or_default();
     let done = match world.random.below(15) {
         0..3 => {
             let from = kernel::code::length(&mut world.store, &eval).unwrap_or_default();
             let (id, agent) = (thing(world), thing(world));
             let through = if world.random.one_in(3) { vec![thing(world)] } else { vec![] };
             let to = Reference::Object { id, agent, through };
-            let bound = vec![Bound { slot: 0, to }];
-            let heard = Entry::Heard { of: Of::Send(0), outcome: String::new(), bound };
+            let bound = vec![HeapReference { slot: 0, to }];
+            let heard = CodeEntry::Heard { of: OutcomeSubject::Send(0), outcome: String::new(), bound };
             CodeAct::Record { eval, from: from + u64::from(world.random.one_in(10)), entries: vec![heard] }
         }
         3..6 => {
@@ -254,7 +254,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
         }
         6 => {
             let exported =
-                Exported { number: number(world, 3), interface: "Alleged: X".to_owned(), guard: None };
+                ExportedObject { number: number(world, 3), interface: "Alleged: X".to_owned(), guard: None };
             CodeAct::Export { eval, objects: vec![exported] }
         }
         7 => CodeAct::Promise { eval, promises: vec![code_promise(world)] },
@@ -277,12 +277,12 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let to = if world.random.one_in(10) { thing(world) } else { to };
             let id = if world.random.one_in(6) { thing(world) } else { held };
             let through = if world.random.one_in(6) { vec![held] } else { vec![] };
-            CodeAct::Hand { giver, id, through, to, name: "argument".to_owned() }
+            CodeAct::Give { giver, id, through, to, name: "argument".to_owned() }
         }
         13 => {
-            let call = UsedCall::new(0, eval, "m", world.random.one_in(2));
+            let call = GrantUse::new(0, eval, "m", world.random.one_in(2));
             let uses = (0..2).map(|_| {
-                let mut used = Used::default();
+                let mut used = GrantUsage::default();
                 used.add(call.clone());
                 (thing(world), used)
             });
@@ -296,14 +296,14 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
 }
 
 /// Returns one of the few promises that code makes here.
-fn code_promise(world: &mut World) -> CodePromise {
+fn code_promise(world: &mut Simulation) -> CodePromise {
     match u32::try_from(world.random.below(3)).unwrap_or_default() {
         0 => CodePromise::Answer(0),
-        number => CodePromise::Own(number),
+        number => CodePromise::Numbered(number),
     }
 }
 
-fn evaluated(world: &mut World, actor: FormulaId) -> Law {
+fn evaluated(world: &mut Simulation, actor: FormulaId) -> Law {
     let open: Vec<FormulaId> = world.evals.iter().copied().collect();
     let seen = world.seen.clone();
     let root = world.root();
@@ -324,7 +324,7 @@ fn evaluated(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Returns an outcome of work: data, a capability that the work had, or a failure.
-pub(crate) fn outcome(world: &mut World, had: &[FormulaId]) -> RunOutcome {
+pub(crate) fn outcome(world: &mut Simulation, had: &[FormulaId]) -> RunOutcome {
     match world.random.below(6) {
         0 => RunOutcome::Failed(Trouble {
             code: "model/unauthorized".to_owned(),
@@ -345,7 +345,7 @@ pub(crate) fn outcome(world: &mut World, had: &[FormulaId]) -> RunOutcome {
 
 /// Returns a message in an agent's mailbox that fits, or any number.
 pub(crate) fn letter(
-    world: &mut World,
+    world: &mut Simulation,
     actor: &FormulaId,
     fits: impl Fn(&Mail, bool) -> bool,
 ) -> MessageNumber {

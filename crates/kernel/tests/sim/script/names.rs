@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, GrantAct, NameAct, Provided, Reply};
+use kernel::command::{Act, GrantAct, NameAct, ProvidedObject, Reply};
 use kernel::formula::Tree;
 use kernel::grant::Attenuation;
-use kernel::hub::View;
 use kernel::id::Number;
+use kernel::name_lookup::View;
 use kernel::{BlobHash, FormulaId, GrantNumber, NamePath, Value};
 
 use crate::laws::Law;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::{NAMES, act};
 
 /// Returns a path that may lead somewhere.
-pub(crate) fn path(world: &mut World, actor: FormulaId) -> NamePath {
+pub(crate) fn path(world: &mut Simulation, actor: FormulaId) -> NamePath {
     let random = &mut world.random;
     let name = *random.pick(&NAMES);
     let text = match random.below(40) {
@@ -47,7 +47,7 @@ pub(crate) fn path(world: &mut World, actor: FormulaId) -> NamePath {
 }
 
 /// Returns a path at which something is to be named.
-pub(crate) fn spot(world: &mut World) -> NamePath {
+pub(crate) fn spot(world: &mut Simulation) -> NamePath {
     let random = &mut world.random;
     let name = *random.pick(&NAMES);
     super::path(&match random.below(30) {
@@ -61,7 +61,7 @@ pub(crate) fn spot(world: &mut World) -> NamePath {
 }
 
 /// Returns a value: data, something that the actor holds, or something that it has only heard of.
-pub(crate) fn value(world: &mut World, actor: FormulaId) -> Value {
+pub(crate) fn value(world: &mut Simulation, actor: FormulaId) -> Value {
     match world.random.below(8) {
         0..3 => Value::string("some text"),
         3 => Value::number(7.0),
@@ -77,25 +77,25 @@ pub(crate) fn value(world: &mut World, actor: FormulaId) -> Value {
     }
 }
 
-fn held(world: &mut World, actor: FormulaId) -> Option<FormulaId> {
+fn held(world: &mut Simulation, actor: FormulaId) -> Option<FormulaId> {
     let path = path(world, actor);
     View { agent: actor, now_ms: world.now_ms }.identify(&mut world.store, &path).ok()
 }
 
-fn provided(world: &mut World) -> Provided {
+fn provided(world: &mut Simulation) -> ProvidedObject {
     let read_only = world.random.one_in(2);
     match world.random.below(4) {
-        0 => Provided::Mount { path: "/cap".to_owned(), read_only },
-        1 => Provided::Scratch { read_only },
+        0 => ProvidedObject::Mount { path: "/cap".to_owned(), read_only },
+        1 => ProvidedObject::Scratch { read_only },
         2 => {
             let hash = BlobHash::of(&[world.random.bytes()[0]]);
-            Provided::Tree(Tree { hash, sha256: hash.to_string() })
+            ProvidedObject::Tree(Tree { hash, sha256: hash.to_string() })
         }
-        _ => Provided::Vat,
+        _ => ProvidedObject::Vat,
     }
 }
 
-pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn step(world: &mut Simulation, actor: FormulaId) -> Law {
     let name = |act| Act::Name(act);
     let it = match world.random.below(18) {
         0..3 => NameAct::StoreValue { value: value(world, actor), path: spot(world) },
@@ -138,16 +138,16 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
 
 /// Returns the same act with the target of one of the actor's names as its precondition, if the actor has such a
 /// name.
-fn as_seen(world: &mut World, actor: FormulaId, it: NameAct) -> NameAct {
+fn as_seen(world: &mut Simulation, actor: FormulaId, it: NameAct) -> NameAct {
     let path = path(world, actor);
     match (View { agent: actor, now_ms: world.now_ms }).identify(&mut world.store, &path) {
-        Ok(is) => NameAct::AsSeen { path, is, act: Box::new(it) },
+        Ok(is) => NameAct::IfUnchanged { path, is, act: Box::new(it) },
         Err(_) => it,
     }
 }
 
 /// Takes something out of a directory that is then dropped, while the collector is on its way.
-fn rescue(world: &mut World, actor: FormulaId) -> Law {
+fn rescue(world: &mut Simulation, actor: FormulaId) -> Law {
     let name = *world.random.pick(&["a", "b", "c"]);
     let inside = super::path(&format!("dir/{name}"));
     let there = super::path("dir");
@@ -160,7 +160,7 @@ fn rescue(world: &mut World, actor: FormulaId) -> Law {
     for step in steps {
         act(world, actor, Act::Name(step))?;
     }
-    let walk = |world: &mut World| {
+    let walk = |world: &mut Simulation| {
         let budget = 1 + u32::try_from(world.random.below(6)).unwrap();
         let daemon = world.root();
         act(world, daemon, Act::Collect { budget, pinned: Default::default() })
@@ -172,7 +172,7 @@ fn rescue(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Returns a right is passed on to a run, revoked where it came from, and used.
-fn revoke_behind(world: &mut World) -> Law {
+fn revoke_behind(world: &mut Simulation) -> Law {
     let root = world.root();
     act(world, root, Act::Name(NameAct::MakeDirectory { path: super::path("dir") }))?;
     let narrow = GrantAct::Attenuate {
@@ -195,7 +195,7 @@ fn revoke_behind(world: &mut World) -> Law {
 }
 
 /// Rights are shared, used, narrowed and revoked.
-pub(super) fn grants(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn grants(world: &mut Simulation, actor: FormulaId) -> Law {
     let it = match world.random.below(11) {
         10 => return revoke_behind(world),
         0..3 => {
@@ -221,7 +221,7 @@ pub(super) fn grants(world: &mut World, actor: FormulaId) -> Law {
     super::act(world, actor, Act::Grant(it))
 }
 
-fn accept(world: &mut World) -> Law {
+fn accept(world: &mut Simulation) -> Law {
     let recent: Vec<[u8; 32]> = world.tokens.iter().rev().take(4).copied().collect();
     let token = world.random.any(&recent).copied().unwrap_or([9; 32]);
     let actor = super::actor(world);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::budget::LimitKind;
-use kernel::command::{Act, Advance, Binding, Given, Judgement, Move, Reply, Start, Target, Writing};
+use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, SlotGrant, Start, Target, Writing};
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
@@ -12,7 +12,7 @@ use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value};
 
 use crate::laws::{Broken, Law};
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::{act, endow, mail, outcome, text};
 
@@ -22,10 +22,10 @@ pub(crate) const WISHED: [&str; 3] = ["four", "five", "six"];
 /// The names of the workers that runs make.
 const MADE: [&str; 3] = ["one", "two", "three"];
 
-pub(super) fn step(world: &mut World) -> Law {
+pub(super) fn step(world: &mut Simulation) -> Law {
     let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
     if world.random.one_in(20) {
-        return stand(world);
+        return open_journal(world);
     }
     if open.len() < 2 || world.random.one_in(12) {
         return start(world);
@@ -65,7 +65,7 @@ fn resume(run: RunNumber) -> Act {
 }
 
 /// Records that the changes of a run were undone, applied or discarded, or forgets the documents that it worked on.
-fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
+fn settle(world: &mut Simulation, actor: FormulaId, run: RunNumber) -> Law {
     let files = vec![];
     let what = match world.random.below(4) {
         0 => Act::Undo { run, files },
@@ -77,20 +77,20 @@ fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
 }
 
 /// Opens the journal in which an agent acts without a run, and proposes a call in it.
-fn stand(world: &mut World) -> Law {
+fn open_journal(world: &mut Simulation) -> Law {
     let agents: Vec<FormulaId> = world.agents.iter().map(|agent| agent.id).collect();
     let agent = *world.random.pick(&agents);
     let root = world.root();
     let actor = if world.random.one_in(10) { super::actor(world) } else { root };
-    let found = world.apply(actor, Act::Stand { agent })?;
-    let Ok(Reply::Standing { at }) = found.map(|outcome| outcome.reply) else { return Ok(()) };
+    let found = world.apply(actor, Act::OpenAgentJournal { agent })?;
+    let Ok(Reply::AgentJournal { at }) = found.map(|outcome| outcome.reply) else { return Ok(()) };
     let Some(run) = world.runs.get(&(at.host.number, at.run.0)).cloned() else { return Ok(()) };
     let moves = vec![Move::Propose { proposals: vec![judgement(world, at.host, &run)] }];
     act(world, at.host, Act::Advance(Advance { run: at.run, moves }))
 }
 
 /// Returns where a call comes from that an agent makes without a run, and a grant that it may have.
-fn direct(world: &mut World, agent: FormulaId) -> (CallSite, Option<FormulaId>) {
+fn direct(world: &mut Simulation, agent: FormulaId) -> (CallSite, Option<FormulaId>) {
     let seen = world.seen.clone();
     let open: Vec<FormulaId> = world.evals.iter().copied().collect();
     let origin = world.random.one_in(3).then(|| Origin {
@@ -113,7 +113,7 @@ fn direct(world: &mut World, agent: FormulaId) -> (CallSite, Option<FormulaId>) 
     (CallSite::Direct { origin }, grant)
 }
 
-fn start(world: &mut World) -> Law {
+fn start(world: &mut Simulation) -> Law {
     let hosts: Vec<FormulaId> =
         world.agents.iter().filter(|agent| agent.is_host).map(|agent| agent.id).collect();
     let host = match world.random.below(10) {
@@ -135,7 +135,7 @@ fn start(world: &mut World) -> Law {
 
 /// Starts a run whose one slot is bound to a name.
 pub(super) fn start_with(
-    world: &mut World,
+    world: &mut Simulation,
     host: FormulaId,
     name: &str,
 ) -> Result<Option<RunNumber>, Broken> {
@@ -150,7 +150,7 @@ pub(super) fn start_with(
 }
 
 /// Lets a run try to use one of its grants.
-pub(super) fn use_once(world: &mut World, actor: FormulaId, number: RunNumber) -> Law {
+pub(super) fn use_once(world: &mut Simulation, actor: FormulaId, number: RunNumber) -> Law {
     let Some(run) = world.runs.get(&(actor.number, number.0)).cloned() else { return Ok(()) };
     let mut judged = judgement(world, actor, &run);
     judged.verdict.decision = Decision::Allow;
@@ -161,7 +161,7 @@ pub(super) fn use_once(world: &mut World, actor: FormulaId, number: RunNumber) -
     )
 }
 
-fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
+fn advance(world: &mut Simulation, actor: FormulaId, run: &Run) -> Law {
     let mut moves = vec![one(world, actor, run)];
     if world.random.one_in(6) {
         moves.push(one(world, actor, run));
@@ -180,10 +180,11 @@ fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
     Ok(())
 }
 
-fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
+fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
     let steps: Vec<(u64, Phase)> = run.open.iter().map(|(step, phase)| (*step, *phase)).collect();
     let approved = steps.iter().find(|(_, phase)| *phase == Phase::Approved).map(|(step, _)| *step);
-    let begun = steps.iter().find(|(_, phase)| matches!(phase, Phase::Begun { .. })).map(|(step, _)| *step);
+    let begun =
+        steps.iter().find(|(_, phase)| matches!(phase, Phase::Executing { .. })).map(|(step, _)| *step);
     if let Some(proposal) = begun
         && let Some(written) = write(world, actor, run, proposal)
     {
@@ -202,7 +203,7 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
             return Move::Spill { proposal, whole: BlobHash::of(b"whole"), bytes: 100_000 };
         }
         if world.random.one_in(4) {
-            return Move::Doubt { proposal };
+            return Move::OutcomeUnknown { proposal };
         }
         return Move::Complete { proposal, completion: completion(world) };
     }
@@ -260,7 +261,7 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
 }
 
 /// Returns the form of a call that asks, if it is one; now and then of one that is none, or that asks for a secret.
-fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+fn ask(world: &mut Simulation, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
     let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
@@ -284,7 +285,7 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
 
 /// Returns the text that a call writes to the host. Now and then it differs from the proposed text, or belongs to a
 /// call that does not write to the host.
-fn write(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+fn write(world: &mut Simulation, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
     let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
@@ -309,7 +310,7 @@ fn write(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Optio
 }
 
 /// Returns the move of a run that has used up a limit.
-fn exhaust(world: &mut World) -> Move {
+fn exhaust(world: &mut Simulation) -> Move {
     let limit = *world.random.pick(&[
         LimitKind::Turns,
         LimitKind::Calls,
@@ -325,7 +326,7 @@ fn exhaust(world: &mut World) -> Move {
 
 /// Returns the move that makes a worker, if the call makes one. The worker gets grants of its maker or, now and then,
 /// more.
-fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+fn make(world: &mut Simulation, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
     let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
@@ -349,7 +350,7 @@ fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option
         let methods = ["read", "write", "call", "send", "create"].into_iter();
         let held = |method: &&str| row.as_ref().is_some_and(|row| row.allows(method));
         let methods = methods.filter(held).map(str::to_owned).collect();
-        slots.insert(slot.to_owned(), Given { from, methods, ask: BTreeSet::new() });
+        slots.insert(slot.to_owned(), SlotGrant { from, methods, ask: BTreeSet::new() });
     }
     // Now and then more than its maker may.
     if world.random.one_in(10)
@@ -368,7 +369,7 @@ fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option
 }
 
 /// Returns a new judgement of an approved proposal, whose pinned file may have changed.
-fn anew(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Judgement> {
+fn anew(world: &mut Simulation, actor: FormulaId, run: &Run, proposal: u64) -> Option<Judgement> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
     let Entry::Proposed { site, proposal, .. } = step.entry else { return None };
@@ -381,7 +382,7 @@ fn anew(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option
     Some(judgement)
 }
 
-fn completion(world: &mut World) -> Completion {
+fn completion(world: &mut Simulation) -> Completion {
     match world.random.below(4) {
         0 => Completion::Failed(Finding::new("dir/full", "no room")),
         1 => Completion::Refused(vec![Finding::new("dir/changed", "somebody changed it")]),
@@ -389,12 +390,12 @@ fn completion(world: &mut World) -> Completion {
     }
 }
 
-fn propose(world: &mut World, actor: FormulaId, run: &Run) -> Move {
-    let count = if run.is_standing() { 1 } else { 1 + world.random.below(2) };
+fn propose(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
+    let count = if run.is_agent_journal() { 1 } else { 1 + world.random.below(2) };
     Move::Propose { proposals: (0..count).map(|_| judgement(world, actor, run)).collect() }
 }
 
-fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
+fn judgement(world: &mut Simulation, actor: FormulaId, run: &Run) -> Judgement {
     let slots: Vec<(String, FormulaId)> = run.grants.iter().map(|(slot, id)| (slot.clone(), *id)).collect();
     let seen = world.seen.clone();
     let (slot, grant) = match world.random.any(&slots).cloned() {
@@ -426,7 +427,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         decision = Decision::Allow;
     }
     let (mut site, mut grant) = (CallSite::Write { index: 0 }, grant);
-    if run.is_standing() && !world.random.one_in(30) {
+    if run.is_agent_journal() && !world.random.one_in(30) {
         let (own, found) = direct(world, run.worker);
         (site, grant) = (own, found.unwrap_or(grant));
     }

@@ -5,7 +5,7 @@ use kernel::formula::Formula;
 use kernel::{FormulaId, GrantNumber, table};
 
 use crate::laws::Law;
-use crate::world::World;
+use crate::simulation::Simulation;
 
 use super::{act, text};
 
@@ -13,14 +13,14 @@ use super::{act, text};
 const CLOCKS: [&str; 3] = ["clock", "watch", "a"];
 
 /// Returns a timer that the agent has a name for, or anything else.
-fn clock(world: &mut World, actor: FormulaId) -> FormulaId {
+fn clock(world: &mut Simulation, actor: FormulaId) -> FormulaId {
     if world.random.one_in(12) {
         let seen = world.seen.clone();
         return *world.random.pick(&seen);
     }
     let from = world.random.below(CLOCKS.len());
     let found = (0..CLOCKS.len()).find_map(|i| world.found(actor, CLOCKS[(from + i) % CLOCKS.len()]));
-    let is_timer = |world: &mut World, id: &FormulaId| {
+    let is_timer = |world: &mut Simulation, id: &FormulaId| {
         let reached = table::reach(&mut world.store, id).unwrap();
         reached.is_some_and(|reached| matches!(reached.formula, Formula::Timer { .. }))
     };
@@ -37,7 +37,7 @@ fn clock(world: &mut World, actor: FormulaId) -> FormulaId {
     }
 }
 
-pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+pub(super) fn step(world: &mut Simulation, actor: FormulaId) -> Law {
     let timing = |act| Act::Timer(act);
     let name = *world.random.pick(&CLOCKS);
     match world.random.below(20) {
@@ -76,7 +76,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// Returns a timer goes to a guest, which gives it a name and subscribes to it.
-fn hand_on(world: &mut World) -> Law {
+fn hand_on(world: &mut Simulation) -> Law {
     let root = world.root();
     let guest = *world.random.pick(&["g1", "g2"]);
     let Some(handle) = world.found(root, guest) else { return Ok(()) };

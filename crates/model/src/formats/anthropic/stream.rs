@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::ANSWER;
-use super::wire::{Block, Event, Whole, WireUsage};
+use super::wire::{Block, Event, FullMessage, WireUsage};
 use crate::error::ModelError;
 use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
-use crate::served::calls::{Calls, Partial, as_text};
+use crate::served::calls::{Calls, PartialCall, as_text};
 
 /// Puts a reply together.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Stream {
                     input => input.map(as_text).unwrap_or_default(),
                 };
                 let (id, name) = (block.id.unwrap_or_default(), block.name.unwrap_or_default());
-                self.calls.push(Partial { index, id, name, arguments, signature: None })?;
+                self.calls.push(PartialCall { index, id, name, arguments, signature: None })?;
                 Ok(String::new())
             }
             // Thinking is not part of the answer.
@@ -64,7 +64,7 @@ impl Stream {
         text
     }
 
-    fn message(&mut self, message: Whole) -> Result<String, ModelError> {
+    fn message(&mut self, message: FullMessage) -> Result<String, ModelError> {
         if let Some(usage) = &message.usage {
             self.used(usage);
         }

@@ -16,7 +16,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     // A schema that the vendor cannot hold its models to can still be that of a tool.
     let cut = request.output.as_ref().and_then(|schema| schema::ANTHROPIC.cut(schema));
     if form == Some(Form::Native) && cut.is_none() {
-        form = Some(Form::Words);
+        form = Some(Form::Prompt);
     }
     let system = system(request, form);
     let mut body = Map::new();
@@ -59,7 +59,7 @@ fn messages(all: &[Message]) -> Vec<Value> {
     for message in all {
         let (role, blocks) = match message {
             Message::User { text, media } => {
-                let blocks = media.iter().map(block).chain(written(text)).collect();
+                let blocks = media.iter().map(block).chain(text_block(text)).collect();
                 ("user", blocks)
             }
             Message::Assistant { text, calls } => {
@@ -67,7 +67,7 @@ fn messages(all: &[Message]) -> Vec<Value> {
                     json!({"type": "tool_use", "id": plain(&call.id), "name": plain(&call.name),
                            "input": as_object(&call.arguments)})
                 });
-                ("assistant", written(text).chain(calls).collect::<Vec<_>>())
+                ("assistant", text_block(text).chain(calls).collect::<Vec<_>>())
             }
             Message::ToolResult { id, content, is_error, .. } => {
                 let mut result = json!({"type": "tool_result", "tool_use_id": plain(id), "content": content});
@@ -93,7 +93,7 @@ fn messages(all: &[Message]) -> Vec<Value> {
 }
 
 /// Returns a text as a block; the protocol takes none that is blank.
-fn written(text: &str) -> impl Iterator<Item = Value> + use<> {
+fn text_block(text: &str) -> impl Iterator<Item = Value> + use<> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})).into_iter()
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Event {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     /// Beside `message_start`.
-    pub(super) message: Option<Whole>,
+    pub(super) message: Option<FullMessage>,
     pub(super) index: Option<u64>,
     pub(super) content_block: Option<Block>,
     pub(super) delta: Option<Delta>,
@@ -122,7 +122,7 @@ pub(super) struct Event {
 
 /// A message, whole or as it begins.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Whole {
+pub(super) struct FullMessage {
     #[serde(default)]
     pub(super) content: Option<Vec<Block>>,
     pub(super) stop_reason: Option<String>,

@@ -6,7 +6,7 @@ use super::wire::{CallDelta, Chunk};
 use crate::error::ModelError;
 use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
-use crate::served::calls::{Calls, Partial};
+use crate::served::calls::{Calls, PartialCall};
 
 /// Puts a reply together.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Stream {
             });
         let at = known.unwrap_or(self.calls.0.len());
         if known.is_none() {
-            self.calls.push(Partial { index, ..Partial::default() })?;
+            self.calls.push(PartialCall { index, ..PartialCall::default() })?;
         }
         if let Some(call) = self.calls.0.get_mut(at) {
             if call.id.is_empty() {

@@ -4,7 +4,7 @@ use super::wire::{Candidate, Chunk};
 use crate::error::ModelError;
 use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{MalformedCall, Reply, Stop, Usage};
-use crate::served::calls::{Calls, Partial, as_text};
+use crate::served::calls::{Calls, PartialCall, as_text};
 
 /// The name of a call that the server itself could not read.
 const UNREADABLE: &str = "unreadable_call";
@@ -33,7 +33,7 @@ impl Stream {
                 let arguments = call.args.map(as_text).unwrap_or_default();
                 let (id, name) = (call.id.unwrap_or_default(), call.name.unwrap_or_default());
                 let signature = part.thought_signature;
-                self.calls.push(Partial { index, id, name, arguments, signature })?;
+                self.calls.push(PartialCall { index, id, name, arguments, signature })?;
             } else if part.thought != Some(true) {
                 // Thinking is not part of the answer.
                 added += &part.text.unwrap_or_default();

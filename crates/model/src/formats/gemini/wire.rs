@@ -42,7 +42,7 @@ pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
     let mut form = form(request, dialect);
     let cut = request.output.as_ref().and_then(|schema| schema::GEMINI.cut(schema));
     if form == Some(Form::Native) && cut.is_none() {
-        form = Some(Form::Words);
+        form = Some(Form::Prompt);
     }
     let system = system(request, form);
     let mut body = Map::new();

@@ -4,7 +4,7 @@ use super::wire::Line;
 use crate::error::ModelError;
 use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
-use crate::served::calls::{Calls, Partial, as_text};
+use crate::served::calls::{Calls, PartialCall, as_text};
 
 /// Puts a reply together.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Assembly for Stream {
                 let name = function.name.unwrap_or_default();
                 let arguments = function.arguments.map(as_text).unwrap_or_default();
                 let id = call.id.unwrap_or_default();
-                self.calls.push(Partial { index, id, name, arguments, signature: None })?;
+                self.calls.push(PartialCall { index, id, name, arguments, signature: None })?;
             }
         }
         self.is_done |= line.done == Some(true);

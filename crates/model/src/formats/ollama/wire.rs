@@ -10,9 +10,9 @@ use crate::served::calls::as_object;
 use crate::served::dialect::{Dialect, Form};
 
 /// The smallest context that is asked for, in tokens.
-const SMALLEST: u64 = 4096;
+const MIN_CONTEXT: u64 = 4096;
 /// The largest. The server takes no more than its model has.
-const LARGEST: u64 = 131_072;
+const MAX_CONTEXT: u64 = 131_072;
 
 /// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
@@ -61,7 +61,7 @@ fn context(request: &Request) -> u64 {
     let bytes = request.system.len() + tools + request.messages.iter().map(said).sum::<usize>();
     // Three bytes to the token errs on the safe side for most languages.
     let tokens = bytes as u64 / 3 + u64::from(request.max_tokens) + 256;
-    tokens.next_power_of_two().clamp(SMALLEST, LARGEST)
+    tokens.next_power_of_two().clamp(MIN_CONTEXT, MAX_CONTEXT)
 }
 
 fn message(message: &Message) -> Value {

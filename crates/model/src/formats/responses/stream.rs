@@ -6,7 +6,7 @@ use super::wire::{Event, Item, Response};
 use crate::error::ModelError;
 use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
-use crate::served::calls::{Calls, Partial};
+use crate::served::calls::{Calls, PartialCall};
 
 /// Puts a reply together.
 #[derive(Debug, Default)]
@@ -27,14 +27,14 @@ impl Stream {
             self.seen_any = true;
             let id = item.call_id.unwrap_or_default();
             let (name, arguments) = (item.name.unwrap_or_default(), item.arguments.unwrap_or_default());
-            self.calls.push(Partial { index, id, name, arguments, signature: None })?;
+            self.calls.push(PartialCall { index, id, name, arguments, signature: None })?;
         }
         Ok(())
     }
 
     /// Adds a finished item and returns its new text. The item repeats its pieces, or is the only source where none
     /// came.
-    fn done(&mut self, index: u64, item: Item) -> Result<String, ModelError> {
+    fn finish_item(&mut self, index: u64, item: Item) -> Result<String, ModelError> {
         match item.kind.as_deref() {
             Some("function_call") => match self.calls.at(index) {
                 Some(call) => {
@@ -68,7 +68,7 @@ impl Stream {
     }
 
     /// Reads the final statement about the answer as a whole.
-    fn end(&mut self, response: Response) -> Result<String, ModelError> {
+    fn finish_response(&mut self, response: Response) -> Result<String, ModelError> {
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
             return Err(in_band_error(&error));
         }
@@ -118,7 +118,7 @@ impl Assembly for Stream {
                 None => nothing,
             },
             Some("response.output_item.done") => match event.item {
-                Some(item) => self.done(index, item),
+                Some(item) => self.finish_item(index, item),
                 None => nothing,
             },
             Some("response.function_call_arguments.delta") => {
@@ -141,7 +141,7 @@ impl Assembly for Stream {
                     response.error = Some(json!("the server says no more than that it failed"));
                 }
                 response.status = Some(said);
-                self.end(response)
+                self.finish_response(response)
             }
             Some(_) => nothing,
             None => {
@@ -154,7 +154,7 @@ impl Assembly for Stream {
     fn take_whole(&mut self, data: &[u8]) -> Result<String, ModelError> {
         let response: Response = parse(data)?;
         self.seen_any |= response.output.is_some();
-        self.end(response)
+        self.finish_response(response)
     }
 
     fn seen_any(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::request::{Message, Request, marked};
 use crate::served::dialect::{Dialect, Form};
 
 /// The least that the protocol takes as the most tokens of a reply.
-const LEAST_TOKENS: u32 = 16;
+const MIN_TOKENS: u32 = 16;
 
 /// Returns the body of a request. Nothing is kept at the server: the whole conversation is in every request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
@@ -22,7 +22,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     }
     let input: Vec<Value> = request.messages.iter().flat_map(items).collect();
     body.insert("input".into(), json!(input));
-    body.insert("max_output_tokens".into(), json!(request.max_tokens.max(LEAST_TOKENS)));
+    body.insert("max_output_tokens".into(), json!(request.max_tokens.max(MIN_TOKENS)));
     if !dialect.no_temperature {
         body.insert("temperature".into(), json!(request.temperature));
     }

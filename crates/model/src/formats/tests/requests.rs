@@ -161,7 +161,7 @@ fn output_schema_is_requested_in_each_vendors_way() {
         let in_words = with_tools.to_string().contains("JSON Schema");
         // Where tools and a form exclude each other, the form is asked for in words.
         assert_ne!(with_tools.pointer(at).is_some(), in_words, "{format:?}");
-        let words = Dialect { form: Form::Words, ..format.dialect(false) };
+        let words = Dialect { form: Form::Prompt, ..format.dialect(false) };
         let said = format.body(&plain, "m", words);
         assert!(said.pointer(at).is_none() && said.to_string().contains("JSON Schema"), "{format:?}");
     }

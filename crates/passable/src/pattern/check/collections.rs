@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::{
-    Report, Verdict, confirm, confirm_style, digits, exceeds, nested, refuse, too_many_digits, within,
+    Report, Verdict, confirm, confirm_style, digits, nested, refuse, refuse_excess, too_many_digits, within,
 };
 use crate::codec::error::Segment;
 use crate::keys::{confirm_kind_of, kind_of, redacted};
@@ -120,7 +120,7 @@ pub(super) fn confirm_bag<C: Reference, R: Report<C>>(
     let entries = specimen.payload_of("copyBag").and_then(Value::as_array).unwrap_or_default();
     let most = limits.get(Limit::NumUniqueBagElements);
     if !within(entries.len(), most) {
-        return exceeds(pattern, limits, Limit::NumUniqueBagElements, report, || {
+        return refuse_excess(pattern, limits, Limit::NumUniqueBagElements, report, || {
             let most = crate::pattern::quoted_number(most);
             let message =
                 format!("Bag must not have more than {most} unique elements: {}", redacted(specimen));

@@ -5,7 +5,7 @@
 //! has just written.
 
 use super::read::{may_be_left_out, read, required};
-use super::tree::{NOTHING, Place, number};
+use super::tree::{EMPTY_PLACE, Place, number};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Label, Mismatch, Pattern, Resolve};
 use crate::text::Text;
@@ -46,7 +46,7 @@ fn in_parts<C: Reference>(
         Layout::Pairs { key, value, .. } => {
             for (at, row) in rows() {
                 for (name, side) in [("key", &key), ("value", &value)] {
-                    let own = row.parts.get(name).unwrap_or(&NOTHING);
+                    let own = row.parts.get(name).unwrap_or(&EMPTY_PLACE);
                     let wrong = within(all(side, own, resolve), Label::name(&Text::from(name)));
                     found.extend(within(wrong, Label::index(at)));
                 }
@@ -67,7 +67,7 @@ fn in_parts<C: Reference>(
             let kind = place.mark("kind").and_then(|kind| kind.texts.first());
             let chosen = kind.and_then(|kind| Some((kind, variants.get(number(kind)? as usize)?)));
             if let Some((kind, (_, Some(part)))) = chosen {
-                found = all(part, place.parts.get(kind).unwrap_or(&NOTHING), resolve);
+                found = all(part, place.parts.get(kind).unwrap_or(&EMPTY_PLACE), resolve);
             }
         }
         _ => {}
@@ -83,7 +83,7 @@ fn of_part<C: Reference>(part: &Part<C>, place: &Place<'_>, resolve: &mut Resolv
         Some(own) if may_lack && !own.is_given() && matches!(read(&part.pattern, own, resolve), Ok(None)) => {
             Vec::new()
         }
-        own => all(&part.pattern, own.unwrap_or(&NOTHING), resolve),
+        own => all(&part.pattern, own.unwrap_or(&EMPTY_PLACE), resolve),
     }
 }
 

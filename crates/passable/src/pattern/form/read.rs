@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::tree::{NOTHING, Place, number, refuse};
-use super::{LISTED, choice_texts, number as numbers};
+use super::tree::{EMPTY_PLACE, Place, number, refuse};
+use super::{MAX_LISTED_CHOICES, choice_texts, number as numbers};
 use crate::codec::error::{Fault, Problem};
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
@@ -50,7 +50,7 @@ pub(super) fn read<C: Reference>(
         }
         // Of many choices one is typed, and who has typed nothing has chosen none.
         Layout::Menu(values) => {
-            match place.text()?.filter(|text| values.len() <= LISTED || !is_blank(text)) {
+            match place.text()?.filter(|text| values.len() <= MAX_LISTED_CHOICES || !is_blank(text)) {
                 Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
                 None => Ok(None),
             }
@@ -85,7 +85,7 @@ pub(super) fn read<C: Reference>(
                 };
             };
             let text = kind.text()?.unwrap_or_default();
-            let own = place.parts.get(text).unwrap_or(&NOTHING);
+            let own = place.parts.get(text).unwrap_or(&EMPTY_PLACE);
             match number(text).and_then(|number| variants.get(number as usize)) {
                 // The user has chosen this variant, although another one might match the text as well.
                 Some((_, Some(part))) => {
@@ -259,7 +259,7 @@ fn plain_json<C: Reference>(
         Some(value) => value.widen(),
         None => {
             let json = serde_json::from_str(text).map_err(|error| bad("plain JSON", &error.to_string()))?;
-            crate::pattern::json::read_held(pattern, &json, resolve)?
+            crate::pattern::json::read_plain_checked(pattern, &json, resolve)?
         }
     };
     numbers::confirm_json(text, &value)?;
@@ -318,7 +318,7 @@ fn pairs<C: Reference>(
         row.allow(0, &["given"]).map_err(outside)?;
         row.only(|name| name == "key" || name == "value").map_err(outside)?;
         let mut side = |name: &str, pattern: &Pattern<C>| {
-            let place = row.parts.get(name).unwrap_or(&NOTHING);
+            let place = row.parts.get(name).unwrap_or(&EMPTY_PLACE);
             required(pattern, place, resolve)
                 .map_err(|error| error.within(Label::name(&Text::from(name))).within(Label::index(at)))
         };
@@ -382,7 +382,7 @@ fn group<C: Reference>(
         let value = match (own, part.absent) {
             // In a required part, a list may be empty and a note needs no answer.
             (Some(_), _) | (None, Absent::Missing) => {
-                let own = own.unwrap_or(&NOTHING);
+                let own = own.unwrap_or(&EMPTY_PLACE);
                 read(&part.pattern, own, resolve).map_err(|error| error.within(label()))?
             }
             (None, _) => None,

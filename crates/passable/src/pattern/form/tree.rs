@@ -25,11 +25,11 @@ pub(super) struct Place<'a> {
 }
 
 /// A place for which nothing was sent.
-pub(super) static NOTHING: Place<'static> =
+pub(super) static EMPTY_PLACE: Place<'static> =
     Place { texts: Vec::new(), parts: BTreeMap::new(), marks: BTreeMap::new() };
 
 /// Sorts pairs into places.
-pub(super) fn plant(pairs: &[(String, String)]) -> Result<Place<'_>, Mismatch> {
+pub(super) fn build_tree(pairs: &[(String, String)]) -> Result<Place<'_>, Mismatch> {
     let mut root = Place::default();
     let mut places = 0;
     for (name, text) in pairs {

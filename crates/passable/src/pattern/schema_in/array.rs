@@ -10,7 +10,7 @@ pub(super) const KEYWORDS: [&str; 8] =
     ["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"];
 
 fn at_most(most: Option<usize>) -> Limits {
-    most.map_or_else(Limits::none, |most| Limits::of([(Limit::ArrayLength, most as f64)]))
+    most.map_or_else(Limits::none, |most| Limits::from_pairs([(Limit::ArrayLength, most as f64)]))
 }
 
 impl<'a> Reader<'a> {
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
             (None, true) => {
                 self.may_take("uniqueItems", "a set")?;
                 // Upstream asks for fewer elements than the limit, not for at most as many.
-                let most = most.map(|most| Limits::of([(Limit::NumSetElements, most as f64 + 1.0)]));
+                let most = most.map(|most| Limits::from_pairs([(Limit::NumSetElements, most as f64 + 1.0)]));
                 parts.push(Pattern::set_of_within(element, most.unwrap_or_default()));
             }
             (None, false) => parts.push(Pattern::array_of_within(element, at_most(most))),

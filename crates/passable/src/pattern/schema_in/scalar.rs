@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
                 self.may_take("pattern", "a big integer")?;
                 used.push("pattern");
                 let most = self.count(object, "maxLength")?.map(|most| most.saturating_sub(1) as f64);
-                let limits = most.map(|most| Limits::of([(Limit::DecimalDigits, most)]));
+                let limits = most.map(|most| Limits::from_pairs([(Limit::DecimalDigits, most)]));
                 return Ok(Pattern::bigint_within(limits.unwrap_or_default()));
             }
             Some("^[0-9]+$" | "^\\d+$") if least <= 1 => {

@@ -1,0 +1,69 @@
+//! How much more a run may use, as people type it.
+
+use clap::Args;
+use kernel::budget::Raise;
+
+use config::raise;
+use control::exit::Failure;
+
+/// The additional budget for a run that has used up its own.
+#[derive(Debug, Default, Args)]
+pub struct BudgetArgs {
+    /// A run that has used up what it may: how many more turns
+    #[arg(long, value_name = "N")]
+    pub turns: Option<u32>,
+    /// How many more calls
+    #[arg(long, value_name = "N")]
+    pub calls: Option<u32>,
+    /// How much deeper workers may call workers
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// How many more tokens, like `50k`
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<String>,
+    /// How many more dollars, like `0.50`
+    #[arg(long, value_name = "DOLLARS")]
+    pub usd: Option<String>,
+    /// How much more time at work, like `10m`
+    #[arg(long, value_name = "TIME")]
+    pub wall: Option<String>,
+}
+
+impl BudgetArgs {
+    /// Returns the flags that were given, each with its value as it was typed.
+    pub fn typed_amounts(&self) -> Vec<(&'static str, String)> {
+        let count = |count: Option<u32>| count.map(|count| count.to_string());
+        let (turns, calls, depth) = (count(self.turns), count(self.calls), count(self.depth));
+        let all = [
+            ("turns", turns.as_ref()),
+            ("calls", calls.as_ref()),
+            ("depth", depth.as_ref()),
+            ("tokens", self.tokens.as_ref()),
+            ("usd", self.usd.as_ref()),
+            ("wall", self.wall.as_ref()),
+        ];
+        all.into_iter().filter_map(|(flag, said)| Some((flag, said?.clone()))).collect()
+    }
+
+    /// Returns the amounts that are added, or nothing if none is given.
+    ///
+    /// # Errors
+    /// When an amount cannot be read.
+    pub fn raise(&self) -> Result<Option<Raise>, Failure> {
+        let said = self.typed_amounts();
+        let amounts = said.iter().map(|(option, text)| (*option, text.as_str()));
+        raise::parse(amounts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_amount_of_a_page_is_an_option() {
+        for (option, _, example) in control::show::budget_request::AMOUNTS {
+            assert!(raise::parse([(option, example)]).unwrap().is_some(), "{option} {example}");
+        }
+    }
+}

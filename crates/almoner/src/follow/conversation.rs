@@ -1,0 +1,199 @@
+//! A conversation at a terminal, or line by line through a pipe: the typed lines, and the printed answers.
+
+use std::collections::VecDeque;
+use std::io::IsTerminal as _;
+
+use kernel::RunNumber;
+use kernel::event::Change;
+use kernel::run::Entry;
+use model::Reply;
+
+use crate::session::Session;
+use crate::session::questions;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
+
+/// The line that ends a conversation for good.
+const END_LINE: &str = "/end";
+
+/// One side of a conversation.
+pub struct Conversation {
+    /// Returns whether answers are shown while they are written.
+    streams: bool,
+    /// Lines that were typed and not said yet.
+    unsent_lines: VecDeque<String>,
+    /// Whether nothing more will be typed.
+    is_closed: bool,
+    /// Whether the person has been asked to type something.
+    is_prompted: bool,
+    /// Up to which step of the journal the answers were told.
+    last_shown_step: u64,
+    /// The step that prompted the streamed answer, and the text of it that has been printed.
+    shown: (u64, String),
+}
+
+/// The user's next action in a conversation.
+#[derive(Debug, PartialEq)]
+pub enum UserTurn {
+    /// Says this.
+    Say(String),
+    /// Has not said anything yet.
+    Listen,
+    /// Leaves for now.
+    Leave,
+    /// Has no more to say.
+    End,
+}
+
+impl Conversation {
+    /// Returns a conversation whose answers up to this step have been printed.
+    pub fn new(last_shown_step: u64) -> Conversation {
+        Conversation {
+            streams: std::io::stdout().is_terminal(),
+            unsent_lines: VecDeque::new(),
+            is_closed: false,
+            // A pipe gets no prompt.
+            is_prompted: !std::io::stdin().is_terminal(),
+            last_shown_step,
+            shown: (0, String::new()),
+        }
+    }
+
+    /// Returns whether a change gets a line between the messages. Calls and troubles do, the steps towards an answer
+    /// do not.
+    pub fn is_shown(change: &Change) -> bool {
+        const SHOWN_CHANGES: [&str; 5] = ["proposed", "judged", "completed", "stalled", "exhausted"];
+        match change {
+            Change::Step { entry, .. } => SHOWN_CHANGES.contains(&entry.as_str()),
+            _ => true,
+        }
+    }
+
+    /// Returns whether answers are shown while they are written.
+    pub fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Queues a typed line.
+    pub fn add_line(&mut self, line: &str) {
+        self.is_prompted = !std::io::stdin().is_terminal();
+        if !line.trim().is_empty() {
+            self.unsent_lines.push_back(line.to_owned());
+        }
+    }
+
+    /// Records that no more lines will be typed.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Returns the user's next action. If no line is queued, it prompts the user.
+    pub fn next(&mut self) -> UserTurn {
+        match self.unsent_lines.pop_front() {
+            Some(line) if line.trim() == END_LINE => UserTurn::End,
+            Some(line) => UserTurn::Say(line),
+            None if self.is_closed => UserTurn::Leave,
+            None => {
+                if !self.is_prompted {
+                    output::prompt("> ");
+                    self.is_prompted = true;
+                }
+                UserTurn::Listen
+            }
+        }
+    }
+
+    /// Prints the next part of a streamed answer.
+    ///
+    /// # Errors
+    /// When the reader has closed standard output.
+    pub fn show_stream(&mut self, prompted: u64, from: usize, text: &str) -> Result<(), Failure> {
+        // Of answers that were told already nothing is shown again.
+        if prompted <= self.last_shown_step {
+            return Ok(());
+        }
+        if self.shown.0 != prompted || from < self.shown.1.len() {
+            if !self.shown.1.is_empty() {
+                output::part("\n")?;
+            }
+            self.shown = (prompted, String::new());
+        }
+        if from == self.shown.1.len() {
+            self.shown.1.push_str(text);
+            output::part(text)?;
+        }
+        Ok(())
+    }
+
+    /// Prints the answers that have not been printed.
+    ///
+    /// # Errors
+    /// When the reader has closed standard output, or the daemon cannot be reached.
+    pub fn print_answers(&mut self, acting: &Session<'_>, run: RunNumber) -> Result<(), Failure> {
+        for step in questions::journal_from(acting, run, self.last_shown_step.saturating_add(1))? {
+            self.last_shown_step = step.number;
+            if let Entry::Replied { prompted, reply, .. } = &step.entry {
+                let text = answer(acting, *reply)?;
+                self.answer(*prompted, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the part of an answer that has not been printed.
+    fn answer(&mut self, prompted: u64, text: &str) -> Result<(), Failure> {
+        let shown = std::mem::take(&mut self.shown);
+        let seen = if shown.0 == prompted { shown.1.as_str() } else { "" };
+        match text.strip_prefix(seen) {
+            Some("") if seen.is_empty() => Ok(()),
+            Some(rest) if !seen.is_empty() => output::part(&format!("{}\n", rest.trim_end())),
+            // The streamed text differs from the final answer.
+            _ => {
+                if !seen.is_empty() {
+                    output::part("\n")?;
+                }
+                output::result(text)
+            }
+        }
+    }
+}
+
+/// Returns the text of a reply that was kept.
+fn answer(acting: &Session<'_>, hash: kernel::BlobHash) -> Result<String, Failure> {
+    match acting.connect()?.ask(Request::Blob { hash })? {
+        Response::Blob(Some(text)) => {
+            let reply: Reply = serde_json::from_str(&text)
+                .map_err(|e| Failure::new(Exit::Failure, format!("a recorded reply cannot be read: {e}")))?;
+            Ok(reply.text)
+        }
+        Response::Blob(None) => Err(Failure::new(Exit::Failure, "a recorded reply is no text")),
+        other => Err(unexpected(&other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_lines_are_sent_in_order() {
+        let mut talk = Conversation::new(0);
+        for line in ["first", "", "   ", "/end later", "/end"] {
+            talk.add_line(line);
+        }
+        for expected in [
+            UserTurn::Say("first".to_owned()),
+            UserTurn::Say("/end later".to_owned()),
+            UserTurn::End,
+            UserTurn::Listen,
+        ] {
+            assert_eq!(talk.next(), expected);
+        }
+        talk.close();
+        assert_eq!(talk.next(), UserTurn::Leave);
+        talk.add_line("after all");
+        assert_eq!(talk.next(), UserTurn::Say("after all".to_owned()));
+    }
+}

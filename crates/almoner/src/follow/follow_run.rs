@@ -1,0 +1,724 @@
+//! Attending a run: following its events, asking the person who is there, telling how it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use kernel::event::{Change, Event};
+use kernel::run::{Run, RunOutcome, Shape, State, Trouble};
+use kernel::{MessageNumber, RunNumber};
+use passable::Untrusted;
+use serde_json::json;
+
+use super::answer_lines::{self, how_to_answer};
+use super::conversation::{Conversation, UserTurn};
+use super::live_tree::LiveTree;
+use super::question::Question;
+use crate::cli::{FollowArgs, OnAsk};
+use crate::session::Session;
+use crate::session::questions;
+use crate::session::replies;
+use crate::ui::interrupt::InterruptWatch;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Exit, ExitResult, Failure};
+use control::protocol::{Request, Response};
+use control::show::batch::Batch;
+use control::show::{message_view, progress, value};
+
+/// How often in a row the daemon may go down under a follower before anything has happened.
+const MAX_RESTARTS: usize = 5;
+
+/// The behaviour of a follower when a run needs a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskMode {
+    /// The person at this terminal is asked.
+    Prompt,
+    /// Somebody answers from elsewhere.
+    Wait,
+    /// The answer is no.
+    Deny,
+    /// No person is asked, and the run is left waiting.
+    LeaveWaiting,
+}
+
+impl From<OnAsk> for AskMode {
+    fn from(on_ask: OnAsk) -> AskMode {
+        match on_ask {
+            OnAsk::Prompt if output::can_ask() => AskMode::Prompt,
+            OnAsk::Prompt => AskMode::LeaveWaiting,
+            OnAsk::Wait => AskMode::Wait,
+            OnAsk::Deny => AskMode::Deny,
+        }
+    }
+}
+
+/// Follows a run to its end, or until only a person can move it, and prints the outcome.
+///
+/// # Errors
+/// When the run fails, needs a person who is not here, or the daemon cannot be reached.
+pub fn follow_run(acting: &Session<'_>, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> ExitResult {
+    let telling = if how.events { EventOutput::Events } else { EventOutput::Lines };
+    let followed = follow(acting, run, after, how.on_ask.into(), telling);
+    if let (Err(failure), true) = (&followed, how.json || how.events) {
+        report_stalled(acting, run, failure)?;
+    }
+    match followed? {
+        FollowOutcome::Finished(run) => print_outcome(acting, &run, how),
+        FollowOutcome::NeedsYou(pending) => {
+            let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
+            if how.json || how.events {
+                output::json(&json!({
+                    "version": 1, "run": run.to_string(), "state": "waiting", "pending": numbers,
+                }))?;
+            }
+            Err(needs_you(acting, run, &pending))
+        }
+        FollowOutcome::Paused => {
+            output::note(&format!("{run} waits for you to say something: `almoner chat --continue {run}`"));
+            Ok(Exit::Ok)
+        }
+        FollowOutcome::Ended => Ok(Exit::Ok),
+    }
+}
+
+/// Prints the JSON envelope of a run that cannot go on by itself.
+fn report_stalled(acting: &Session<'_>, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
+    if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
+        return Ok(());
+    }
+    let code = match questions::run(acting, run)?.state {
+        State::Stalled { trouble } => trouble.code,
+        _ => "child/stalled".to_owned(),
+    };
+    output::json(&json!({
+        "version": 1,
+        "run": run.to_string(),
+        "state": "stalled",
+        "trouble": { "code": code, "message": failure.message.raw(), "help": failure.help },
+    }))
+}
+
+/// Returns the failure of a run that waits for a person who is not here.
+pub fn needs_you(acting: &Session<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
+    let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
+    let first = list.first().cloned().unwrap_or_default();
+    Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
+        "{} shows it, {}; it waits as long as you like",
+        acting.command(&format!("inbox {first}")),
+        Question::how_to_answer(acting, pending.first().copied())
+    ))
+}
+
+/// The output about events while a run is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOutput {
+    /// Nothing.
+    Quiet,
+    /// A line for each event worth one, on standard error.
+    Lines,
+    /// The same, and every event as a line of JSON on standard output.
+    Events,
+}
+
+/// How following ended.
+#[derive(Debug)]
+pub enum FollowOutcome {
+    /// The run is over.
+    Finished(Box<Run>),
+    /// Only a person can move it: these messages wait.
+    NeedsYou(Vec<MessageNumber>),
+    /// The run is a chat, and the user has left for now, or no person here talks to it.
+    Paused,
+    /// It talks, and the person has no more to say.
+    Ended,
+}
+
+/// Follows a run to its end, or until only a person can move it. A run that was just started is followed from the
+/// event `after`; with `None` it may be of any age, and is followed from where it stands.
+///
+/// # Errors
+/// When the run stalls, or the daemon cannot be reached.
+pub fn follow(
+    acting: &Session<'_>,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: AskMode,
+    telling: EventOutput,
+) -> Result<FollowOutcome, Failure> {
+    new_follower(acting, run, after, asking, telling, None)
+}
+
+/// Follows a chat run. Prints the run's answers, and sends the lines that the user types.
+///
+/// # Errors
+/// As [`follow`].
+pub fn converse(
+    acting: &Session<'_>,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: AskMode,
+    talk: Conversation,
+) -> Result<FollowOutcome, Failure> {
+    new_follower(acting, run, after, asking, EventOutput::Lines, Some(talk))
+}
+
+fn new_follower(
+    acting: &Session<'_>,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: AskMode,
+    telling: EventOutput,
+    talk: Option<Conversation>,
+) -> Result<FollowOutcome, Failure> {
+    let (send, inbox) = channel();
+    let mut attendance = RunFollower {
+        acting,
+        root: run,
+        asking,
+        output: telling,
+        active: BTreeSet::from([run]),
+        family: BTreeSet::from([run]),
+        pending: BTreeSet::new(),
+        asked: None,
+        trouble: BTreeMap::new(),
+        // The drawn tree would be in the way of typed lines and answers.
+        live: (telling == EventOutput::Lines && talk.is_none()).then(LiveTree::begin).flatten(),
+        conversation: talk,
+        send,
+    };
+    let after = match after {
+        Some(after) => after,
+        None => match attendance.catch_up()? {
+            FamilyState::Finished(run) => return Ok(FollowOutcome::Finished(run)),
+            FamilyState::Running(after) => after,
+        },
+    };
+    attendance.follow(after, &inbox)
+}
+
+enum FamilyState {
+    /// The run is over.
+    Finished(Box<Run>),
+    /// It is not; this is the last event that its state includes.
+    Running(u64),
+}
+
+enum FollowerInput {
+    /// Something from the daemon.
+    Response(Box<Response>),
+    /// The daemon has gone.
+    Disconnected,
+    /// A line that the person typed.
+    Line(String),
+    /// The person has closed the terminal's input.
+    EndOfInput,
+    /// The person has pressed Ctrl-C.
+    Interrupted,
+}
+
+struct RunFollower<'a> {
+    acting: &'a Session<'a>,
+    root: RunNumber,
+    asking: AskMode,
+    output: EventOutput,
+    /// Runs of the family that are neither waiting nor over.
+    active: BTreeSet<RunNumber>,
+    /// The run and all that it has started.
+    family: BTreeSet<RunNumber>,
+    /// Approvals that wait for an answer.
+    pending: BTreeSet<MessageNumber>,
+    /// The approval about which the person is being asked.
+    asked: Option<MessageNumber>,
+    /// The troubles of stalled runs of the family.
+    trouble: BTreeMap<RunNumber, Trouble>,
+    /// The conversation, if the run is a chat: the typed lines, and the answers that were printed.
+    conversation: Option<Conversation>,
+    /// The tree that is drawn instead of lines, if the terminal can draw one.
+    live: Option<LiveTree>,
+    send: Sender<FollowerInput>,
+}
+
+impl RunFollower<'_> {
+    /// Learns from the store where the family stands.
+    fn catch_up(&mut self) -> Result<FamilyState, Failure> {
+        let mut client = self.acting.connect()?;
+        let after = client.last_event()?;
+        let family = match client.ask(Request::Family { run: self.root })? {
+            Response::Family(family) => family,
+            other => return Err(unexpected(&other)),
+        };
+        self.active.clear();
+        if let Some(live) = &mut self.live {
+            live.add_runs(&family.members);
+        }
+        for run in family.members {
+            if run.number == self.root && run.is_finished() {
+                return Ok(FamilyState::Finished(Box::new(questions::run(self.acting, self.root)?)));
+            }
+            self.family.insert(run.number);
+            match run.state {
+                State::Ready => {
+                    self.active.insert(run.number);
+                }
+                State::Stalled { trouble } => {
+                    self.trouble.insert(run.number, trouble);
+                }
+                State::Waiting | State::Finished { .. } => {}
+            }
+        }
+        self.pending.extend(family.asked);
+        Ok(FamilyState::Running(after))
+    }
+
+    fn follow(mut self, mut after: u64, inbox: &Receiver<FollowerInput>) -> Result<FollowOutcome, Failure> {
+        self.listen(after)?;
+        let send = self.send.clone();
+        let _watch = InterruptWatch::begin(move || drop(send.send(FollowerInput::Interrupted)));
+        if self.asking == AskMode::Prompt || self.conversation.is_some() {
+            let send = self.send.clone();
+            std::thread::spawn(move || {
+                for line in std::io::stdin().lock().lines() {
+                    let Ok(line) = line else { break };
+                    if send.send(FollowerInput::Line(line)).is_err() {
+                        return;
+                    }
+                }
+                let _ = send.send(FollowerInput::EndOfInput);
+            });
+        }
+        for number in self.pending.clone() {
+            self.handle_message(number)?;
+        }
+        if let Some(ended) = self.idle()? {
+            return Ok(ended);
+        }
+        let mut falls = 0;
+        loop {
+            // The sender is ours too, so this never fails.
+            let Ok(heard) = inbox.recv() else { return Ok(self.needs_you()) };
+            match heard {
+                FollowerInput::Response(response) => match *response {
+                    Response::Event(event) => {
+                        (after, falls) = (event.seq, 0);
+                        if let Some(ended) = self.event(*event)? {
+                            return Ok(ended);
+                        }
+                    }
+                    Response::Progress { run, line }
+                        if self.family.contains(&run) && self.output != EventOutput::Quiet =>
+                    {
+                        let line = line.visible_line();
+                        match &mut self.live {
+                            Some(live) => live.set_activity(run, line.into_owned()),
+                            None => output::progress(&format!("  {run} {line}")),
+                        }
+                        self.draw();
+                    }
+                    Response::Text { run, prompted, from, text } if run == self.root => {
+                        if let Some(talk) = &mut self.conversation {
+                            talk.show_stream(prompted, from, text.raw())?;
+                        }
+                    }
+                    Response::Stuck { run, trouble } if self.family.contains(&run) => {
+                        return Err(Failure::of_trouble(&trouble));
+                    }
+                    // It ends on purpose, or cannot read its store: it is not started again for that.
+                    Response::Failed(failure) => return Err(failure),
+                    _ => {}
+                },
+                FollowerInput::Disconnected => {
+                    // Killed: the next one goes on where the journal ends.
+                    falls += 1;
+                    if falls > MAX_RESTARTS {
+                        return Err(self.restart_failure());
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                    self.listen(after)?;
+                }
+                FollowerInput::Line(line) => {
+                    if let Some(ended) = self.line(&line)? {
+                        return Ok(ended);
+                    }
+                }
+                FollowerInput::EndOfInput => {
+                    // No person answers here any more. The run is followed as long as it needs no answer.
+                    self.asking = AskMode::LeaveWaiting;
+                    if let Some(talk) = &mut self.conversation {
+                        talk.close();
+                    }
+                    if let Some(ended) = self.idle()? {
+                        return Ok(ended);
+                    }
+                }
+                FollowerInput::Interrupted => return Err(self.interrupt_failure()),
+            }
+        }
+    }
+
+    /// Follows the daemon's events from a thread of its own.
+    fn listen(&self, after: u64) -> Result<(), Failure> {
+        let mut client = self.acting.connect()?;
+        client.send(Request::Follow {
+            after,
+            text: self.conversation.as_ref().is_some_and(Conversation::streams),
+        })?;
+        let send = self.send.clone();
+        std::thread::spawn(move || {
+            while let Some(response) = client.receive() {
+                if send.send(FollowerInput::Response(Box::new(response))).is_err() {
+                    return;
+                }
+            }
+            let _ = send.send(FollowerInput::Disconnected);
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<Option<FollowOutcome>, Failure> {
+        if !self.concerns(&event.change) {
+            return Ok(None);
+        }
+        if self.output == EventOutput::Events {
+            output::json(&json!({
+                "version": 1, "seq": event.seq, "at_ms": event.at_ms, "event": event.change,
+            }))?;
+        }
+        let worth = self.output != EventOutput::Quiet
+            && (self.conversation.is_none() || Conversation::is_shown(&event.change));
+        if let Some(live) = &mut self.live {
+            live.apply_change(self.acting, &event.change);
+            self.draw();
+        } else if let Some(line) = progress::line(&event.change).filter(|_| worth) {
+            output::progress(&line);
+        }
+        match event.change {
+            Change::Step { run, entry, .. } => match entry.as_str() {
+                "suspended" => {
+                    self.active.remove(&run);
+                    // The run has said all that it had to say: now the question can stand at the end of the screen.
+                    if self.asking == AskMode::Prompt && self.asked.is_none() {
+                        self.ask_next()?;
+                    }
+                    return self.idle();
+                }
+                "stalled" => {
+                    self.active.remove(&run);
+                    self.note_trouble(run)?;
+                    return self.idle();
+                }
+                "finished" => {
+                    self.active.remove(&run);
+                }
+                // Somebody else's steps: the run itself may be waiting or stalled all the same.
+                "collected" | "answered" | "completed" => {}
+                _ => {
+                    self.active.insert(run);
+                    self.trouble.remove(&run);
+                }
+            },
+            Change::Message { number, needs_you: true, .. } => {
+                self.pending.insert(number);
+                self.handle_message(number)?;
+            }
+            // A message of a run that needs no answer is shown to its follower, who may read it now or later.
+            Change::Message { number, needs_you: false, kind, .. }
+                if kind == "package" && self.output == EventOutput::Lines =>
+            {
+                let view = self.acting.message(number)?;
+                self.write_lines(&message_view::render(&view, output::columns()));
+            }
+            Change::Answered { number, needs_you: false } => {
+                self.pending.remove(&number);
+                if self.asked == Some(number) {
+                    self.asked = None;
+                    self.write_lines(&format!("message {number} was answered"));
+                    self.ask_next()?;
+                }
+            }
+            Change::RunFinished { run, .. } if run == self.root => {
+                return Ok(Some(FollowOutcome::Finished(Box::new(questions::run(self.acting, run)?))));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn concerns(&mut self, change: &Change) -> bool {
+        match change {
+            Change::RunStarted { run, parent, .. } => {
+                if parent.is_some_and(|parent| self.family.contains(&parent)) {
+                    self.family.insert(*run);
+                    self.active.insert(*run);
+                }
+                self.family.contains(run)
+            }
+            Change::Step { run, .. } | Change::RunFinished { run, .. } => self.family.contains(run),
+            Change::Granted { run, .. } | Change::Message { run, .. } => {
+                run.is_some_and(|run| self.family.contains(&run))
+            }
+            Change::Answered { number, .. } => self.pending.contains(number),
+            Change::Genesis { .. }
+            | Change::Revoked { .. }
+            | Change::Named { .. }
+            | Change::Unnamed { .. }
+            | Change::Settled { .. }
+            | Change::Dismissed { .. }
+            | Change::CommandCompleted { .. }
+            | Change::Cancelled { .. } => false,
+        }
+    }
+
+    /// Checks whether the family has stopped. If no run moves, a person must answer, or a run has failed.
+    fn idle(&mut self) -> Result<Option<FollowOutcome>, Failure> {
+        if !self.active.is_empty() {
+            return Ok(None);
+        }
+        if self.conversation.is_some() && self.pending.is_empty() {
+            return self.handle_pause();
+        }
+        if let Some((run, trouble)) = self.trouble.iter().next() {
+            let mut failure = Failure::of_trouble(trouble);
+            failure.message = Untrusted::new(format!("{run} stalled: {}", failure.message.raw()));
+            return Err(failure);
+        }
+        if self.pending.is_empty() && matches!(questions::run(self.acting, self.root)?.shape, Shape::Chat) {
+            // No person here talks to the run, and nothing else moves it.
+            return Ok(Some(FollowOutcome::Paused));
+        }
+        let left = !self.pending.is_empty() && self.asking == AskMode::LeaveWaiting;
+        Ok(left.then(|| self.needs_you()))
+    }
+
+    /// Returns the run has answered, and waits for the person to say something.
+    fn handle_pause(&mut self) -> Result<Option<FollowOutcome>, Failure> {
+        let troubles = std::mem::take(&mut self.trouble);
+        let Some(talk) = &mut self.conversation else { return Ok(None) };
+        for trouble in troubles.values() {
+            output::failure(&Failure::of_trouble(trouble));
+        }
+        talk.print_answers(self.acting, self.root)?;
+        match talk.next() {
+            UserTurn::Say(line) => {
+                // The user's line wakes the run.
+                self.active.insert(self.root);
+                let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
+                let said = Untrusted::new(line);
+                self.acting.connect()?.ask(Request::say(text, self.root, said))?;
+                Ok(None)
+            }
+            UserTurn::Listen => Ok(None),
+            UserTurn::Leave => Ok(Some(FollowOutcome::Paused)),
+            UserTurn::End => Ok(Some(FollowOutcome::Ended)),
+        }
+    }
+
+    fn note_trouble(&mut self, run: RunNumber) -> Result<(), Failure> {
+        if let State::Stalled { trouble } = questions::run(self.acting, run)?.state {
+            self.trouble.insert(run, trouble);
+        }
+        Ok(())
+    }
+
+    /// Handles a message that needs an answer.
+    fn handle_message(&mut self, number: MessageNumber) -> Result<(), Failure> {
+        if let Some(question) = Question::load(self.acting, number)? {
+            return self.handle_question(&question);
+        }
+        match self.asking {
+            // A no is no answer to whether something happened: that waits for somebody who can look.
+            AskMode::Deny if questions::card(self.acting, number)?.in_doubt => {
+                self.write_lines(&format!("message {number} asks whether something happened, and waits"));
+                self.asking = AskMode::LeaveWaiting;
+            }
+            AskMode::Deny => {
+                let request = Request::Deny {
+                    text: Untrusted::new("--on-ask deny"),
+                    message: number,
+                    entries: None,
+                    reason: Untrusted::new("nobody is there to be asked"),
+                };
+                self.acting.connect()?.ask(request)?;
+                self.write_lines(&format!("message {number}: denied (--on-ask deny)"));
+            }
+            AskMode::Wait => {
+                let card = questions::card(self.acting, number)?;
+                self.write_lines(&card.render(output::columns()));
+                let answer = if card.in_doubt {
+                    format!("happened {number} yes|no")
+                } else {
+                    format!("approve {number}")
+                };
+                self.write_lines(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
+            }
+            // When the run waits, or, if it does already, at once.
+            AskMode::Prompt if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
+            AskMode::Prompt | AskMode::LeaveWaiting => {}
+        }
+        Ok(())
+    }
+
+    /// Handles a question that a run of the family asks by a form, a request or a definition.
+    fn handle_question(&mut self, question: &Question) -> Result<(), Failure> {
+        match self.asking {
+            AskMode::Deny => question.decline(self.acting)?,
+            AskMode::Wait => question.show_without_prompt(self.acting),
+            AskMode::Prompt if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
+            AskMode::Prompt | AskMode::LeaveWaiting => {}
+        }
+        Ok(())
+    }
+
+    /// Shows the next card and asks.
+    fn ask_next(&mut self) -> Result<(), Failure> {
+        self.asked = self.pending.first().copied();
+        if let Some(number) = self.asked {
+            if let Some(question) = Question::load(self.acting, number)? {
+                if let Some(live) = &mut self.live {
+                    live.erase();
+                }
+                question.ask();
+                return Ok(());
+            }
+            let card = questions::card(self.acting, number)?;
+            self.write_lines(&card.render(output::columns()));
+            how_to_answer(&card);
+        }
+        Ok(())
+    }
+
+    /// Writes lines that stay.
+    fn write_lines(&mut self, text: &str) {
+        if let Some(live) = &mut self.live {
+            live.erase();
+        }
+        output::note(text);
+    }
+
+    /// Draws the tree, unless the user is about to type.
+    fn draw(&mut self) {
+        if let (Some(live), None) = (&mut self.live, self.asked) {
+            live.draw();
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Result<Option<FollowOutcome>, Failure> {
+        let Some(number) = self.asked else {
+            let Some(talk) = &mut self.conversation else { return Ok(None) };
+            talk.add_line(line);
+            return if self.pending.is_empty() { self.idle() } else { Ok(None) };
+        };
+        if let Some(question) = Question::load(self.acting, number)?.filter(|_| line.trim() != "later") {
+            question.answer(self.acting, line);
+            return Ok(None);
+        }
+        match answer_lines::parse_card_input(line) {
+            Some(answer_lines::CardInput::Postpone) => return Ok(Some(self.needs_you())),
+            Some(answer_lines::CardInput::Answer(request)) => {
+                match self.acting.connect()?.ask(request) {
+                    Ok(response) => output::note(&replies::describe(&response)),
+                    Err(failure) => output::failure(&failure),
+                }
+                // If entries are still open, the same card is asked about again.
+                let card = questions::card(self.acting, number)?;
+                if self.pending.contains(&number) && card.is_open() {
+                    how_to_answer(&card);
+                }
+            }
+            None => how_to_answer(&questions::card(self.acting, number)?),
+        }
+        Ok(None)
+    }
+
+    /// Returns the daemon goes down whenever it takes the run up.
+    fn restart_failure(&self) -> Failure {
+        Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root)).help(
+            format!("{} says why; nothing that was recorded is lost", self.acting.place.log().display()),
+        )
+    }
+
+    /// Returns the person has had enough of following. Nothing happens to the run.
+    fn interrupt_failure(&self) -> Failure {
+        if self.asked.is_some() {
+            // The line may hold text that the user has typed so far.
+            output::note("");
+        }
+        interrupted(self.acting, self.root, &self.pending)
+    }
+
+    /// Returns the end of following when the run waits, and no person here can answer.
+    fn needs_you(&self) -> FollowOutcome {
+        FollowOutcome::NeedsYou(self.pending.iter().copied().collect())
+    }
+}
+
+/// Returns the results of a run over many documents, or `None` for any other run.
+fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
+    match run.shape {
+        Shape::Each { .. } => Ok(Batch::of(run, &questions::journal(acting, run.number)?)),
+        _ => Ok(None),
+    }
+}
+
+/// Prints the outcome of a finished run.
+///
+/// # Errors
+/// When the run failed.
+pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitResult {
+    let State::Finished { outcome } = &run.state else {
+        return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
+    };
+    let batch = batch(acting, run)?;
+    if let Some(batch) = &batch {
+        output::report(&batch.render());
+    }
+    if how.json || how.events {
+        let mut envelope = json!({
+            "version": 1,
+            "run": run.number.to_string(),
+            "usage": {
+                "input_tokens": run.used.input_tokens,
+                "output_tokens": run.used.output_tokens,
+                "model_ms": run.used.model_ms,
+            },
+        });
+        if let Some(batch) = &batch {
+            envelope["batch"] = json!(batch);
+        }
+        match outcome {
+            RunOutcome::Done(value) => {
+                envelope["state"] = json!("done");
+                envelope["value"] = value.to_json();
+            }
+            RunOutcome::Failed(trouble) => {
+                envelope["state"] = json!("failed");
+                envelope["trouble"] =
+                    json!({ "code": trouble.code, "message": trouble.message.raw(), "help": trouble.help });
+            }
+        }
+        output::json(&envelope)?;
+    }
+    match outcome {
+        RunOutcome::Done(result) => {
+            if !how.json && !how.events {
+                output::result(&value::result(result))?;
+            }
+            Ok(Exit::Ok)
+        }
+        RunOutcome::Failed(trouble) => Err(Failure::of_trouble(trouble)),
+    }
+}
+
+/// Returns the failure for a user who has stopped following a run. It tells how the run goes on, and how to come
+/// back.
+fn interrupted(acting: &Session<'_>, run: RunNumber, pending: &BTreeSet<MessageNumber>) -> Failure {
+    let again = format!("{} follows it again", acting.command(&format!("resume {run}")));
+    let Some(first) = pending.first() else {
+        return Failure::new(Exit::Interrupted, format!("interrupted; {run} goes on")).help(again);
+    };
+    let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
+    let message = format!("interrupted; {run} waits for you: message {}", list.join(", "));
+    Failure::new(Exit::Interrupted, message)
+        .help(format!("{} lets it be done, {again}", acting.command(&format!("approve {first}"))))
+}

@@ -1,0 +1,78 @@
+//! The note about waiting messages, printed before the output of a command at a terminal.
+
+use std::io::{BufReader, IsTerminal as _};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use super::output;
+use crate::cli::Verb;
+use config::place::Place;
+use control::frame;
+use control::protocol::{ClientKeys, Hello, Response, VERSION};
+use control::show::waiting::waiting;
+
+/// How long a person waits for this at most.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Tells how much waits, if a person looks, and the command is not one that shows it or answers it anyway. No daemon is
+/// started for that.
+pub fn print_notice(place: &Place, verb: &Verb) {
+    if !is_at_terminal() || shows_waiting(verb) {
+        return;
+    }
+    if let Some(line) = query_waiting(place).and_then(|count| waiting(count, None)) {
+        output::report(&line);
+    }
+}
+
+/// Returns whether a person sees both streams, and neither is for a program.
+fn is_at_terminal() -> bool {
+    std::io::stdout().is_terminal()
+        && std::io::stderr().is_terminal()
+        && !std::env::args_os().any(|argument| argument == "--json")
+}
+
+fn shows_waiting(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Inbox(_)
+            | Verb::Approve(_)
+            | Verb::Deny(_)
+            | Verb::Happened(_)
+            | Verb::Status(_)
+            | Verb::Daemon(_)
+            | Verb::Demo(_)
+            | Verb::Stop
+            | Verb::ModelHost { .. }
+            | Verb::VatHost
+    )
+}
+
+/// Returns a connection, if there is one at once: a daemon that is behind with its callers is not waited for.
+fn connect(place: &Place) -> Option<UnixStream> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(place.socket()).ok()?).ok()?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false).ok()?;
+    Some(stream)
+}
+
+/// Returns the number of waiting messages from a daemon's greeting. Returns `None` if the daemon is stuck, old or
+/// absent.
+fn query_waiting(place: &Place) -> Option<usize> {
+    let mut stream = connect(place)?;
+    let listener = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    if listener.uid != rustix::process::getuid() {
+        return None;
+    }
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
+    let hello = Hello { version: VERSION, build: control::BUILD.to_owned(), keys: ClientKeys::new() };
+    frame::write(&mut stream, &hello).ok()?;
+    match frame::read(&mut BufReader::new(stream)).ok()? {
+        Some(Response::Welcome { waiting, .. }) => Some(waiting),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Putting a file in its place, whole or not at all.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use kernel::id::BlobHash;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::walk::{self, FileSnapshot};
+
+/// Why a file was not put in its place. Nothing is left of it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AtomicWriteError {
+    /// The present content is not the expected one.
+    #[error("what is there has changed")]
+    Changed,
+    /// The file system failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for AtomicWriteError {
+    fn from(error: Errno) -> AtomicWriteError {
+        AtomicWriteError::Io(error.into())
+    }
+}
+
+/// An atomic write of one file: the content, and the place where it goes.
+pub(crate) struct AtomicWrite<'a> {
+    /// The directory.
+    pub(crate) directory: BorrowedFd<'a>,
+    /// The file's name in it.
+    pub(crate) name: &'a str,
+    /// The name of the temporary file; a leftover under this name is replaced.
+    pub(crate) temporary: &'a str,
+    /// The content.
+    pub(crate) bytes: &'a [u8],
+    /// The content that must be there now; `None` if there must be no file.
+    pub(crate) expected: Option<FileSnapshot>,
+    /// The most bytes that are read to check the present content.
+    pub(crate) limit: u64,
+}
+
+impl AtomicWrite<'_> {
+    /// Writes a temporary file beside the place, makes it durable, moves it into the place in one step and makes that
+    /// durable. A reader finds the old content or the new one at any moment, even after a crash.
+    pub(crate) fn put(&self) -> Result<(), AtomicWriteError> {
+        self.put_as(None)
+    }
+
+    /// Puts the file like `put`. `mode` sets the permissions where no file was. Without a mode, the file gets the
+    /// permissions of any new file.
+    pub(crate) fn put_as(&self, mode: Option<Mode>) -> Result<(), AtomicWriteError> {
+        // Whether the temporary name may hold a file that is not ours.
+        let mut is_foreign = false;
+        let moved = self.write(mode).and_then(|()| match &self.expected {
+            None => self.fill(),
+            Some(expected) => self.replace(expected.digest, &mut is_foreign),
+        });
+        if moved.is_err() && !is_foreign {
+            // The error that matters is the first; a leftover is replaced by the next try.
+            let _ = self.discard();
+        }
+        moved?;
+        rustix::fs::fsync(self.directory)?;
+        Ok(())
+    }
+
+    fn write(&self, mode: Option<Mode>) -> Result<(), AtomicWriteError> {
+        let mode = self.expected.as_ref().map(|expected| expected.mode).or(mode);
+        // A file that is private is private from the first moment.
+        let first = mode.map_or(Mode::from_raw_mode(0o666), |_| Mode::RUSR | Mode::WUSR);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let create = || rustix::fs::openat(self.directory, self.temporary, flags, first);
+        let file: OwnedFd = match create() {
+            Err(Errno::EXIST) => {
+                self.discard()?;
+                create()?
+            }
+            made => made?,
+        };
+        if let Some(mode) = mode {
+            rustix::fs::fchmod(&file, mode)?;
+        }
+        let mut rest = self.bytes;
+        while !rest.is_empty() {
+            match rustix::io::write(&file, rest) {
+                Ok(0) => return Err(AtomicWriteError::Io(io::ErrorKind::WriteZero.into())),
+                Ok(count) => rest = &rest[count..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        rustix::fs::fsync(file.as_fd())?;
+        Ok(())
+    }
+
+    /// Moves the temporary file to a name at which there is nothing.
+    fn fill(&self) -> Result<(), AtomicWriteError> {
+        match self.rename(RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err(AtomicWriteError::Changed),
+            // The file system cannot do both at once: look, then move.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                match walk::kind(self.directory, self.name)? {
+                    None => Ok(self.rename(RenameFlags::empty())?),
+                    Some(_) => Err(AtomicWriteError::Changed),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves the temporary file to a name at which `old` must be. The two are exchanged, so that a change made in
+    /// the last instant by somebody else is noticed, and undone by exchanging them back, instead of being lost.
+    fn replace(&self, old: BlobHash, is_foreign: &mut bool) -> Result<(), AtomicWriteError> {
+        let is_old = |name: &str| -> Result<bool, AtomicWriteError> {
+            Ok(walk::present(self.directory, name, self.limit)?.is_some_and(|present| present.digest == old))
+        };
+        if !is_old(self.name)? {
+            return Err(AtomicWriteError::Changed);
+        }
+        match self.rename(RenameFlags::EXCHANGE) {
+            Ok(()) if is_old(self.temporary).unwrap_or(false) => Ok(self.discard()?),
+            Ok(()) => {
+                *is_foreign = true;
+                self.rename(RenameFlags::EXCHANGE)?;
+                *is_foreign = false;
+                Err(AtomicWriteError::Changed)
+            }
+            Err(Errno::NOENT) => Err(AtomicWriteError::Changed),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(self.rename(RenameFlags::empty())?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn rename(&self, flags: RenameFlags) -> Result<(), Errno> {
+        rustix::fs::renameat_with(self.directory, self.temporary, self.directory, self.name, flags)
+    }
+
+    fn discard(&self) -> Result<(), Errno> {
+        match rustix::fs::unlinkat(self.directory, self.temporary, AtFlags::empty()) {
+            Err(Errno::NOENT) => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// Removes the temporary file of a placing that a crash cut off after the new content was in place, unless it holds
+/// something that neither the old content nor the new is: then somebody else's change ended up there.
+pub(crate) fn tidy(directory: BorrowedFd<'_>, temporary: &str, known: &[BlobHash], limit: u64) {
+    let is_known =
+        matches!(walk::present(directory, temporary, limit), Ok(Some(left)) if known.contains(&left.digest));
+    if is_known {
+        // A leftover does no harm: it is hidden, and the next try replaces it.
+        let _ = rustix::fs::unlinkat(directory, temporary, AtFlags::empty());
+    }
+}

@@ -1,0 +1,237 @@
+//! The services of the host that a capability needs: addresses for names, and values of secrets.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::id::BlobHash;
+use kernel::proposal::Finding;
+use passable::visible_line;
+use resource::secret::SecretHandle;
+use resource::web::Origin;
+use zeroize::Zeroizing;
+
+/// The rule of the finding that the vault is locked.
+pub(crate) const LOCKED: &str = "http/locked";
+
+/// Why a secret is not given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSecret {
+    /// There is none of this name.
+    Missing,
+    /// The vault is locked.
+    Locked,
+    /// It is for other servers.
+    Elsewhere,
+}
+
+impl NoSecret {
+    /// Returns the reason as a finding.
+    pub(crate) fn finding(self, name: &str, origin: &Origin) -> Finding {
+        let (rule, what, allowed) = match self {
+            NoSecret::Missing => (
+                "http/secret",
+                format!("there is no secret `{name}`"),
+                format!("the same call once the user has set it: `almoner secret set {name} --for {origin}`"),
+            ),
+            NoSecret::Locked => (
+                LOCKED,
+                "the vault is locked".to_owned(),
+                "the same call once the user has unlocked it: `almoner unlock`".to_owned(),
+            ),
+            NoSecret::Elsewhere => (
+                "http/secret",
+                format!("the secret `{name}` is not for {origin}"),
+                format!(
+                    "the same call once the user has said so: `almoner secret set {name} --for {origin}`"
+                ),
+            ),
+        };
+        Finding::new(rule, what).at("path").counter_example(origin.to_string()).allowed(allowed)
+    }
+
+    /// Returns the reason as a finding about a program that was to get the secret.
+    pub(crate) fn of_program(self, rule: &str, name: &str, program: &str) -> Finding {
+        let (rule, what, allowed) = match self {
+            NoSecret::Missing => (
+                rule,
+                format!("there is no secret `{name}`"),
+                format!("the same call once the user has set it: `almoner secret set {name}`"),
+            ),
+            NoSecret::Locked => (
+                LOCKED,
+                "the vault is locked".to_owned(),
+                "the same call once the user has unlocked it: `almoner unlock`".to_owned(),
+            ),
+            NoSecret::Elsewhere => (
+                rule,
+                format!(
+                    "the secret `{name}` is for servers of the web alone, and {} is a program",
+                    visible_line(program)
+                ),
+                "a secret of its own, set without `--for`".to_owned(),
+            ),
+        };
+        Finding::new(rule, what).at("method").counter_example(name).allowed(allowed)
+    }
+}
+
+/// The most name lookups at the same time. Each is a thread that cannot be stopped.
+const MAX_LOOKUPS: usize = 16;
+
+/// The services of the host that a capability needs.
+pub trait HostServices: Send + Sync {
+    /// Returns the addresses of a host by its name.
+    ///
+    /// # Errors
+    /// When it has none, or the lookup times out.
+    fn resolve(&self, host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
+        resolve(host, patience)
+    }
+
+    /// Returns whether a reader may follow a redirect. Where policies judge each call, it may not: they would see the
+    /// first address only.
+    fn follows_redirects(&self) -> bool {
+        true
+    }
+
+    /// Returns the value of a secret for a server, if it is for that server.
+    ///
+    /// # Errors
+    /// Why it is not given out.
+    fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret>;
+
+    /// Returns the value of a secret for a program that a person named it for. One that is for servers of the web is
+    /// for them alone.
+    ///
+    /// # Errors
+    /// Why it is not given out.
+    fn secret_for_program(&self, name: &str) -> Result<Zeroizing<String>, NoSecret> {
+        let _ = name;
+        Err(NoSecret::Missing)
+    }
+
+    /// Returns the secrets that a person bound to slots of the run, by slot, as far as they may still be used.
+    fn slot_secrets(&self) -> BTreeMap<String, SecretHandle> {
+        BTreeMap::new()
+    }
+
+    /// Returns the bytes that are kept beside the store under a digest, if they are there.
+    fn stored_bytes(&self, digest: &BlobHash) -> Option<Vec<u8>> {
+        let _ = digest;
+        None
+    }
+}
+
+/// The machine without any secrets.
+#[derive(Clone, Copy, Debug)]
+pub struct NoHostServices;
+
+impl HostServices for NoHostServices {
+    fn secret(&self, _: &str, _: &Origin) -> Result<Zeroizing<String>, NoSecret> {
+        Err(NoSecret::Missing)
+    }
+}
+
+/// Asks the system. It has no time-out of its own, so somebody else waits for it.
+fn resolve(host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
+    static ROOM: LookupQuota = LookupQuota::of(MAX_LOOKUPS);
+    resolve_in(&ROOM, host, patience, |name| {
+        (name, 0).to_socket_addrs().map(|all| all.map(|each| each.ip()).collect())
+    })
+}
+
+fn resolve_in(
+    room: &'static LookupQuota,
+    host: &str,
+    patience: Duration,
+    look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
+) -> io::Result<Vec<IpAddr>> {
+    let ends = Instant::now() + patience;
+    let place = room.enter(patience).ok_or(io::ErrorKind::TimedOut)?;
+    let (sender, answer) = channel();
+    let name = host.to_owned();
+    std::thread::Builder::new().name("resolve".to_owned()).spawn(move || {
+        // Held until the system answers, even if the caller no longer waits.
+        let _place = place;
+        // The caller may have stopped waiting.
+        let _ = sender.send(look_up(&name));
+    })?;
+    let mut found = match answer.recv_timeout(ends.saturating_duration_since(Instant::now())) {
+        Ok(found) => found?,
+        Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+        Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::NotFound.into()),
+    };
+    let mut seen = Vec::new();
+    found.retain(|address| {
+        let is_new = !seen.contains(address);
+        seen.push(*address);
+        is_new
+    });
+    if found.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
+}
+
+/// Room for so many at the same time.
+struct LookupQuota {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place in it, until it is dropped.
+struct QuotaPermit(&'static LookupQuota);
+
+impl LookupQuota {
+    const fn of(places: usize) -> LookupQuota {
+        LookupQuota { free: Mutex::new(places), freed: Condvar::new() }
+    }
+
+    /// Waits for a place.
+    fn enter(&'static self, patience: Duration) -> Option<QuotaPermit> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_timeout_while(free, patience, |free| *free == 0);
+        let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *free = free.checked_sub(1)?;
+        Some(QuotaPermit(self))
+    }
+}
+
+impl Drop for QuotaPermit {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concurrent_name_lookups_are_limited() {
+        static ROOM: LookupQuota = LookupQuota::of(2);
+        let here: IpAddr = "127.0.0.1".parse().unwrap();
+        let (open, closed) = channel::<()>();
+        let mut doors = vec![];
+        let patience = Duration::from_millis(20);
+        for _ in 0..2 {
+            let (door, wait) = channel::<()>();
+            doors.push(door);
+            let open = open.clone();
+            // The system never answers; the caller goes on.
+            let slow = move |_: &str| {
+                let _ = wait.recv();
+                drop(open);
+                Ok(vec![])
+            };
+            assert_eq!(resolve_in(&ROOM, "a", patience, slow).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        }
+        let third = resolve_in(&ROOM, "b", patience, |_| panic!("there was no room"));
+        assert_eq!(third.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop((doors, open));
+        assert!(closed.recv().is_err(), "both have ended");
+        assert_eq!(resolve_in(&ROOM, "c", Duration::from_secs(5), move |_| Ok(vec![here])).unwrap(), [here]);
+    }
+}

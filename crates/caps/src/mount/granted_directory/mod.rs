@@ -1,0 +1,201 @@
+//! A directory that an agent was granted and uses without a run: every look and every change takes a [`Begun`].
+//!
+//! A call names its paths from the root of the directory, and the part of the directory in which it is made. The
+//! states that it depends on are pinned when it is judged, and must still hold when it is made.
+
+mod call;
+mod change;
+mod interface;
+mod prior_state;
+
+use std::sync::Arc;
+
+use kernel::Interface;
+use kernel::agent_journal;
+use kernel::grant::Attenuation;
+use kernel::id::FormulaId;
+use kernel::proposal::{Finding, Pin, Value};
+use kernel::run::Completion;
+use kernel::started_effect::StartedEffect;
+use passable::{quoting, visible_line};
+use policy::Facts;
+
+use super::{MAX_BYTES, Mount};
+use crate::http::HostServices;
+use crate::{Capability, OpenError, Probe};
+use call::{Call, Op};
+
+pub use interface::interface;
+
+/// A directory through a grant.
+pub struct GrantedDirectory {
+    path: String,
+    read_only: bool,
+    attenuation: Attenuation,
+    /// The grant through which it is used.
+    grant: FormulaId,
+    outside: Arc<dyn HostServices>,
+}
+
+impl GrantedDirectory {
+    /// Returns the directory at an absolute path, which a person chose, as it is used through `grant`. It is opened
+    /// anew for each call.
+    pub fn new(
+        path: &str,
+        read_only: bool,
+        attenuation: &Attenuation,
+        grant: FormulaId,
+        outside: Arc<dyn HostServices>,
+    ) -> GrantedDirectory {
+        GrantedDirectory {
+            path: path.to_owned(),
+            read_only,
+            attenuation: attenuation.clone(),
+            grant,
+            outside,
+        }
+    }
+
+    /// Returns the absolute path in which its paths begin.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn open(&self) -> Result<Mount, OpenError> {
+        Mount::open(&self.path, self.read_only, &self.attenuation)
+    }
+
+    /// Returns a view by which a call is judged: where names lead, and their kinds. Nothing is read and nothing
+    /// changed.
+    pub fn view(&self) -> DirectoryView {
+        DirectoryView(self.open().ok())
+    }
+
+    fn entered(&self, call: &Call<'_>) -> Result<Mount, Finding> {
+        self.open().map_err(|error| error.finding())?.enter(&call.within)
+    }
+
+    /// Returns the place in which a begun call looks, and where nothing can be changed.
+    ///
+    /// # Errors
+    /// When the call does not only look, is made through another grant, or names a place that does not exist.
+    pub fn readable_place(&self, begun: &StartedEffect) -> Result<Mount, Finding> {
+        self.check_grant(begun)?;
+        let call = Call::parse(&begun.proposal().method, &begun.proposal().args)?;
+        match call.op {
+            Op::Look => Ok(self.entered(&call)?.read_only()),
+            _ => Err(Finding::new("mount/arguments", "this call does not look at anything").at("method")),
+        }
+    }
+
+    /// Checks that the call belongs to this grant. The kernel has checked the same; a capability does not take its
+    /// word for it.
+    fn check_grant(&self, begun: &StartedEffect) -> Result<(), Finding> {
+        let proposal = begun.proposal();
+        let is_ours = proposal.grant == self.grant && begun.grant().id == self.grant;
+        // For a directory that was found on the way, the object behind the way decides which methods there are.
+        let is_direct = agent_journal::target(proposal) == proposal.grant;
+        let may = || {
+            agent_journal::permitting_methods(&proposal.method).iter().any(|word| begun.grant().allows(word))
+        };
+        if is_ours && interface().method(&proposal.method).is_some() && (!is_direct || may()) {
+            return Ok(());
+        }
+        let (slot, method) = (visible_line(&proposal.slot), visible_line(&proposal.method));
+        Err(Finding::new("caps/grant", quoting!("`{}` was not granted `{}` here", slot, method)).at("method"))
+    }
+
+    /// Returns pins on the present state of the entries that the call would change.
+    fn pins(&self, call: &Call<'_>) -> Result<Vec<Pin>, Finding> {
+        let mount = self.entered(call)?;
+        let pin =
+            |way: &&Vec<String>| Ok(prior_state::way_state(&mount, way, "look at")?.pin(call.path(way)));
+        call.op.ways().iter().map(pin).collect()
+    }
+
+    /// Returns the bytes that were kept for a call.
+    fn stored_bytes(&self, digest: &kernel::BlobHash, bytes: u64) -> Result<Vec<u8>, Finding> {
+        let found = self.outside.stored_bytes(digest).filter(|found| found.len() as u64 == bytes);
+        found.ok_or_else(|| {
+            Finding::new("mount/kept", "the bytes that were to be written are not beside the store any more")
+                .at("digest")
+                .allowed("the same call once more")
+        })
+    }
+}
+
+/// Where names lead in a directory.
+pub struct DirectoryView(Option<Mount>);
+
+impl DirectoryView {
+    /// Returns the place at the end of a way with all links followed; `None` if there is nothing.
+    pub fn leads(&self, way: &[String]) -> Option<Vec<String>> {
+        Some(self.0.as_ref()?.look_up(way).ok()?.place)
+    }
+
+    /// Returns whether there is a directory.
+    pub fn is_directory(&self, way: &[String]) -> bool {
+        let looked = self.0.as_ref().and_then(|mount| mount.look_up(way).ok());
+        looked.is_some_and(|looked| looked.is_directory)
+    }
+}
+
+impl Capability for GrantedDirectory {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let mut facts = Facts { line: visible_line(method).into_owned(), ..Facts::default() };
+        // A failed look is reported when the call is made; nothing happens then.
+        if let Ok(call) = Call::parse(method, args)
+            && let Ok(pins) = self.pins(&call)
+        {
+            facts.pins = pins.into_iter().collect();
+        }
+        facts
+    }
+
+    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        /// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
+        const SHOWN: u64 = 256 << 10;
+        let way: Vec<String> = pin.name.split('/').map(str::to_owned).collect();
+        let looked = (pin.kind == "file").then(|| self.open().ok()?.read_only().read(&way, SHOWN).ok());
+        looked.flatten()
+    }
+
+    fn perform(&self, begun: &StartedEffect) -> Completion {
+        let proposal = begun.proposal();
+        let parsed = self.check_grant(begun).and_then(|()| Call::parse(&proposal.method, &proposal.args));
+        let call = match parsed {
+            Ok(Call { op: Op::Look, .. }) => {
+                // The caller that began it is gone, so the result of a look now would reach no caller.
+                let what = "it was cut off before it was written down what was seen";
+                return Completion::Failed(Finding::new("mount/unseen", what));
+            }
+            Ok(call) => call,
+            Err(finding) => return Completion::Refused(vec![finding]),
+        };
+        match self.entered(&call).and_then(|mount| self.change(&mount, &call, begun)) {
+            Ok(value) => Completion::Done { value, provenance: proposal.provenance.clone() },
+            Err(finding) if finding.rule == change::CHANGED => Completion::Refused(vec![finding]),
+            Err(finding) => Completion::Failed(finding),
+        }
+    }
+
+    fn probe(&self, begun: &StartedEffect) -> Probe {
+        let proposal = begun.proposal();
+        let Ok(call) = Call::parse(&proposal.method, &proposal.args) else { return Probe::NotDone };
+        let Ok(mount) = self.entered(&call) else { return Probe::Unknown };
+        match self.was_done(&mount, &call, begun) {
+            Some(true) => {
+                Probe::Done { value: self.return_value(&call), provenance: proposal.provenance.clone() }
+            }
+            Some(false) => Probe::NotDone,
+            None => Probe::Unknown,
+        }
+    }
+}
+
+/// The most bytes that a file may have which is written here, unless its grant says less.
+const MAX_FILE_BYTES: u64 = MAX_BYTES;

@@ -1,0 +1,111 @@
+//! Which files are trusted: a small file for each in the state, which is there as a whole or not at all.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use kernel::BlobHash;
+use serde::{Deserialize, Serialize};
+
+use crate::place::{Place, private_dir};
+use control::exit::{Exit, Failure};
+
+/// A file that is trusted, as it was then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// The hash of its bytes.
+    pub digest: BlobHash,
+}
+
+fn dir(place: &Place) -> PathBuf {
+    place.state.join("trusted")
+}
+
+fn entry(place: &Place, path: &Path) -> PathBuf {
+    let name = BlobHash::of(path.as_os_str().as_encoded_bytes()).to_string();
+    dir(place).join(format!("{name}.json"))
+}
+
+fn failed(place: &Place, e: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Failure, format!("{}: {e}", dir(place).display()))
+        .help("nothing is trusted that cannot be looked up there; `almoner doctor` examines the directories")
+}
+
+/// Returns all that is trusted, by path.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn all(place: &Place) -> Result<Vec<TrustedFile>, Failure> {
+    let entries = match std::fs::read_dir(dir(place)) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(e) => return Err(failed(place, &e)),
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| failed(place, &e))?.path();
+        if path.extension().is_some_and(|suffix| suffix == "json") {
+            all.extend(read(place, &path)?);
+        }
+    }
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(all)
+}
+
+fn read(place: &Place, path: &Path) -> Result<Option<TrustedFile>, Failure> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| failed(place, &e)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(failed(place, &e)),
+    }
+}
+
+/// Returns whether the file at this path is trusted as it is: with exactly these bytes.
+///
+/// # Errors
+/// When it cannot be looked up.
+pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, Failure> {
+    let kept = read(place, &entry(place, path))?;
+    Ok(kept.is_some_and(|kept| kept.path == path && kept.digest == digest))
+}
+
+/// Records that the user trusts the file at this path with this digest. The record replaces an earlier one.
+///
+/// # Errors
+/// When the record cannot be written.
+pub fn keep(place: &Place, path: &Path, digest: BlobHash) -> Result<(), Failure> {
+    private_dir(&place.state)?;
+    private_dir(&dir(place))?;
+    let kept = TrustedFile { path: path.to_owned(), digest };
+    let text = serde_json::to_vec(&kept).map_err(|e| failed(place, &e))?;
+    let path = entry(place, path);
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let written = (|| {
+        let mut out =
+            std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        out.write_all(&text)?;
+        out.sync_all()?;
+        std::fs::rename(&new, &path)?;
+        std::fs::File::open(dir(place))?.sync_all()
+    })();
+    written.map_err(|e| {
+        drop(std::fs::remove_file(&new));
+        failed(place, &e)
+    })
+}
+
+/// Trusts the file at this path no longer. False if it was not trusted.
+///
+/// # Errors
+/// When that cannot be written down.
+pub fn revoke(place: &Place, path: &Path) -> Result<bool, Failure> {
+    let removed = std::fs::remove_file(entry(place, path))
+        .and_then(|()| std::fs::File::open(dir(place)).and_then(|dir| dir.sync_all()));
+    match removed {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(failed(place, &e)),
+    }
+}

@@ -1,0 +1,108 @@
+//! The request of a run that has reached a limit and asks for more.
+
+use kernel::budget::Raise;
+use kernel::message::Answer;
+use kernel::run::Usage;
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use super::lines::{self, Marks};
+use super::money;
+
+/// A run's request for more budget, as its card shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BudgetRequest {
+    /// The limit that is reached.
+    pub why: Untrusted,
+    /// All that the run, with those that it has started, has used so far.
+    pub used: Usage,
+    /// The raise that a plain yes grants.
+    pub offer: Raise,
+    /// The answer, if there is one.
+    pub answer: Option<Answer>,
+}
+
+/// The amounts that a user can raise: the option of the command line, its title, and an example value.
+pub const AMOUNTS: [(&str, &str, &str); 6] = [
+    ("turns", "Turns", "5"),
+    ("calls", "Calls", "50"),
+    ("depth", "Levels of workers", "2"),
+    ("tokens", "Tokens", "50k"),
+    ("usd", "Dollars", "0.50"),
+    ("wall", "Time at work", "10m"),
+];
+
+impl BudgetRequest {
+    /// Writes it as lines of a card.
+    pub fn render(&self, columns: usize, out: &mut String) {
+        let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
+        line("  ! ", &self.why.visible_line());
+        let tokens = format!("{} tokens in, {} out", self.used.input_tokens, self.used.output_tokens);
+        line("  ", &format!("So far: {tokens}{}.", money::cost_suffix(self.used.usd_micros)));
+        let no =
+            if self.offer.depth > 0 { "after a no the run goes on without it" } else { "a no ends the run" };
+        line("  ", &format!("A yes adds {}; {no}.", describe_raise(self.offer)));
+        match &self.answer {
+            Some(Answer::Denied { reason, .. }) => line("  ✗ denied: ", &reason.visible_line()),
+            Some(Answer::Withdrawn { .. }) => line("  ✗ ", "withdrawn"),
+            Some(_) => line("  ✓ ", "given more"),
+            None => {}
+        }
+    }
+}
+
+/// Returns how much more, in words.
+pub fn describe_raise(by: Raise) -> String {
+    let counted = [
+        (by.turns, "turn", "turns"),
+        (by.calls, "call", "calls"),
+        (by.depth, "level of workers", "levels of workers"),
+        (by.tokens, "token", "tokens"),
+    ];
+    let mut all: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, several)| format!("{count} {}", if count == 1 { one } else { several }))
+        .collect();
+    if by.usd_micros > 0 {
+        all.push(money::dollars(by.usd_micros));
+    }
+    if by.wall_ms > 0 {
+        all.push(format!("{} s of work", by.wall_ms.div_ceil(1000)));
+    }
+    all.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budget_card_shows_limit_usage_and_offer() {
+        let offer = Raise { turns: 20, ..Raise::default() };
+        let used = Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234 };
+        let why = Untrusted::new("the limit of 20 turns is reached");
+        let mut more = BudgetRequest { why, used, offer, answer: None };
+        let shown = |more: &BudgetRequest| {
+            let mut out = String::new();
+            more.render(80, &mut out);
+            out
+        };
+        insta::assert_snapshot!(shown(&more), @r"
+          ! the limit of 20 turns is reached
+          So far: 900 tokens in, 70 out, $0.0013.
+          A yes adds 20 turns; a no ends the run.
+        ");
+        more.answer = Some(Answer::Denied { reason: Untrusted::new("x\n  ✓ given more"), at_ms: 0 });
+        assert!(!shown(&more).lines().any(|line| line.starts_with("  ✓")), "{}", shown(&more));
+    }
+
+    #[test]
+    fn raise_description_lists_every_amount() {
+        let all = Raise { turns: 1, calls: 7, depth: 8, tokens: 2, usd_micros: 3, wall_ms: 4500 };
+        assert_eq!(
+            describe_raise(all),
+            "1 turn and 7 calls and 8 levels of workers and 2 tokens and $0.0001 and 5 s of work"
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! Work in flight: effects that a thread must take up, and outcomes that wait for the next commit.
+
+use kernel::{FormulaId, HostRun, StepRef};
+
+use crate::state::daemon::HostDaemon;
+
+/// An effect that this thread carries out. If it is dropped before its outcome was recorded, the driver of the
+/// journal takes it up.
+pub(super) struct InFlight<'a> {
+    daemon: &'a HostDaemon,
+    at: Option<(FormulaId, StepRef)>,
+}
+
+impl<'a> InFlight<'a> {
+    pub(super) fn new(daemon: &'a HostDaemon, host: FormulaId, step: StepRef) -> InFlight<'a> {
+        InFlight { daemon, at: Some((host, step)) }
+    }
+
+    /// Releases the effect, because its outcome was recorded or will be.
+    pub(super) fn finish(mut self) {
+        self.at = None;
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if let Some((host, step)) = self.at.take() {
+            self.daemon.orphaned_effects.add(host, step);
+            self.daemon.drive(HostRun { host, run: step.run });
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The process that reads and changes a repository, once for each order. The process that starts it has confined it.
+
+use control::exit::{Exit, ExitResult, Failure};
+
+/// Its whole life: one order.
+///
+/// # Errors
+/// When its streams break.
+pub fn serve() -> ExitResult {
+    git::serve(std::io::stdin().lock(), std::io::stdout().lock())
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()).help("the daemon starts it"))?;
+    Ok(Exit::Ok)
+}

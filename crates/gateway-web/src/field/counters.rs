@@ -1,0 +1,34 @@
+//! Counters for lists that must hold a number of certain elements, shown below each list.
+
+use std::collections::BTreeMap;
+
+use control::view::PickRow;
+use kernel::Pattern;
+use maud::{Markup, html};
+use passable::ElementCount;
+
+use super::check::picked;
+use super::form_values::{FormValues, ROOT};
+use super::place::id;
+
+/// The counters of a form, by place.
+pub type Counters = BTreeMap<String, Vec<ElementCount>>;
+
+/// Adds the counters of a field to `into`, from its typed values.
+pub fn count(pattern: &Pattern, prefix: &str, typed: &FormValues, picks: &[PickRow], into: &mut Counters) {
+    let pairs = typed.pairs(prefix);
+    let counted = pattern.count_elements_with(&pairs, &mut |part, text| picked(part, text, picks));
+    for (name, tally) in counted {
+        let below = name.strip_prefix(ROOT).unwrap_or_default();
+        into.entry(format!("{prefix}{below}")).or_default().push(tally);
+    }
+}
+
+/// Returns the counters at a place.
+pub fn render_counters(place: &str, tallies: &[ElementCount]) -> Markup {
+    html! {
+        div.note id={ (id(place)) "-tally" } data-told role="status" {
+            @for tally in tallies { p { (tally.summary()) } }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Requests for pages, after the guard has identified the session.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Look, Request, Response};
+use kernel::RunNumber;
+use kernel::command::{Reply, UserCommand};
+use kernel::id::BadId;
+use passable::{Untrusted, visible_line};
+
+use crate::guard::sessions::Session;
+use crate::multipart::FormFile;
+use crate::serve::Site;
+
+/// Names and texts, in the order in which they were sent.
+pub type Pairs = Vec<(String, String)>;
+
+/// A request for a page, or one that a form of a page has sent.
+#[derive(Clone)]
+pub struct PageRequest {
+    /// The site.
+    pub site: Arc<Site>,
+    /// Whose browser it is.
+    pub session: Session,
+    /// The parts of the path that differ from page to page, by name.
+    pub path: Pairs,
+    /// The parameters of the query string.
+    pub query: Pairs,
+    /// The fields that the form sent. Empty for a request that only reads.
+    pub body: Pairs,
+    /// The files that came with it.
+    pub files: Vec<FormFile>,
+}
+
+/// The name of the field that says where one goes on.
+pub const BACK: &str = "_back";
+
+/// Returns the text of the last pair of this name.
+fn last<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+    pairs.iter().rev().find(|(each, _)| each == name).map(|(_, text)| text.as_str())
+}
+
+impl PageRequest {
+    /// Sends a request to the daemon.
+    ///
+    /// # Errors
+    /// The daemon's error.
+    pub fn ask(&self, request: Request) -> Result<Response, Failure> {
+        self.site.backend.ask(request)
+    }
+
+    /// Reads something as the store's own host.
+    ///
+    /// # Errors
+    /// The daemon's error.
+    pub fn look(&self, look: Look) -> Result<Response, Failure> {
+        self.ask(Request::Look { look })
+    }
+
+    /// Changes something as the store's own host. The transcript keeps `text`, the command line that would do the
+    /// same.
+    ///
+    /// # Errors
+    /// The daemon's error.
+    pub fn act(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
+        let said = Some(UserCommand { verb: verb.to_owned(), text: Untrusted::new(text) });
+        match self.ask(Request::Act { said, act: Box::new(act) })? {
+            Response::Reply(reply) => Ok(reply),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Changes something that can be answered only once. Another answer may have come first.
+    ///
+    /// # Errors
+    /// The daemon's error, or a conflict if it was already answered.
+    pub fn act_once(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
+        match self.act(verb, text, act)? {
+            Reply::AlreadySettled => Err(before()),
+            reply => Ok(reply),
+        }
+    }
+
+    /// Answers an approval, which can be answered only once. Another answer may have come first.
+    ///
+    /// # Errors
+    /// The daemon's error, or a conflict if it was already answered.
+    pub fn answer_once(&self, request: Request) -> Result<(), Failure> {
+        match self.ask(request)? {
+            Response::Reply(Reply::AlreadySettled | Reply::AlreadyAnswered { .. }) => Err(before()),
+            Response::Reply(_) => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Returns a part of the path, read.
+    ///
+    /// # Errors
+    /// When it is none such.
+    pub fn part<T: FromStr<Err = BadId>>(&self, name: &str) -> Result<T, Failure> {
+        let text = last(&self.path, name).unwrap_or("");
+        text.parse().map_err(|_| {
+            Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(text)))
+        })
+    }
+
+    /// Returns a part of the path as it is.
+    pub fn part_text(&self, name: &str) -> &str {
+        last(&self.path, name).unwrap_or("")
+    }
+
+    /// Returns the same request for a card that is drawn on another page, without that page's fields. After an
+    /// answer, the browser goes on at `place`.
+    #[must_use]
+    pub fn within(&self, place: &str) -> PageRequest {
+        let body = vec![(BACK.to_owned(), place.to_owned())];
+        PageRequest { body, files: vec![], ..self.clone() }
+    }
+
+    /// Returns where one goes on who has answered, if that is not where the answer is shown: in a conversation.
+    pub fn back(&self) -> Option<String> {
+        let run: RunNumber = self.field(BACK)?.strip_prefix("/chat/")?.parse().ok()?;
+        Some(format!("/chat/{run}"))
+    }
+
+    /// Returns the last query parameter of this name.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        last(&self.query, name)
+    }
+
+    /// Returns the last form field of this name.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        last(&self.body, name)
+    }
+
+    /// Returns the last form field of this name without surrounding blanks, or `None` if it is blank.
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        self.field(name).map(str::trim).filter(|text| !text.is_empty())
+    }
+}
+
+/// Returns the error for a message that was already answered.
+fn before() -> Failure {
+    Failure::new(Exit::Conflict, "this was answered before")
+        .help("nothing of what you have sent now counts; what was answered stands on its page")
+}
+
+/// Returns a word of a command as a person would type it, for the transcript.
+pub fn typed(word: &str) -> String {
+    let is_plain = |letter: char| !letter.is_whitespace() && letter != '\'' && letter != '"';
+    if word.is_empty() || !word.chars().all(is_plain) { format!("{word:?}") } else { word.to_owned() }
+}
+
+/// Returns the error for a response of an unexpected kind. Such a response is a bug of ours.
+pub fn unexpected(response: &Response) -> Failure {
+    // Name only the kind: the content of the response may be anything.
+    let kind = serde_json::to_value(response).ok();
+    let kind = kind.as_ref().and_then(|json| json.get("response")?.as_str()).unwrap_or("something else");
+    Failure::new(Exit::Failure, format!("the daemon answered with {}", visible_line(kind)))
+}
+
+/// Takes the answer that a request has if all is well.
+macro_rules! take {
+    ($response:expr, $variant:ident) => {
+        match $response {
+            control::protocol::Response::$variant(inner) => inner,
+            other => return Err($crate::page_request::unexpected(&other)),
+        }
+    };
+}
+pub(crate) use take;

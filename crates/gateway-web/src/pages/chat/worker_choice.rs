@@ -1,0 +1,103 @@
+//! With whom one talks: a model alone, a worker that has run or that has a name, a worker file.
+
+use control::exit::{Exit, Failure};
+use control::protocol::Request;
+use control::talk::{ChatPartner, Talker};
+use maud::{Markup, html};
+use passable::{Untrusted, visible_line};
+
+use crate::page::parts;
+use crate::page_request::{PageRequest, take};
+use crate::pages::attachments::UploadedFile;
+
+/// The prefix of a worker that is chosen by its name.
+const NAMED: &str = "name:";
+
+/// Returns the fields with which somebody is chosen.
+pub(super) fn fields(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Markup, Failure> {
+    let typed = |name: &str| asked.field(name).unwrap_or("");
+    let talkers = take!(asked.ask(Request::Talkers)?, Talkers);
+    let is_wrong = wrong.map(|_| "true");
+    Ok(html! {
+        label for="worker" { "With whom" }
+        select #worker name="worker" aria-describedby="worker-error" {
+            option value="" { "a model, and nothing else" }
+            @for (value, words) in talkers.iter().map(option) {
+                option value=(value) selected[typed("worker") == value] { (words) }
+            }
+        }
+        label for="worker-file" { "Or a worker file of yours" }
+        input #worker-file type="file" name="worker-file" accept=".worker" aria-describedby="worker-error" aria-invalid=[is_wrong];
+        @if let Some(kept) = uploaded_worker(asked) {
+            label.choice {
+                input type="checkbox" name="worker-kept" value=(kept.written()) checked
+                    data-fresh[asked.field("worker-kept").is_none()];
+                span { (parts::line(&Untrusted::new(kept.name.as_str()))) " " span.note { (kept.bytes) " bytes" } }
+            }
+        }
+        label for="worker-path" { "Or the path of one on this machine, beginning with /; what it includes is read beside it" }
+        input #worker-path name="worker-path" value=(typed("worker-path")) placeholder="/PATH/NAME.worker" autocomplete="off"
+            spellcheck="false" aria-describedby="worker-error" aria-invalid=[is_wrong];
+        (parts::wrong("worker-error", wrong))
+    })
+}
+
+/// Returns the value and the label of a worker's menu option.
+fn option(talker: &Talker) -> (String, String) {
+    let with = match talker.slots.as_slice() {
+        [] => String::new(),
+        slots => format!(", with {}", slots.join(", ")),
+    };
+    match (&talker.path, talker.run) {
+        (Some(path), _) => (
+            format!("{NAMED}{path}"),
+            format!(
+                "{}, by your name for it{}",
+                kernel::confusables::display_name(path),
+                visible_line(&with)
+            ),
+        ),
+        (None, Some(run)) => {
+            (run.to_string(), visible_line(&format!("{}, as in {run}{with}", talker.name)).into_owned())
+        }
+        (None, None) => (String::new(), visible_line(&talker.name).into_owned()),
+    }
+}
+
+/// Returns the worker file that came with the form, or was brought with it before.
+fn uploaded_worker(asked: &PageRequest) -> Option<UploadedFile> {
+    let sent = asked.files.iter().find(|file| file.field == "worker-file" && !file.bytes.is_empty());
+    match sent {
+        Some(file) => {
+            let hash = asked.site.backend.bring(&file.bytes).ok()?;
+            Some(UploadedFile { name: file.name.clone(), hash, bytes: file.bytes.len() })
+        }
+        None => asked.field("worker-kept").and_then(UploadedFile::read),
+    }
+}
+
+/// Returns the chosen worker.
+///
+/// # Errors
+/// When the uploaded file is not text, or the form names no worker.
+pub(super) fn chosen(asked: &PageRequest) -> Result<ChatPartner, Failure> {
+    if let Some(kept) = uploaded_worker(asked) {
+        let name = kept.name.strip_suffix(".worker").unwrap_or(&kept.name).to_owned();
+        let source = take!(asked.ask(Request::Blob { hash: kept.hash })?, Blob);
+        let source = source.ok_or_else(|| {
+            Failure::new(Exit::Invalid, "this file is no text").help("choose a worker file")
+        })?;
+        return Ok(ChatPartner::Text { name, source });
+    }
+    if let Some(path) = asked.filled("worker-path") {
+        return Ok(ChatPartner::File { path: path.to_owned() });
+    }
+    match asked.field("worker").unwrap_or_default() {
+        "" => Ok(ChatPartner::Model),
+        named if named.starts_with(NAMED) => Ok(ChatPartner::Named { path: named[NAMED.len()..].to_owned() }),
+        number => {
+            let run = number.parse().map_err(|_| Failure::new(Exit::NotFound, "there is no such worker"))?;
+            Ok(ChatPartner::Run { run })
+        }
+    }
+}

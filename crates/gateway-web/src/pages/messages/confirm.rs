@@ -1,0 +1,77 @@
+//! Cards that are answered only with yes or no: a preview, a button that is bound to it, and a refusal.
+
+use control::exit::{Exit, Failure};
+use control::view::MessageView;
+use maud::{Markup, html};
+
+use super::{definition, reply};
+use crate::answer::Answer;
+use crate::page::parts;
+use crate::page_request::PageRequest;
+use crate::pages::message;
+
+/// Such a card.
+pub struct YesNoCard {
+    /// Its kind, in a word.
+    pub kind: &'static str,
+    /// The digest to which an answer is bound.
+    pub digest: String,
+    /// The preview of the action.
+    pub shown: Markup,
+    /// The button that says yes. Without one only a no is of use.
+    pub yes: Option<&'static str>,
+    /// The heading over the refusal.
+    pub or: &'static str,
+}
+
+impl YesNoCard {
+    /// Returns the card.
+    pub fn draw(&self, asked: &PageRequest, view: &MessageView) -> Markup {
+        let number = view.letter.number;
+        html! {
+            form #fill.card method="post" action={ "/m/" (number) } data-weighty data-same={ (self.kind) " " (self.digest) } {
+                (parts::token(&asked.session))
+                (parts::back(asked))
+                input type="hidden" name="_seen" value=(self.digest);
+                (self.shown)
+                @if reply::is_open(view) {
+                    fieldset.answers {
+                        legend { "Your answer" }
+                        button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+                        @match self.yes {
+                            Some(yes) => {
+                                (parts::unfold_first())
+                                div.buttons { button.yes name="do" value="approve" { (yes) } }
+                            },
+                            None => p.warning { "A yes would come to nothing: what it would need cannot be used any more." },
+                        }
+                    }
+                }
+            }
+            @if reply::is_open(view) { (reply::refusal(asked, number, self.or, "Deny")) }
+        }
+    }
+}
+
+/// Handles `POST /m/NUMBER`: an approval of exactly the shown content, by its digest.
+///
+/// # Errors
+/// When the form has no answer, or the daemon refuses.
+pub fn send(
+    asked: &PageRequest,
+    view: &MessageView,
+    digest: &str,
+    approve: impl FnOnce(String) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    match asked.field("do") {
+        Some("approve") => {}
+        Some("look") => return Ok(Answer::Go(format!("/m/{number}"))),
+        _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no")),
+    }
+    if asked.field("_seen") != Some(digest) {
+        return message::page(asked, number, Some(definition::stale()), 409);
+    }
+    approve(format!("approve {number}"))?;
+    Ok(Answer::Go(format!("/m/{number}")))
+}

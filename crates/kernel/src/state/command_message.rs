@@ -1,0 +1,44 @@
+//! A person's command, as it is told of.
+
+use crate::command::{Fault, UserCommand};
+use crate::id::{FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber};
+use crate::message::Body;
+
+use super::State;
+
+/// The subject of a command, as its message states it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MessageSubject {
+    /// The message that it answers.
+    pub(crate) answers: Option<Number>,
+    /// The run.
+    pub(crate) run: Option<RunNumber>,
+    /// The grant.
+    pub(crate) grant: Option<GrantNumber>,
+}
+
+/// A grant or run that a command has ended.
+pub(crate) enum EndedObject {
+    /// Returns a grant.
+    Grant(FormulaId),
+    /// Returns a run.
+    Run(HostRun),
+}
+
+impl State<'_> {
+    /// Records a user's command in the mailbox of the actor for whom it was given, and returns its number. The
+    /// outcome is noted there when the command has been applied. `made` is the run that it starts.
+    pub(crate) fn record_command(
+        &mut self,
+        said: UserCommand,
+        about: MessageSubject,
+        made: Option<FormulaId>,
+    ) -> Result<MessageNumber, Fault> {
+        let MessageSubject { answers, run, grant } = about;
+        let body = Body::Command { verb: said.verb, text: said.text, run, made, grant };
+        let provenance = self.said()?;
+        let number = self.deliver(body, answers, false, provenance)?;
+        self.command_message = Some(number);
+        Ok(number)
+    }
+}

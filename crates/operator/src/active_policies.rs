@@ -1,0 +1,130 @@
+//! The policies that are in force for a run.
+
+use std::sync::Arc;
+
+use kernel::BlobHash;
+use kernel::proposal::Finding;
+use passable::{Quoting, quoting, visible_line};
+use policy::{Context, Operator, Opinion, Stance};
+
+use crate::call::Call;
+use crate::policies::Policies;
+use crate::problem::Problem;
+use crate::vocabulary::Vocabulary;
+
+/// The policies that are in force for a run: the operator's and the project's. A call that either forbids is
+/// forbidden.
+#[derive(Debug)]
+pub struct ActivePolicies {
+    vocabulary: Arc<Vocabulary>,
+    layers: Vec<Arc<Policies>>,
+    /// Why the file as it is now is not in force, and the one before it is.
+    stale: Option<Problem>,
+    digest: BlobHash,
+}
+
+impl ActivePolicies {
+    /// Returns these policies. `stale` is the reason that a present file is not one of them.
+    pub fn new(
+        vocabulary: Arc<Vocabulary>,
+        layers: Vec<Arc<Policies>>,
+        stale: Option<Problem>,
+    ) -> ActivePolicies {
+        let mut hasher = blake3::Hasher::new_derive_key("almoner policies in force v1");
+        for layer in &layers {
+            hasher.update(&layer.digest().0);
+        }
+        let digest = BlobHash(*hasher.finalize().as_bytes());
+        ActivePolicies { vocabulary, layers, stale, digest }
+    }
+
+    fn finding(&self, layer: &Policies, name: &str, call: &Call, forbids: bool) -> Finding {
+        let policy = layer.policy(name);
+        let reason = policy.and_then(|policy| policy.reason.as_deref());
+        let verb = if forbids { "forbids" } else { "permits" };
+        let message = match reason {
+            Some(reason) => quoting!("{} (`{}` in {} ", visible_line(reason), name, layer.file()),
+            None => quoting!("the policy `{}` in {} ", name, layer.file()),
+        };
+        let message = message.and(verb).and(if reason.is_some() { " it)" } else { " it" });
+        let instead = policy.and_then(|policy| policy.instead.as_deref());
+        Finding::new(format!("operator/{name}"), message).at("method").counter_example(&call.method).allowed(
+            match (instead, forbids) {
+                (Some(instead), _) => Quoting::theirs(visible_line(instead)),
+                (None, true) => "nothing that this policy covers".into(),
+                (None, false) => "what it permits is not asked about".into(),
+            },
+        )
+    }
+}
+
+impl Operator for ActivePolicies {
+    fn opinion(&self, context: &Context<'_>) -> Opinion {
+        let mut findings = Vec::new();
+        let method = format!("{}.{}", context.subject.kind, context.proposal.method);
+        let refuse = |rule: &str, message: Quoting, allowed: &'static str| {
+            let finding = Finding::new(rule, message).at("method").counter_example(&method).allowed(allowed);
+            Opinion { stance: Stance::Forbids, findings: vec![finding] }
+        };
+        let Some(action) = self.vocabulary.actions.get(&method) else {
+            let message = quoting!("policies know no `{}`, so none can vouch for it", visible_line(&method));
+            return refuse("operator/unknown", message, "a method that the thing has");
+        };
+        let call = Call::of(context, action);
+        if !call.unseen.is_empty() {
+            let message =
+                quoting!("policies cannot see {} as it is, so none can vouch for it", call.unseen.join(", "));
+            return refuse(
+                "operator/unseen",
+                message,
+                "text without lone surrogates; whole numbers below 2^53",
+            );
+        }
+        let (mut forbids, mut permits) = (false, false);
+        for layer in &self.layers {
+            let said = layer.decide(&self.vocabulary, &call, false);
+            for (name, error) in &said.failed {
+                let which = match name.is_empty() {
+                    true => "the policies".into(),
+                    false => quoting!("the policy `{}`", name),
+                };
+                let message = which.then(&quoting!(
+                    " in {} failed, and may have forbidden it: {}",
+                    layer.file(),
+                    visible_line(error)
+                ));
+                findings.push(
+                    Finding::new("operator/failed", message)
+                        .at("method")
+                        .counter_example(&method)
+                        .allowed("nothing that this policy covers, until it is mended"),
+                );
+            }
+            let forbidden = said.stance == Stance::Forbids;
+            findings.extend(said.by.iter().map(|name| self.finding(layer, name, &call, forbidden)));
+            forbids |= forbidden;
+            permits |= said.stance == Stance::Permits;
+        }
+        if let Some(problem) = &self.stale {
+            findings.push(
+                Finding::new(
+                    "operator/stale",
+                    quoting!("{}; the policies from before are in force", problem),
+                )
+                .at("policy")
+                .counter_example(&problem.file)
+                .allowed("a file in which `almoner policy check` finds nothing wrong"),
+            );
+        }
+        let stance = match (forbids, permits) {
+            (true, _) => Stance::Forbids,
+            (false, true) => Stance::Permits,
+            (false, false) => Stance::Silent,
+        };
+        Opinion { stance, findings }
+    }
+
+    fn digest(&self) -> BlobHash {
+        self.digest
+    }
+}
