@@ -220,7 +220,7 @@ pub fn is_within(path: &str) -> bool {
 pub fn pretty(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))
+        .map_err(|e| Failure::from_error(Exit::Failure, e))
 }
 
 impl Case {

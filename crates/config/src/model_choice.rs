@@ -247,8 +247,7 @@ impl<'a> KnownModels<'a> {
     /// Returns the reference with the address that the variables name.
     fn pin(&self, reference: ModelRef) -> Result<ModelRef, Failure> {
         reference.pinned(&|name| self.variable(name)).map_err(|e| {
-            Failure::new(Exit::Usage, e.to_string())
-                .help("set the variable to an address like https://HOST/v1")
+            Failure::from_error(Exit::Usage, e).help("set the variable to an address like https://HOST/v1")
         })
     }
 }

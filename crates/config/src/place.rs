@@ -173,7 +173,10 @@ pub fn open_failure(error: store::OpenError) -> Failure {
         store::OpenError::Owned { .. } => Exit::Conflict,
         _ => Exit::Failure,
     };
-    Failure::new(exit, error.to_string()).help(error.help())
+    {
+        let help = error.help();
+        Failure::from_error(exit, error).help(help)
+    }
 }
 
 /// Returns the failure for a relative path, where no directory is known that it could be relative to.

@@ -17,7 +17,10 @@ pub fn load(path: &Path) -> Result<Bundle, Failure> {
             LoadError::Io { .. } => Exit::Failure,
             _ => Exit::Invalid,
         };
-        Failure::new(exit, e.to_string()).help(e.help())
+        {
+            let help = e.help();
+            Failure::from_error(exit, e).help(help)
+        }
     })
 }
 

@@ -1,6 +1,8 @@
 //! The ends of a command: exit codes, and failures with advice.
 
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use kernel::run::Trouble;
 use passable::{Untrusted, visible_line};
@@ -46,12 +48,41 @@ pub struct Failure {
     /// Whether all has been said already: only the exit code is left.
     #[serde(default)]
     pub silent: bool,
+    /// The error that caused it. It stays in this process.
+    #[serde(skip)]
+    pub cause: Cause,
 }
+
+/// The error that caused a failure, if there is one. Two failures are equal whatever caused them.
+#[derive(Clone, Default)]
+pub struct Cause(Option<Arc<dyn Error + Send + Sync>>);
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, _: &Cause) -> bool {
+        true
+    }
+}
+
+impl Eq for Cause {}
 
 impl Failure {
     /// Returns a failure without advice.
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: Untrusted::new(message), help: String::new(), silent: false }
+        let (message, help) = (Untrusted::new(message), String::new());
+        Failure { exit, message, help, silent: false, cause: Cause::default() }
+    }
+
+    /// Returns the failure that an error caused, in the error's own words. It keeps the error as its source.
+    pub fn from_error(exit: Exit, error: impl Error + Send + Sync + 'static) -> Failure {
+        let mut failure = Failure::new(exit, error.to_string());
+        failure.cause = Cause(Some(Arc::new(error)));
+        failure
     }
 
     /// Returns the same failure with advice to the user.
@@ -74,7 +105,7 @@ impl Failure {
             Some("output" | "definition" | "input") => Exit::Invalid,
             _ => Exit::Failure,
         };
-        Failure { exit, message: trouble.message.clone(), help: trouble.help.clone(), silent: false }
+        Failure { message: trouble.message.clone(), help: trouble.help.clone(), ..Failure::new(exit, "") }
     }
 }
 
@@ -100,7 +131,11 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.0.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
 
 /// The result of every command.
 pub type ExitResult = Result<Exit, Failure>;

@@ -239,7 +239,7 @@ pub fn print_promise(state: &PromiseState, json: bool) -> ExitResult {
 /// # Errors
 /// When it is none.
 pub fn parse_message_number(text: &str) -> Result<MessageNumber, Failure> {
-    text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))
+    text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner inbox`"))
 }
 
 /// Returns a name path, as a person writes it.
@@ -248,7 +248,7 @@ pub fn parse_message_number(text: &str) -> Result<MessageNumber, Failure> {
 /// When it is none.
 pub fn parse_path(text: &str) -> Result<NamePath, Failure> {
     NamePath::parse(text).map_err(|e| {
-        Failure::new(Exit::Usage, e.to_string())
+        Failure::from_error(Exit::Usage, e)
             .help("a name has no `@` and no NUL; between names of a path stands `/`")
     })
 }

@@ -38,7 +38,7 @@ pub fn part(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the reader has closed standard output.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    let text = serde_json::to_string(value).map_err(|e| Failure::from_error(Exit::Failure, e))?;
     result(&json::escaped(&text))
 }
 

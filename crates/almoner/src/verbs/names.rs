@@ -140,7 +140,7 @@ fn store_act(text: &str) -> Result<AgentAct, Failure> {
 /// When the agent does not hold the object that it names.
 pub fn name(acting: &Session<'_>, args: &NameArgs) -> ExitResult {
     let id = args.id.parse().map_err(|e: BadId| {
-        Failure::new(Exit::Usage, e.to_string()).help(format!(
+        Failure::from_error(Exit::Usage, e).help(format!(
             "{} shows identifiers; {} gives a second name to what has one",
             acting.command("list -l --json"),
             acting.command("copy NAME NEW")

@@ -23,7 +23,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
     let run: Option<RunNumber> = match &args.run {
         Some(text) => Some(
             text.parse()
-                .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
+                .map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))?,
         ),
         None => None,
     };

@@ -77,7 +77,10 @@ fn open_if_locked(client: &mut Client) -> Result<VaultView, Failure> {
 }
 
 fn set(client: &mut Client, args: &SetArgs) -> ExitResult {
-    vault::check_name(&args.name).map_err(|e| Failure::new(Exit::Usage, e.to_string()).help(e.help()))?;
+    vault::check_name(&args.name).map_err(|e| {
+        let help = e.help();
+        Failure::from_error(Exit::Usage, e).help(help)
+    })?;
     let origins = args.origins.iter().map(|text| origin(text)).collect::<Result<Vec<Origin>, _>>()?;
     let mut view = open_if_locked(client)?;
     if view.protection.is_none() {

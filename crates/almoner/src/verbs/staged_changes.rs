@@ -14,7 +14,7 @@ use control::protocol::{Request, Response};
 use control::undo_report::Part;
 
 pub fn number(text: &str) -> Result<RunNumber, Failure> {
-    text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))
+    text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))
 }
 
 /// `almoner diff`.

@@ -20,7 +20,7 @@ pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
     let run: RunNumber = args
         .run
         .parse()
-        .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?;
+        .map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))?;
     let text = Untrusted::new(command_line());
     let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
     let undone = match acting.connect()?.ask(request)? {

@@ -75,7 +75,7 @@ pub fn import(args: &ImportArgs) -> ExitResult {
 pub fn schema(args: &SchemaArgs) -> ExitResult {
     let SchemaArgs::Worker = args;
     let text = serde_json::to_string_pretty(&definition::schema())
-        .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        .map_err(|error| Failure::from_error(Exit::Failure, error))?;
     output::result(&text)?;
     Ok(Exit::Ok)
 }

@@ -110,8 +110,7 @@ fn is_in_makers_directory(
 
 fn parse_path(text: &str) -> Result<NamePath, Failure> {
     NamePath::parse(text).map_err(|e| {
-        Failure::new(Exit::Usage, e.to_string())
-            .help("a name has no `@` or NUL; a path has `/` between names")
+        Failure::from_error(Exit::Usage, e).help("a name has no `@` or NUL; a path has `/` between names")
     })
 }
 

@@ -8,7 +8,6 @@ use kernel::command::{Act, AnswerApproval, Choice, Reply, UserCommand};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
 use passable::{Untrusted, visible_line};
-use store::BackupError;
 
 use super::lookup;
 use super::rejected_commands::RejectedCommand;
@@ -17,6 +16,7 @@ use super::{acts, examine, save};
 use crate::queries::{audit, bindings, export, messages, runs, stats, why};
 use crate::runs::approval_extras;
 use crate::runs::{bind, card, chat_message, chats, forget, staging, start, undo};
+use crate::state::errors::DaemonError;
 use crate::state::{daemon, gateway_tokens, vault};
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
@@ -151,7 +151,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::Why { thing } => Response::Why(why::why(&services.daemon, &thing)?),
         Request::Blob { hash } => {
             let bytes =
-                daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
+                daemon.store.blobs().get(&hash).map_err(|e| Failure::from_error(Exit::NotFound, e))?;
             Response::Blob(String::from_utf8(bytes).ok())
         }
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
@@ -286,20 +286,6 @@ fn backup(services: &Services, path: &str) -> Result<Response, Failure> {
         return Err(Failure::new(Exit::Conflict, format!("{} is there already", visible_line(&half)))
             .help("a copy that was cut off has left it; remove it, or choose another name"));
     }
-    services.daemon.store.backup(to).map_err(|error| {
-        let exit = match &error {
-            BackupError::Exists { .. } => Exit::Conflict,
-            BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
-            _ => Exit::Failure,
-        };
-        let help = match &error {
-            BackupError::Exists { .. } => "choose a name at which there is nothing; no copy is ever replaced",
-            BackupError::Blob(_) => "`almoner doctor` says what is damaged; nothing was copied",
-            BackupError::Rows(_) | BackupError::Io { .. } => {
-                "the directory that it goes into must be there, writable, and have room"
-            }
-        };
-        Failure::new(exit, error.to_string()).help(help)
-    })?;
+    services.daemon.store.backup(to).map_err(DaemonError::from)?;
     Ok(Response::Reply(Reply::Done))
 }

@@ -74,7 +74,7 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
         ),
         _ => "copy the state directory before anything else; then report this".to_owned(),
     };
-    let health = daemon.store.check(true).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    let health = daemon.store.check(true).map_err(|e| Failure::from_error(Exit::Failure, e))?;
     let mut found: Vec<(String, bool, String)> = health
         .findings
         .iter()

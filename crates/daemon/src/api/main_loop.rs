@@ -179,9 +179,9 @@ fn open(
     place::private_dir(&place.state)?;
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
     let env = environment()?;
-    let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
-        Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
-    })?;
+    let host = store
+        .write(move |txn| kernel::genesis(txn, &env))
+        .map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor` examines the store"))?;
     let exe = own_program()?;
     let opener = Opener::new(|_| None, place.weights())
         .with_launch(move |weights| crate::processes::model_host::command(&exe, weights));

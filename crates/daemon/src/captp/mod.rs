@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use kernel::{BlobHash, FormulaId, table};
 use switchboard::Switchboard;
-use worker::DriverPort as _;
 
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use config::place::{Claim, Place};

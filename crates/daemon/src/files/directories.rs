@@ -136,7 +136,7 @@ pub enum FileAccess<'a> {
 fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
     let ground: &AccessPath = own.path();
     let (path, read_only) = path_of(state, &ground.id, &ground.formula)?;
-    Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
+    Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::from_error(Exit::Failure, e))
 }
 
 /// Returns a call that looks at nothing.
@@ -245,7 +245,7 @@ pub fn carry_out(
 }
 
 fn decode_bytes(read_as: ReadFormat, bytes: &[u8]) -> Result<Value, Failure> {
-    read_as.value(bytes).map_err(|refusal| Failure::new(Exit::Failure, refusal.to_string()))
+    read_as.value(bytes).map_err(|refusal| Failure::from_error(Exit::Failure, refusal))
 }
 
 /// Stores the contents of a directory as a tree. Links to directories are left out: they could lead round in circles.
@@ -313,9 +313,7 @@ pub fn carry_out_in_tree(
                 format!("`{}` is a directory", visible_line(&found.name)),
             ));
         }
-        blobs
-            .get(&found.hash)
-            .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
+        blobs.get(&found.hash).map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))
     };
     match op {
         FileOp::Has(way) => value(Value::bool(trees::find(blobs, tree, &at(&way))?.is_some())),
@@ -406,7 +404,7 @@ fn copy(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) ->
             mount.make_directory(way).map_err(finding_failure)?;
             copy(mount, blobs, &entry.hash, way)?;
         } else {
-            let bytes = blobs.get(&entry.hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+            let bytes = blobs.get(&entry.hash).map_err(|e| Failure::from_error(Exit::Failure, e))?;
             mount.write(way, &bytes, MAX_BYTES).map_err(finding_failure)?;
         }
         way.pop();

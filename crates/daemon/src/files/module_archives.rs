@@ -18,7 +18,7 @@ use vat::archive::{self, MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES};
 use super::trees;
 use super::trees::{BlobSink, MAX_DEPTH};
 use crate::state::daemon::HostDaemon;
-use crate::state::errors::fault_failure;
+use crate::state::errors::DaemonError;
 use control::exit::{Exit, Failure};
 
 /// The first bytes of kept modules.
@@ -52,7 +52,7 @@ pub fn from_archive(bytes: &[u8]) -> Result<Modules, Failure> {
 /// When it has an error, or its bytes are gone.
 pub fn from_bytes(blobs: &Blobs, hash: &BlobHash, packed: ModuleFormat) -> Result<Modules, Failure> {
     let bytes = blobs.get(hash);
-    let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+    let bytes = bytes.map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
     match packed {
         ModuleFormat::Bundle => from_bundle(&bytes),
         ModuleFormat::Archive | ModuleFormat::Tree => from_archive(&bytes),
@@ -73,8 +73,7 @@ pub fn from_name(
     match found.map_err(|refusal| refusal_failure(&refusal))? {
         ModulesIn::Bytes(hash) => {
             let bytes = blobs.get(&hash);
-            let bytes =
-                bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+            let bytes = bytes.map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
             match bytes.starts_with(ZIP_MAGIC) {
                 true => Ok((ModuleFormat::Archive, from_archive(&bytes)?)),
                 false => Ok((ModuleFormat::Bundle, from_bundle(&bytes)?)),
@@ -95,7 +94,7 @@ pub fn from_name(
 
 fn refusal_failure(refusal: &Refusal) -> Failure {
     match refusal {
-        Refusal::Fault(fault) => fault_failure(fault),
+        Refusal::Fault(fault) => DaemonError::from(fault.clone()).into(),
         other => archive_failure(other.to_string()),
     }
 }
@@ -206,7 +205,7 @@ fn collect_files(
             return Err(archive_failure(format!("it has more than {MAX_ENTRIES} files")));
         }
         let bytes = blobs.get(&entry.hash);
-        let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+        let bytes = bytes.map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
         all.insert(path, bytes);
     }
     Ok(())
@@ -223,7 +222,7 @@ pub fn store(
     modules: &Modules,
 ) -> Result<Kept, Failure> {
     let mut bytes = MAGIC.to_vec();
-    serde_json::to_writer(&mut bytes, modules).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    serde_json::to_writer(&mut bytes, modules).map_err(|e| Failure::from_error(Exit::Failure, e))?;
     let entry = Untrusted::new(modules.entry.label());
     Ok(Kept { packed, hash: shelf.put(&bytes)?, bytes: bytes.len() as u64, entry, env })
 }

@@ -19,7 +19,9 @@ use super::object_table::{Context, ObjectTable};
 use super::perform;
 use super::perform::{CallError, CodeSend};
 use crate::state::daemon::environment;
-use crate::state::{errors, grant_usage};
+use crate::state::errors::DaemonError;
+use crate::state::grant_usage;
+use control::exit::Failure;
 
 /// How many calls of one connection are under way at most.
 pub const MAX_PENDING_WRITES: usize = 256;
@@ -145,9 +147,10 @@ impl ObjectTable {
                     self.note_call(context, &object, &sent.0, true).and(Err(refusal.into()))
                 }
                 Err(WriteError::Refused(WriteFailure::Fault(fault))) => {
-                    Err(errors::fault_failure(&fault).into())
+                    Err(Failure::from(DaemonError::from(fault)).into())
                 }
-                Err(other) => Err(errors::store_failure(other.to_string()).into()),
+                Err(WriteError::Store(fault)) => Err(Failure::from(DaemonError::from(fault)).into()),
+                Err(WriteError::Panicked(text)) => Err(Failure::from(DaemonError::Panicked(text)).into()),
             };
             let outcome = match outcome {
                 Ok(Some(value)) => Ok(value),

@@ -13,7 +13,6 @@ use kernel::formula::Tree;
 use kernel::{BlobHash, Value};
 use store::Hold;
 use switchboard::Ref;
-use worker::DriverPort as _;
 
 use super::object::StoredPart;
 use super::object::{Object, Part};
@@ -152,7 +151,7 @@ impl TaskContext {
         let daemon = self.daemon()?;
         let now_ms = daemon.now_ms();
         let ground = daemon.read(|txn| Ok(kernel::facet::check_access(txn, now_ms, call)))?;
-        ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
+        ground.map_err(|refusal| Failure::from_error(Exit::Denied, refusal))
     }
 }
 

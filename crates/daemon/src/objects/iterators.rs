@@ -8,7 +8,6 @@ use kernel::name_lookup::View;
 use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, MessageNumber, Value, query, table};
 use switchboard::{Key, Outcome, Ref};
-use worker::DriverPort as _;
 
 use super::convert;
 use super::convert::Interfaces;

@@ -8,7 +8,6 @@ use kernel::{FormulaId, table};
 use passable::{Remote, Value};
 use switchboard::{Call, LimitReached, Name, Outcome, Ref};
 use vat::Verb;
-use worker::DriverPort as _;
 
 use super::batched_writes;
 use super::convert::rebuild;

@@ -403,7 +403,7 @@ impl ObjectTable {
 /// Bytes from beside the store.
 pub fn read_blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
     let blobs = context.daemon.store.blobs();
-    blobs.get(hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
+    blobs.get(hash).map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))
 }
 
 fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<Feed, CallError> {

@@ -7,7 +7,6 @@ use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, query, table};
 use passable::Value;
 use switchboard::{Key, Outcome, Ref};
-use worker::DriverPort as _;
 
 use super::convert;
 use super::convert::Interfaces;

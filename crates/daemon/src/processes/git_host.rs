@@ -8,6 +8,6 @@ use control::exit::{Exit, ExitResult, Failure};
 /// When its streams break.
 pub fn serve() -> ExitResult {
     git::serve(std::io::stdin().lock(), std::io::stdout().lock())
-        .map_err(|error| Failure::new(Exit::Failure, error.to_string()).help("the daemon starts it"))?;
+        .map_err(|error| Failure::from_error(Exit::Failure, error).help("the daemon starts it"))?;
     Ok(Exit::Ok)
 }

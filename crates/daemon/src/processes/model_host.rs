@@ -28,8 +28,10 @@ pub fn command(program: &Path, weights: &Path) -> Command {
 pub fn serve(weights: &Path) -> ExitResult {
     confine(weights)?;
     let options = HostOptions::new(weights);
-    model::local::serve(&options, std::io::stdin(), std::io::stdout().lock())
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help(e.help()))?;
+    model::local::serve(&options, std::io::stdin(), std::io::stdout().lock()).map_err(|e| {
+        let help = e.help();
+        Failure::from_error(Exit::Failure, e).help(help)
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -31,12 +31,12 @@ pub fn serve() -> ExitResult {
         .name("end".to_owned())
         .stack_size(64 << 10)
         .spawn(exit_with_daemon)
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+        .map_err(|e| Failure::from_error(Exit::Failure, e))?;
     let begun = Instant::now();
     // Only how long something takes is asked of it, and guest code cannot ask.
     let clock: vat::Clock = Rc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
     vat::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock(), &clock)
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+        .map_err(|e| Failure::from_error(Exit::Failure, e))?;
     Ok(Exit::Ok)
 }
 

@@ -13,7 +13,6 @@ use kernel::run::{Completion, Entry, RestoredFile};
 use kernel::{BlobHash, RunNumber, StepRef, Value};
 use passable::{Untrusted, visible_line};
 use resource::Resource;
-use worker::DriverPort as _;
 
 use super::applied_changes::AppliedChanges;
 use super::{runs, why};

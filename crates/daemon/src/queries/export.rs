@@ -6,7 +6,6 @@ use kernel::{BlobHash, RunNumber};
 use passable::to_base64;
 use policy::Secrets;
 use serde_json::Value;
-use worker::DriverPort as _;
 
 use super::runs;
 use crate::state::daemon::HostDaemon;
@@ -19,7 +18,7 @@ use control::protocol::Copy;
 /// # Errors
 /// When there is no such run, or the store fails.
 pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>, Failure> {
-    let strange = |e: serde_json::Error| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`");
+    let strange = |e: serde_json::Error| Failure::from_error(Exit::Failure, e).help("`almoner doctor`");
     let mut rows = match from {
         0 => vec![serde_json::to_value(runs::load_run(daemon, run)?).map_err(strange)?],
         _ => {
@@ -35,9 +34,9 @@ pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>
 /// Returns the values of the vault. While the vault is locked they are unknown, and nothing leaves the store.
 fn vault_values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
     match daemon.vault.state() {
-        Ok((Some(_), true)) => Err(vault::failure(&::vault::VaultError::Locked)),
+        Ok((Some(_), true)) => Err(vault::failure(::vault::VaultError::Locked)),
         Ok(_) => Ok(daemon.secrets()),
-        Err(error) => Err(vault::failure(&error)),
+        Err(error) => Err(vault::failure(error)),
     }
 }
 
@@ -59,7 +58,7 @@ pub fn copy(daemon: &HostDaemon, hash: &BlobHash) -> Result<Option<Copy>, Failur
     let bytes = match daemon.store.blobs().get(hash) {
         Ok(bytes) => bytes,
         Err(store::BlobError::NotFound { .. }) => return Ok(None),
-        Err(e) => return Err(Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`")),
+        Err(e) => return Err(Failure::from_error(Exit::Failure, e).help("`almoner doctor`")),
     };
     let secrets = vault_values(daemon)?;
     let whole = Copy { text: None, base64: None, redacted: false };

@@ -58,7 +58,7 @@ pub fn proposed_program(
 /// When it is gone.
 pub(crate) fn worker_text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failure> {
     let bytes = daemon.store.blobs().get(hash);
-    let bytes = bytes.map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
+    let bytes = bytes.map_err(|e| Failure::from_error(Exit::NotFound, e))?;
     String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
 }
 

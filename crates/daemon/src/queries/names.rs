@@ -13,7 +13,6 @@ use kernel::table::PromiseRow;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, query, table};
 use passable::{Untrusted, visible_line};
-use worker::DriverPort as _;
 
 use super::inspect;
 use super::methods;
@@ -135,7 +134,7 @@ pub fn object_view(daemon: &HostDaemon, view: &View, found: PathTarget) -> Resul
                 .store
                 .blobs()
                 .get(&hash)
-                .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+                .map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
             shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
         }
         // A worker is its file.

@@ -171,7 +171,7 @@ fn setup_of_worker(
 /// Returns the worker that one of the person's names stands for.
 fn worker_by_name(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
     let parsed = NamePath::parse(path)
-        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("choose one of the list"))?;
+        .map_err(|error| Failure::from_error(Exit::Invalid, error).help("choose one of the list"))?;
     let view = daemon.view(daemon.host);
     let formula = daemon.query(|txn| {
         let id = view.identify(txn, &parsed)?;

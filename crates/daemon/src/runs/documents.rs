@@ -9,8 +9,8 @@ use passable::visible_line;
 use worker::definition::Definition;
 
 use super::native_documents;
-use crate::state::blobs::store_failure;
 use crate::state::daemon::HostDaemon;
+use crate::state::errors::DaemonError;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, StartShape, StartSpec};
 
@@ -143,7 +143,7 @@ impl DocumentImporter<'_> {
         if self.is_dry_run {
             return Ok(BlobHash::of(bytes));
         }
-        self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
+        Ok(self.daemon.store.blobs().put(bytes).map_err(DaemonError::from)?)
     }
 
     /// Reads a document, checks it, and keeps its bytes and its text.

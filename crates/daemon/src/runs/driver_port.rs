@@ -7,7 +7,7 @@ use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::started_effect::StartedEffect;
-use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
 use model::{Cancel, MediaSupport, ModelError, ModelRef, Price, Progress, Provider};
 use passable::Untrusted;
 use policy::Rules;
@@ -15,10 +15,9 @@ use store::InlineBlob;
 use worker::DriverPort;
 
 use crate::state::daemon::HostDaemon;
-use crate::state::errors::{fault_failure, store_failure};
+use crate::state::errors::DaemonError;
+use crate::state::stored_objects::trouble;
 use crate::state::{model_keys, privacy, text_stream};
-use config::clock;
-use control::exit::Failure;
 
 impl DriverPort for HostDaemon {
     fn host(&self) -> FormulaId {
@@ -26,7 +25,7 @@ impl DriverPort for HostDaemon {
     }
 
     fn now_ms(&self) -> i64 {
-        clock::now_ms()
+        HostDaemon::now_ms(self)
     }
 
     fn memory(&self) -> &worker::Memory {
@@ -34,13 +33,11 @@ impl DriverPort for HostDaemon {
     }
 
     fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
-        self.read(|txn| table::run(txn, &self.host.number, run))
-            .map_err(trouble)?
-            .ok_or_else(|| missing_object(run))
+        HostDaemon::run(self, run)
     }
 
     fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble> {
-        self.read(|txn| query::journal(txn, &self.host.number, run, from)).map_err(trouble)
+        HostDaemon::journal(self, run, from)
     }
 
     fn advance_with(
@@ -55,39 +52,27 @@ impl DriverPort for HostDaemon {
         }
         let ready = |bytes| self.store.blobs().ready(bytes);
         let kept: Result<Vec<InlineBlob>, _> = bytes.into_iter().map(ready).collect();
-        let kept = kept.map_err(|e| trouble(store_failure(e.to_string())))?;
+        let kept = kept.map_err(|e| trouble(DaemonError::from(e).into()))?;
         let applied = self.attempt_with(self.host, None, Act::Advance(Advance { run, moves }), kept);
-        applied.and_then(|applied| applied.map_err(|fault| fault_failure(&fault))).map_err(trouble)
+        applied.and_then(|applied| Ok(applied.map_err(DaemonError::from)?)).map_err(trouble)
     }
 
     fn reopen(&self, step: StepRef) -> Result<Option<StartedEffect>, Trouble> {
-        self.store.read(|txn| kernel::reopen(txn, &self.host, step)).map_err(|e| match e {
-            store::ReadError::Refused(fault) => trouble(fault_failure(&fault)),
-            other => trouble(store_failure(other.to_string())),
-        })
+        self.store
+            .read(|txn| kernel::reopen(txn, &self.host, step))
+            .map_err(|e| trouble(DaemonError::from(e).into()))
     }
 
     fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble> {
-        let found = self
-            .read(|txn| {
-                let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
-                // To its user, a directory of the daemon's own is a directory like any other.
-                let formula = match &reached.formula {
-                    Formula::Scratch { read_only } => self.scratch(&reached.id, *read_only),
-                    other => other.clone(),
-                };
-                Ok(reached.grant().map(|grant| (grant, formula)))
-            })
-            .map_err(trouble)?;
-        found.ok_or_else(|| missing_object(id))
+        HostDaemon::grant(self, id)
     }
 
     fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble> {
-        self.store.blobs().put(bytes).map_err(|e| trouble(store_failure(e.to_string())))
+        HostDaemon::put_blob(self, bytes)
     }
 
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble> {
-        self.store.blobs().get(hash).map_err(|e| trouble(store_failure(e.to_string())))
+        HostDaemon::blob(self, hash)
     }
 
     fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble> {
@@ -144,7 +129,7 @@ impl DriverPort for HostDaemon {
     }
 
     fn secrets(&self) -> Arc<policy::Secrets> {
-        Arc::clone(&self.as_daemon().rules().secrets)
+        HostDaemon::secrets(self)
     }
 
     fn outside(&self, run: &Run) -> Arc<dyn caps::HostServices> {
@@ -184,17 +169,5 @@ fn vendor_address(reference: &ModelRef) -> &str {
     match reference {
         ModelRef::Vendor { vendor, .. } => vendor.url(),
         _ => "it",
-    }
-}
-
-fn trouble(failure: Failure) -> Trouble {
-    Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
-}
-
-fn missing_object(what: impl std::fmt::Display) -> Trouble {
-    Trouble {
-        code: "store/missing".to_owned(),
-        message: Untrusted::new(format!("{what} is not in the store")),
-        help: "`almoner doctor` examines the store".to_owned(),
     }
 }

@@ -10,12 +10,12 @@ use kernel::run::Trouble;
 use kernel::table::Task;
 use kernel::{FormulaId, HostRun, table};
 use passable::Untrusted;
-use worker::DriverPort as _;
 
 use crate::files::guest_files;
 use crate::state::daemon::HostDaemon;
 use crate::state::log;
 use control::exit::Failure;
+use worker::DriverPort as _;
 
 /// How many runs may hold a thread at once. A run that waits holds none.
 const MAX_THREADS: usize = 16;

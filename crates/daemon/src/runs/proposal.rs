@@ -65,7 +65,7 @@ fn digest(
 ) -> Result<String, Failure> {
     let includes = bundle.map(|bundle| &bundle.includes);
     let all = serde_json::to_vec(&(source.raw(), includes, slots))
-        .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        .map_err(|error| Failure::from_error(Exit::Failure, error))?;
     Ok(BlobHash::of(&all).to_string())
 }
 

@@ -14,7 +14,6 @@ use kernel::table::{self, FormulaRow};
 use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
 use passable::{Untrusted, visible_line};
-use worker::DriverPort as _;
 
 use crate::queries::applied_changes::{applied_changes, relatives};
 use crate::queries::changes;

@@ -17,8 +17,8 @@ use super::documents::{DocumentImporter, check_chat, check_count, check_names, c
 use super::staging;
 use super::staging::StagedCopies;
 use super::{proposal, start_preview, worker_slots};
-use crate::state::blobs::store_failure;
 use crate::state::daemon::HostDaemon;
+use crate::state::errors::DaemonError;
 use crate::state::precondition::Expected;
 use crate::state::worker_files;
 use crate::state::{model_keys, privacy};
@@ -377,7 +377,7 @@ impl StartContext<'_> {
         if self.is_dry_run {
             return Ok(BlobHash::of(bytes));
         }
-        self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
+        Ok(self.daemon.store.blobs().put(bytes).map_err(DaemonError::from)?)
     }
 }
 

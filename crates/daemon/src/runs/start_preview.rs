@@ -161,7 +161,7 @@ impl StartPreview<'_> {
             self.planned_documents(),
             rest,
         ));
-        let all = all.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        let all = all.map_err(|error| Failure::from_error(Exit::Failure, error))?;
         Ok(BlobHash::of(&all))
     }
 }

@@ -28,7 +28,7 @@ use super::cleanup_requests::CleanupRequests;
 use super::client_keys::KeyStore;
 use super::code_host::CodeHost;
 use super::effect_queues::{OrphanedEffects, PendingOutcomes};
-use super::errors::{fault_failure, store_failure};
+use super::errors::DaemonError;
 use super::extensions::Extensions;
 use super::gateway_tokens::GatewayTokens;
 use super::grant_usage::PendingUsage;
@@ -136,15 +136,12 @@ impl Daemon {
         &self,
         query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, StoreFault>,
     ) -> Result<T, Failure> {
-        self.store.read(query).map_err(|e| store_failure(e.to_string()))
+        Ok(self.store.read(query).map_err(DaemonError::from)?)
     }
 
     /// Asks the kernel about one consistent state; a fault is told as one.
     pub fn query<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
-        self.store.read(query).map_err(|e| match e {
-            store::ReadError::Refused(fault) => fault_failure(&fault),
-            other => store_failure(other.to_string()),
-        })
+        Ok(self.store.read(query).map_err(DaemonError::from)?)
     }
 
     /// Applies one act of any agent; returns when it is durable.
@@ -154,7 +151,7 @@ impl Daemon {
         said: Option<UserCommand>,
         act: Act,
     ) -> Result<Outcome, Failure> {
-        let outcome = self.attempt(actor, said, act)?.map_err(|fault| fault_failure(&fault))?;
+        let outcome = self.attempt(actor, said, act)?.map_err(DaemonError::from)?;
         outcome.ready.iter().for_each(|run| self.drive(*run));
         Ok(outcome)
     }
@@ -235,9 +232,9 @@ impl Daemon {
                 self.end_cancelled_code(&outcome.cancelled);
                 Ok(Ok(outcome))
             }
-            Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),
+            Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(DaemonError::from(fault).into()),
             Err(store::WriteError::Refused(fault)) => Ok(Err(fault)),
-            Err(other) => Err(store_failure(other.to_string())),
+            Err(other) => Err(DaemonError::from(other).into()),
         }
     }
 

@@ -1,60 +1,133 @@
-//! The messages for a person when the kernel or the store refuses.
+//! The errors of the layers below, and the failures that a person sees.
 
 use kernel::command::Fault;
+use kernel::txn::StoreFault;
+use store::{BackupError, BlobError, ReadError, WriteError};
 
 use control::exit::{Exit, Failure};
 
-/// Returns the failure of a store that cannot be read or written.
-pub fn store_failure(what: String) -> Failure {
-    Failure::new(Exit::Failure, what)
-        .help("nothing that was acknowledged is lost; `almoner doctor` examines the store")
+/// An error of the kernel or the store. It becomes a [`Failure`] that keeps it as its source.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// The kernel refused a command or a question.
+    #[error(transparent)]
+    Kernel(#[from] Fault),
+    /// The store could not read or write rows.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// The closure of a write panicked.
+    #[error("a write panicked: {0}")]
+    Panicked(String),
+    /// The store could not read or keep bytes.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The store could not be copied.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
 }
 
-/// Returns the failure that a kernel's fault is.
-pub fn fault_failure(fault: &Fault) -> Failure {
-    match fault {
-        Fault::Store(_) => store_failure(fault.to_string()),
-        Fault::NoRun(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner runs`"),
-        Fault::NoMessage(_) | Fault::NotAnApproval(_) => {
-            Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner inbox`")
-        }
-        // People count entries from 1.
-        Fault::NoEntry { message, entry, count } => Failure::new(
-            Exit::NotFound,
-            format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)),
-        )
-        .help(format!("`almoner inbox {message}` shows them")),
-        Fault::OutOfOrder { .. } | Fault::Cancelled(_) | Fault::NoToken | Fault::Withdrawn(_) => {
-            Failure::new(Exit::Conflict, fault.to_string())
-        }
-        Fault::UnknownName(_) | Fault::NotADirectory(_) => {
-            Failure::new(Exit::NotFound, fault.to_string()).help("`almoner list` shows the names")
-        }
-        Fault::NoReference { number, .. } => Failure::new(Exit::NotFound, fault.to_string())
-            .help(format!("`almoner inbox {number}` shows the message")),
-        Fault::NoGrant(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner grants`"),
-        Fault::Name(_) => Failure::new(Exit::Usage, fault.to_string())
-            .help("a name has no `/`, `@` or NUL; a path has `/` between names"),
-        Fault::NotHeld(_) | Fault::NotAllowed(_) | Fault::Revoked(_) => {
-            Failure::new(Exit::Denied, fault.to_string())
-        }
-        Fault::Misfit { .. } => Failure::new(Exit::Invalid, fault.to_string()),
-        Fault::WrongKind { number, .. } => Failure::new(Exit::Conflict, fault.to_string())
-            .help(format!("`almoner inbox {number}` shows the message")),
-        Fault::Taken(_) => {
-            Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away")
-        }
-        Fault::NotAsSeen { .. } => {
-            Failure::new(Exit::Conflict, fault.to_string()).help("look again, and choose again")
-        }
-        Fault::DoneMeanwhile(_) => Failure::new(Exit::Conflict, fault.to_string())
-            .help("look at what came of it; if it is to be done again, do it again"),
-        // Its text says the way out.
-        Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
-        Fault::Hides { .. } => Failure::new(Exit::Conflict, fault.to_string()).help("choose another name"),
-        Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
-        Fault::Genesis(_) | Fault::Dangling(_) => {
-            Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")
+impl<E: Into<DaemonError>> From<ReadError<E>> for DaemonError {
+    fn from(error: ReadError<E>) -> DaemonError {
+        match error {
+            ReadError::Refused(refused) => refused.into(),
+            ReadError::Store(fault) => fault.into(),
         }
     }
+}
+
+impl<E: Into<DaemonError>> From<WriteError<E>> for DaemonError {
+    fn from(error: WriteError<E>) -> DaemonError {
+        match error {
+            WriteError::Refused(refused) => refused.into(),
+            WriteError::Store(fault) => fault.into(),
+            WriteError::Panicked(text) => DaemonError::Panicked(text),
+        }
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Failure {
+        let (exit, help) = match &error {
+            DaemonError::Kernel(fault) => advice(fault),
+            DaemonError::Store(_) | DaemonError::Panicked(_) => (Exit::Failure, STORE_HELP.to_owned()),
+            DaemonError::Blob(error) => {
+                let help = match error {
+                    BlobError::OverQuota { .. } => QUOTA_HELP,
+                    _ => STORE_HELP,
+                };
+                (Exit::Failure, help.to_owned())
+            }
+            DaemonError::Backup(error) => backup_advice(error),
+        };
+        // People count entries from 1.
+        let counted = match &error {
+            DaemonError::Kernel(Fault::NoEntry { message, entry, count }) => {
+                Some(format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)))
+            }
+            _ => None,
+        };
+        let mut failure = Failure::from_error(exit, error).help(help);
+        if let Some(counted) = counted {
+            failure.message = passable::Untrusted::new(counted);
+        }
+        failure
+    }
+}
+
+const STORE_HELP: &str = "nothing that was acknowledged is lost; `almoner doctor` examines the store";
+const QUOTA_HELP: &str =
+    "remove what is not needed any more, or start the daemon with a larger ALMONER_BLOB_QUOTA";
+
+/// Returns the exit code and the advice for a refusal of the kernel.
+fn advice(fault: &Fault) -> (Exit, String) {
+    let plain = |exit: Exit, help: &str| (exit, help.to_owned());
+    match fault {
+        Fault::Store(_) => plain(Exit::Failure, STORE_HELP),
+        Fault::NoRun(_) => plain(Exit::NotFound, "see `almoner runs`"),
+        Fault::NoMessage(_) | Fault::NotAnApproval(_) => plain(Exit::NotFound, "see `almoner inbox`"),
+        Fault::NoEntry { message, .. } => (Exit::NotFound, format!("`almoner inbox {message}` shows them")),
+        Fault::OutOfOrder { .. } | Fault::Cancelled(_) | Fault::NoToken | Fault::Withdrawn(_) => {
+            plain(Exit::Conflict, "")
+        }
+        Fault::UnknownName(_) | Fault::NotADirectory(_) => {
+            plain(Exit::NotFound, "`almoner list` shows the names")
+        }
+        Fault::NoReference { number, .. } => {
+            (Exit::NotFound, format!("`almoner inbox {number}` shows the message"))
+        }
+        Fault::NoGrant(_) => plain(Exit::NotFound, "see `almoner grants`"),
+        Fault::Name(_) => plain(Exit::Usage, "a name has no `/`, `@` or NUL; a path has `/` between names"),
+        Fault::NotHeld(_) | Fault::NotAllowed(_) | Fault::Revoked(_) => plain(Exit::Denied, ""),
+        Fault::Misfit { .. } => plain(Exit::Invalid, ""),
+        Fault::WrongKind { number, .. } => {
+            (Exit::Conflict, format!("`almoner inbox {number}` shows the message"))
+        }
+        Fault::Taken(_) => plain(Exit::Conflict, "`almoner remove` takes a name away"),
+        Fault::NotAsSeen { .. } => plain(Exit::Conflict, "look again, and choose again"),
+        Fault::DoneMeanwhile(_) => {
+            plain(Exit::Conflict, "look at what came of it; if it is to be done again, do it again")
+        }
+        // Its text says the way out.
+        Fault::LooksLike { .. } => plain(Exit::Conflict, ""),
+        Fault::Hides { .. } => plain(Exit::Conflict, "choose another name"),
+        Fault::NotSupported(_) => plain(Exit::Usage, ""),
+        Fault::Genesis(_) | Fault::Dangling(_) => plain(Exit::Failure, "`almoner doctor` examines the store"),
+    }
+}
+
+/// Returns the exit code and the advice for a copy of the store that could not be made.
+fn backup_advice(error: &BackupError) -> (Exit, String) {
+    let exit = match error {
+        BackupError::Exists { .. } => Exit::Conflict,
+        BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
+        _ => Exit::Failure,
+    };
+    let help = match error {
+        BackupError::Exists { .. } => "choose a name at which there is nothing; no copy is ever replaced",
+        BackupError::Blob(_) => "`almoner doctor` says what is damaged; nothing was copied",
+        BackupError::Rows(_) | BackupError::Io { .. } => {
+            "the directory that it goes into must be there, writable, and have room"
+        }
+    };
+    (exit, help.to_owned())
 }

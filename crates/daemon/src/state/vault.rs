@@ -111,7 +111,7 @@ impl DaemonVault {
             }
             Err(e) => return Err(Failure::new(Exit::Failure, format!("{}: {e}", old.display()))),
         };
-        vault.set_sealing(key.clone()).map_err(|e| failure(&e))?;
+        vault.set_sealing(key.clone()).map_err(failure)?;
         // It is in the vault now. A copy that stays does no more harm than it did before.
         let _ = std::fs::remove_file(&old);
         Ok(key)
@@ -120,18 +120,18 @@ impl DaemonVault {
     /// Returns the open vault; made without asking anybody if there is none.
     fn open_or_create<'v>(&self, open: &'v mut Option<Vault>) -> Result<&'v mut Vault, Failure> {
         if open.is_none() {
-            let vault = match self.site.open(None).map_err(|e| failure(&e))? {
+            let vault = match self.site.open(None).map_err(failure)? {
                 Some(vault) => vault,
                 None if self.site.has_keyring() => self
                     .site
                     .create(ProtectionChoice::Keyring)
                     .or_else(|_| self.site.create(ProtectionChoice::File))
-                    .map_err(|e| failure(&e))?,
-                None => self.site.create(ProtectionChoice::File).map_err(|e| failure(&e))?,
+                    .map_err(failure)?,
+                None => self.site.create(ProtectionChoice::File).map_err(failure)?,
             };
             *open = Some(vault);
         }
-        open.as_mut().ok_or_else(|| failure(&VaultError::Locked))
+        open.as_mut().ok_or_else(|| failure(VaultError::Locked))
     }
 
     /// Returns the key for a model's server under the name of its variable, if the vault has it and it is for that
@@ -192,7 +192,7 @@ pub fn open_at_start(daemon: &HostDaemon) {
 pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> {
     let keeper = &daemon.vault;
     let mut open = keeper.lock();
-    let told = |e: VaultError| failure(&e);
+    let told = |e: VaultError| failure(e);
     match act {
         SecretAct::List => {}
         SecretAct::Create { key } => {
@@ -209,7 +209,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
             let vault = keeper.open_or_create(&mut open)?;
             let there = vault.get(&name).is_some();
             if !there && (only == SecretScope::Existing || value.is_none()) {
-                return Err(failure(&VaultError::Missing(name)));
+                return Err(failure(VaultError::Missing(name)));
             }
             let origins = match origins {
                 // A vendor's key is for the vendor unless something else is said.
@@ -310,8 +310,8 @@ fn rows(daemon: &HostDaemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
 }
 
 /// Returns the failure that a vault's error is.
-pub fn failure(error: &VaultError) -> Failure {
-    let exit = match error {
+pub fn failure(error: VaultError) -> Failure {
+    let exit = match &error {
         VaultError::Locked => Exit::NeedsYou,
         VaultError::WrongPassphrase => Exit::Denied,
         VaultError::Missing(_) => Exit::NotFound,
@@ -322,7 +322,8 @@ pub fn failure(error: &VaultError) -> Failure {
         | VaultError::Io { .. }
         | VaultError::Keyring(_) => Exit::Failure,
     };
-    Failure::new(exit, error.to_string()).help(error.help())
+    let help = error.help();
+    Failure::from_error(exit, error).help(help)
 }
 
 /// Returns the line of `doctor` about the vault.

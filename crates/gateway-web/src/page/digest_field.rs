@@ -12,7 +12,7 @@ use crate::page_request::PageRequest;
 /// # Errors
 /// When the content cannot be serialized.
 pub fn digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
-    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::from_error(Exit::Failure, error))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 

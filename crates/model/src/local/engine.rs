@@ -133,7 +133,7 @@ fn load(options: &HostOptions) -> Result<Engine, String> {
 }
 
 /// Returns the text of the model as a reply.
-fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
+fn reply(request: &Request, written: generate::GeneratedText, usage: Usage) -> Reply {
     let mut reply = Reply { text: written.text, usage, stop: written.stop, ..Reply::default() };
     if request.tools.is_empty() || reply.stop == Stop::Length {
         return reply;

@@ -19,9 +19,10 @@ pub(super) fn run(model: &dyn Provider, worker: &str, dir: &Path) -> Result<(), 
     let mut messages = vec![Message::user("Go through the mail.")];
     loop {
         let request = Request { worker: worker.to_owned(), messages: messages.clone(), ..Request::default() };
-        let reply = model
-            .complete(&request, &mut |_| {})
-            .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help(e.help()))?;
+        let reply = model.complete(&request, &mut |_| {}).map_err(|e| {
+            let help = e.help();
+            Failure::from_error(Exit::Failure, e).help(help)
+        })?;
         if reply.calls.is_empty() {
             return Ok(());
         }

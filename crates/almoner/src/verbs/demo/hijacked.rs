@@ -54,9 +54,10 @@ pub(super) fn show(work: &Path) -> Result<(), Failure> {
         lay_out(dir)?;
     }
     let script = ModelRef::Scripted { path: guarded.join("hijacked.json") };
-    let model = Opener::new(|_| None, work)
-        .open(&script)
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help(e.help()))?;
+    let model = Opener::new(|_| None, work).open(&script).map_err(|e| {
+        let help = e.help();
+        Failure::from_error(Exit::Failure, e).help(help)
+    })?;
     bare_loop::run(&*model, "clerk", &bare)?;
     let damage = damage(&bare)?;
     let place = Place::under(&work.join("home"));

@@ -129,8 +129,10 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
 }
 
 fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(RunNumber, u64), Failure> {
-    let bundle = Bundle::load(&work.join("triage.worker"))
-        .map_err(|e| Failure::new(Exit::NotFound, e.to_string()).help(e.help()))?;
+    let bundle = Bundle::load(&work.join("triage.worker")).map_err(|e| {
+        let help = e.help();
+        Failure::from_error(Exit::NotFound, e).help(help)
+    })?;
     let path = |name: &str| work.join(name).display().to_string();
     let request = RunRequest {
         text: Untrusted::new(format!("almoner demo: {command}")),

@@ -10,7 +10,6 @@ use kernel::proposal::Proposal;
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, agent_journal, table};
 use policy::Rules;
-use worker::DriverPort as _;
 
 use super::gates::Gates;
 use crate::files::directories;

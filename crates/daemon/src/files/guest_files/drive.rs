@@ -9,12 +9,12 @@ use kernel::run::{Completion, Entry, Phase, State, Trouble};
 use kernel::started_effect::StartedEffect;
 use kernel::{HostRun, RunNumber, StepRef, table};
 use passable::Untrusted;
-use worker::DriverPort as _;
 
 use super::access::capability_of;
 use super::call::redact_completion;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
+use worker::DriverPort as _;
 
 /// Takes up all effects that no other thread carries out, and lets the journal rest.
 ///

@@ -9,7 +9,6 @@ use kernel::run::{Completion, Entry, Parent, Run, Step};
 use kernel::{StepRef, agent_journal, query, table};
 use passable::{Quoting, quoting};
 use resource::Resource;
-use worker::DriverPort as _;
 
 use super::{
     call_target, cause_of_run, command_reason, describe_grant, intended_formula, proposal_reasons, why_step,

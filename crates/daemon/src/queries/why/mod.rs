@@ -13,7 +13,6 @@ use kernel::run::{Completion, Entry, Parent, Run, Step, WaitReason};
 use kernel::{MessageNumber, RunNumber, StepRef, agent_journal, query, table};
 use passable::{Quoting, quoting};
 use resource::Resource;
-use worker::DriverPort as _;
 
 use super::runs;
 use crate::state::daemon::HostDaemon;

@@ -11,7 +11,6 @@ use passable::{Untrusted, visible_line};
 use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerProgram, ServerTransport, ToolDefinition, ToolServer};
 use resource::programs::{ProgramDirectory, Setting};
 use resource::web::{Place, SecretUse, Web};
-use worker::DriverPort as _;
 
 use crate::files::directories;
 use crate::state::daemon::HostDaemon;

@@ -162,7 +162,7 @@ impl Form {
 /// Returns the pattern of a worker's inputs, if it has any.
 fn input(wanted: &ChatSetup) -> Result<Option<Pattern>, Failure> {
     let pattern = Pattern::from_value(&wanted.input)
-        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("mend the worker file"))?;
+        .map_err(|error| Failure::from_error(Exit::Invalid, error).help("mend the worker file"))?;
     // A file that says nothing of inputs takes any, and does nothing with them.
     let has_fields = matches!(&pattern.controls().widget, Widget::Group { .. });
     Ok(has_fields.then_some(pattern))

@@ -40,7 +40,7 @@ const DONE: &str = "_done";
 /// # Errors
 /// When the content cannot be serialized.
 pub fn content_digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
-    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::from_error(Exit::Failure, error))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
@@ -451,7 +451,7 @@ fn edited(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Re
         };
         return refused(&Failure::new(Exit::Invalid, message).help(help));
     }
-    let to = NamePath::new(["@self"]).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let to = NamePath::new(["@self"]).map_err(|error| Failure::from_error(Exit::Failure, error))?;
     let includes = proposed.includes.iter().map(|(name, text)| (name.clone(), text.raw().to_owned()));
     let act = AgentAct::Define {
         to,

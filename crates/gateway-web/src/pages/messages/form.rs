@@ -46,7 +46,7 @@ impl Fields {
         };
         let read = |(at, field): (usize, &Field)| {
             let pattern = Pattern::from_value(&field.pattern)
-                .map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+                .map_err(|error| Failure::from_error(Exit::Invalid, error))?;
             let control = match field.secret {
                 true => sealed(pattern.controls(), pattern.matches(&Value::Undefined)),
                 false => pattern.controls(),

@@ -182,7 +182,7 @@ pub fn step(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
 }
 
 fn path(text: &str) -> Result<NamePath, Failure> {
-    NamePath::parse(text).map_err(|error| Failure::new(Exit::Invalid, error.to_string()))
+    NamePath::parse(text).map_err(|error| Failure::from_error(Exit::Invalid, error))
 }
 
 fn new_name(asked: &PageRequest) -> Result<NamePath, Failure> {

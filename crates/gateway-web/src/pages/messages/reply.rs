@@ -110,7 +110,7 @@ pub fn adopt(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure>
         return Err(Failure::new(Exit::Usage, "there is no name").help("write the name that you give it"));
     };
     let path = NamePath::parse(name).map_err(|error| {
-        Failure::new(Exit::Usage, error.to_string()).help("a name has no `@`; a path has `/` between names")
+        Failure::from_error(Exit::Usage, error).help("a name has no `@`; a path has `/` between names")
     })?;
     let act = MailAct::Adopt { number, edge: edge.clone(), path };
     let text = format!("adopt {number} {} {}", typed(&edge), typed(name));

@@ -193,8 +193,7 @@ fn picked(asked: &PageRequest, to_run: bool) -> Result<(AnswerInput, String), Fa
             Some(_) => definition::gone(),
         });
     };
-    let path =
-        NamePath::parse(&chosen.path).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let path = NamePath::parse(&chosen.path).map_err(|error| Failure::from_error(Exit::Failure, error))?;
     Ok(match to_run {
         true => (AnswerInput::Name { path, is: None, allow: vec![], seen: Some(chosen.id) }, chosen.path),
         false => (AnswerInput::Seen { id: chosen.id }, chosen.path),

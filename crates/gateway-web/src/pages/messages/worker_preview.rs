@@ -96,7 +96,7 @@ impl WorkerChoices {
         let (mut added, mut words) = (ApprovalExtras::default(), String::new());
         for (slot, row) in &self.picked {
             let path = NamePath::parse(&row.path);
-            let path = path.map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+            let path = path.map_err(|error| Failure::from_error(Exit::Invalid, error))?;
             added.names.insert(slot.clone(), path);
             added.seen.insert(slot.clone(), row.id);
             words += &format!(" {}", typed(&format!("{slot}={}", row.path)));

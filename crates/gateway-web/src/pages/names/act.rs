@@ -135,7 +135,7 @@ fn field_of(asked: &PageRequest) -> Option<(&'static str, &'static str)> {
 }
 
 fn bad_name(error: &kernel::name::NameError) -> Failure {
-    Failure::new(Exit::Invalid, error.to_string())
+    Failure::from_error(Exit::Invalid, error.clone())
         .help("a name has 1 to 255 letters, without `/`, `@`, and is neither `.` nor `..`; `/` stands between names")
 }
 
@@ -194,8 +194,8 @@ fn perform(asked: &PageRequest, path: &str) -> Result<String, Failure> {
                 Some("json") => {
                     let json = serde_json::from_str(&value)
                         .map_err(|error| Failure::new(Exit::Invalid, format!("this is not JSON: {error}")))?;
-                    let kept = Value::from_json(&json)
-                        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+                    let kept =
+                        Value::from_json(&json).map_err(|error| Failure::from_error(Exit::Invalid, error))?;
                     (kept, format!("store {path}:={value}"))
                 }
                 _ => (Value::string(value.clone()), format!("store {path}={value}")),

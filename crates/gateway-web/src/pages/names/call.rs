@@ -110,7 +110,7 @@ impl CallForm {
     fn of(asked: &PageRequest, said: impl Fn(&str) -> Option<String>) -> Result<CallForm, Failure> {
         let text = said("path").unwrap_or_default();
         let path = NamePath::parse(&text).map_err(|error| {
-            Failure::new(Exit::NotFound, error.to_string()).help("choose something from the list of names")
+            Failure::from_error(Exit::NotFound, error).help("choose something from the list of names")
         })?;
         let thing = *take!(asked.look(Look::Object { path: path.clone() })?, Object);
         let no_methods = || {
@@ -377,7 +377,7 @@ impl CallForm {
         let result_name = match asked.filled("result") {
             None => None,
             Some(text) => Some(NamePath::parse(text).map_err(|error| {
-                Failure::new(Exit::Invalid, error.to_string()).help("write a name like `answer`, or none")
+                Failure::from_error(Exit::Invalid, error).help("write a name like `answer`, or none")
             })?),
         };
         let act = MailAct::Evaluate {
