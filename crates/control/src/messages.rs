@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn default_listing_is_first_page_of_mailbox() {
-        let filter: MessageFilter = serde_json::from_value(json!({"list": "letters"})).unwrap();
+        let filter: MessageFilter = serde_json::from_value(json!({"list": "mailbox"})).unwrap();
         assert_eq!(filter, MessageFilter::Mailbox { open: false, order: Order::OldestFirst });
         let page: PageBounds = serde_json::from_value(json!({})).unwrap();
         assert_eq!((page.after, page.limit), (None, MAX_PAGE_MESSAGES));

@@ -43,7 +43,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 
 /// The variables that models need, by name, from a client's environment.
 pub type ClientKeys = BTreeMap<String, String>;

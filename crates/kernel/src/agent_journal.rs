@@ -17,7 +17,7 @@ use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
 pub const CHANGED: &str = "mount/changed";
 
 /// Where the agent's own rows say which run is its journal.
-pub(crate) const KEY: &[u8] = b"standing";
+pub(crate) const KEY: &[u8] = b"agent_journal";
 
 /// Returns the journal of the calls that an agent makes without a run of its own, if it has one.
 ///

@@ -20,7 +20,7 @@ const MAX_LEN: usize = 2 << 10;
 
 /// The outcome of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "came", rename_all = "snake_case")]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum CommandOutcome {
     /// No outcome yet: the work that the command started is still running.
     Running,

@@ -6,10 +6,10 @@ use rusqlite::Connection;
 use crate::fault;
 
 /// The version of the schema, kept in `PRAGMA user_version`. A store of any other version is refused; builds that came
-/// before this schema numbered theirs from 1 to 4, and those that kept a formula for each kind of resource wrote 5.
+/// before this schema numbered theirs from 1 to 4. A formula for each kind of resource was 5, rows with the old names 6.
 ///
 /// A change of how a row is written, here or in `kernel`, counts this up.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// Makes all tables in an empty database.
 pub(crate) fn create(conn: &Connection) -> Result<(), StoreFault> {

@@ -287,7 +287,7 @@ impl Bench {
             client.ask(&mail(Some("agent-bob"), body))?;
         }
         let list =
-            frame(&json!({ "request": "messages", "agent": "agent-bob", "filter": { "list": "letters" } }))?;
+            frame(&json!({ "request": "messages", "agent": "agent-bob", "filter": { "list": "mailbox" } }))?;
         let mut answer = Vec::new();
         let times = (0..20)
             .map(|_| {

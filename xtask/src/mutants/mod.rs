@@ -54,7 +54,7 @@ pub(crate) const PARTS: &[Part] = &[
     Part {
         package: "kernel",
         files: &[
-            "begun.rs",
+            "started_effect.rs",
             "grant.rs",
             "proposal.rs",
             "commands/advance.rs",
@@ -64,7 +64,7 @@ pub(crate) const PARTS: &[Part] = &[
             "commands/evidence.rs",
             "commands/propose.rs",
             "commands/recover.rs",
-            "commands/stand.rs",
+            "commands/agent_journal.rs",
             "state/runs.rs",
         ],
         features: &["--features", "testing,planted"],

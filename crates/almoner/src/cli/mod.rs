@@ -77,7 +77,7 @@ pub enum Verb {
     Approve(ApproveArgs),
     /// Refuse what a card shows; the reason goes to the model
     Deny(DenyArgs),
-    /// Say whether something happened that a crash cut off
+    /// Tell Almoner whether an interrupted action took effect
     Happened(OutcomeArgs),
     /// Runs, newest first
     Runs(RunsArgs),
@@ -382,7 +382,7 @@ pub struct DenyArgs {
     pub json: JsonArg,
 }
 
-/// `almoner happened`.
+/// `almoner outcome`.
 #[derive(Debug, Args)]
 pub struct OutcomeArgs {
     /// The message's number

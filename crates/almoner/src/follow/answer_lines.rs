@@ -13,7 +13,7 @@ pub fn how_to_answer(card: &Card) {
     let number = card.number;
     output::prompt(&match card.in_doubt {
         true => {
-            format!("Type `happened {number} yes`, `happened {number} no` (it is done now), or `later`: ")
+            format!("Type `outcome {number} yes`, `outcome {number} no` (it is done now), or `later`: ")
         }
         false => {
             format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
@@ -30,7 +30,7 @@ pub enum CardInput {
     Postpone,
 }
 
-/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `happened N yes|no`, `later`. Nothing shorter is an
+/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `outcome N yes|no`, `later`. Nothing shorter is an
 /// answer, so that a key pressed for something else is none.
 pub fn parse_card_input(line: &str) -> Option<CardInput> {
     let mut words = line.split_whitespace();
@@ -55,7 +55,7 @@ pub fn parse_card_input(line: &str) -> Option<CardInput> {
             let entries = (!only.is_empty()).then_some(only);
             Some(CardInput::Answer(Request::yes(text, message, entries, for_run)))
         }
-        "happened" => {
+        "outcome" => {
             let happened = match words.next()? {
                 "yes" => true,
                 "no" => false,
@@ -109,11 +109,11 @@ mod tests {
             "7",
             "approve 7 maybe",
             "deny",
-            "happened",
-            "happened 7",
-            "happened 7 maybe",
-            "happened 7 yes no",
-            "happened yes",
+            "outcome",
+            "outcome 7",
+            "outcome 7 maybe",
+            "outcome 7 yes no",
+            "outcome yes",
         ] {
             assert_eq!(parse_card_input(line), None, "{line:?}");
         }
@@ -130,7 +130,7 @@ mod tests {
             panic!("a denial")
         };
         assert_eq!(reason.raw(), "not to that address");
-        for (line, said) in [("happened 7 yes", true), ("happened 7 no", false)] {
+        for (line, said) in [("outcome 7 yes", true), ("outcome 7 no", false)] {
             let Some(CardInput::Answer(Request::ConfirmOutcome { message, happened, .. })) =
                 parse_card_input(line)
             else {

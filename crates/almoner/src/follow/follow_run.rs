@@ -546,7 +546,7 @@ impl RunFollower<'_> {
                 let card = questions::card(self.acting, number)?;
                 self.write_lines(&card.render(output::columns()));
                 let answer = if card.in_doubt {
-                    format!("happened {number} yes|no")
+                    format!("outcome {number} yes|no")
                 } else {
                     format!("approve {number}")
                 };

@@ -108,7 +108,7 @@ pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
     send(acting, request, args.json.json)
 }
 
-/// `almoner happened`.
+/// `almoner outcome`.
 ///
 /// # Errors
 /// When there is no message of this number that asks whether something happened.
@@ -116,7 +116,7 @@ pub fn confirm_outcome(acting: &Session<'_>, args: &OutcomeArgs) -> ExitResult {
     let number = session::parse_message_number(&args.message)?;
     let happened = args.happened == YesOrNo::Yes;
     let said = if happened { "yes" } else { "no" };
-    let text = Untrusted::new(format!("almoner happened {number} {said}"));
+    let text = Untrusted::new(format!("almoner outcome {number} {said}"));
     send(acting, Request::ConfirmOutcome { text, message: number, happened }, args.json.json)
 }
 

@@ -103,7 +103,7 @@ pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<Ren
     {
         let card = questions::card(acting, number)?;
         let (one, other) = match card.in_doubt {
-            true => (format!("happened {number} yes"), format!("happened {number} no")),
+            true => (format!("outcome {number} yes"), format!("outcome {number} no")),
             false => (format!("approve {number}"), format!("deny {number} -r WHY")),
         };
         let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));

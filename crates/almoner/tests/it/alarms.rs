@@ -40,7 +40,7 @@ fn sleeping_run_holds_no_thread_and_wakes_on_time() {
     let steps = steps(&home);
     let slept = steps.iter().find(|step| step["entry"]["entry"] == "slept").unwrap();
     let until = slept["entry"]["until_ms"].as_i64().unwrap();
-    assert!(until >= at(&steps, "begun") + 2000 && at(&steps, "completed") >= until, "{steps:?}");
+    assert!(until >= at(&steps, "effect_started") + 2000 && at(&steps, "completed") >= until, "{steps:?}");
 }
 
 #[test]

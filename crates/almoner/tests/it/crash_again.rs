@@ -108,7 +108,7 @@ const STALE: Play = Play {
     check: |home, when| {
         assert_eq!(home.read("out/a.md"), "new\n", "{when}");
         let entries = entries(home);
-        assert_eq!(times(&entries, "begun"), 1, "{when}: {entries:?}");
+        assert_eq!(times(&entries, "effect_started"), 1, "{when}: {entries:?}");
         // The first yes was for content that has changed. That proposal ends, another card comes, and its yes counts.
         assert_eq!(times(&entries, "completed"), 2, "{when}: {entries:?}");
         assert_eq!(times(&entries, "answered"), 2, "{when}: {entries:?}");
@@ -139,8 +139,8 @@ fn doubted(home: &TestHome, when: &str, lines: std::ops::RangeInclusive<usize>) 
 }
 
 fn happened(home: &TestHome, number: u64, kind: &str, word: &str) -> i32 {
-    assert_eq!(kind, "doubt", "nothing else is asked");
-    home.almoner(&["happened", &number.to_string(), word]).code
+    assert_eq!(kind, "outcome-unknown", "nothing else is asked");
+    home.almoner(&["outcome", &number.to_string(), word]).code
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn denied_outcome_survives_a_kill_at_every_commit() {
         check: |home, when| {
             let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
             let letters = all.as_array().unwrap().iter();
-            let asked = letters.filter(|l| l["message"]["body"]["type"] == "doubt").count();
+            let asked = letters.filter(|l| l["message"]["body"]["type"] == "outcome-unknown").count();
             doubted(home, when, 2..=1 + asked);
         },
     };

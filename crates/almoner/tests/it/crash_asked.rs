@@ -98,7 +98,7 @@ fn check(home: &TestHome, told: &[Acknowledged], when: &str) {
     let (mut files, mut mails) = (0, Vec::new());
     for (index, (number, proposal)) in proposals.iter().enumerate() {
         let (answers, begun, completed) =
-            (of(*number, "answered"), of(*number, "begun"), of(*number, "completed"));
+            (of(*number, "answered"), of(*number, "effect_started"), of(*number, "completed"));
         assert_eq!((answers.len(), completed.len()), (1, 1), "{when}: {steps:#?}");
         let yes = answers[0]["approved"] == true;
         assert_eq!(begun.len(), usize::from(yes), "{when}: {steps:#?}");

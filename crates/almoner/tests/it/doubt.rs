@@ -51,7 +51,7 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
         let mut all = steps.as_array().unwrap().iter().filter(|step| step["entry"]["entry"] == kind);
         all.next().unwrap_or_else(|| panic!("no {kind} in {steps}"))["at_ms"].clone()
     };
-    let cut_off = serde_json::json!({ "began_ms": at("begun"), "found_ms": at("doubted") });
+    let cut_off = serde_json::json!({ "began_ms": at("effect_started"), "found_ms": at("outcome_unknown") });
     assert_eq!(entry["cut_off"], cut_off, "{entry}");
     let whole = card.out.replace("\n    ", " ");
     assert!(whole.contains("It began ") && whole.contains("and was cut off after that"), "{card:?}");
@@ -64,10 +64,10 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["resume", "--on-ask", "deny"]).expect(7);
     assert_eq!(lines(&home), 1);
-    home.almoner(&["happened", "3", "no"]).expect(0);
+    home.almoner(&["outcome", "3", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(lines(&home), 2, "once more, and no oftener");
-    let again = home.almoner(&["happened", "3", "no"]).expect(0).out;
+    let again = home.almoner(&["outcome", "3", "no"]).expect(0).out;
     assert!(again.contains("answered before; nothing changed"), "{again}");
     assert_eq!(lines(&home), 2);
 }
@@ -76,8 +76,8 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
 fn confirmed_call_is_not_repeated() {
     let home = cut_off();
     home.almoner(&["resume"]).expect(7);
-    home.almoner(&["happened", "1", "yes"]).expect(8);
-    home.almoner(&["happened", "3", "yes"]).expect(0);
+    home.almoner(&["outcome", "1", "yes"]).expect(8);
+    home.almoner(&["outcome", "3", "yes"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(lines(&home), 1);
     home.almoner(&["audit", "verify"]).expect(0);

@@ -87,7 +87,7 @@ fn answer(home: &TestHome) {
         let args = match letter["message"]["body"]["type"].as_str().unwrap() {
             "form" => vec!["submit", &number, "answer=blue"],
             // The user looks up whether the call happened.
-            "doubt" => vec!["happened", &number, if home.path("in/log").exists() { "yes" } else { "no" }],
+            "outcome-unknown" => vec!["outcome", &number, if home.path("in/log").exists() { "yes" } else { "no" }],
             _ => vec!["approve", &number],
         };
         home.almoner(&args);
@@ -212,10 +212,10 @@ const STAGED: Play = Play {
     },
     check: |home, when| {
         assert_eq!(home.read("out/a.txt"), "as it was\n", "{when}");
-        for kind in ["applied", "undone", "forgotten", "begun"] {
+        for kind in ["applied", "reverted", "forgotten", "effect_started"] {
             assert!(count(home, kind) >= 1, "{when}: {kind}");
         }
-        assert_eq!(count(home, "begun"), 1, "{when}");
+        assert_eq!(count(home, "effect_started"), 1, "{when}");
     },
 };
 
@@ -229,7 +229,7 @@ const THROWN_AWAY: Play = Play {
     },
     check: |home, when| {
         assert_eq!(home.read("out/a.txt"), "as it was\n", "{when}");
-        assert_eq!((count(home, "discarded"), count(home, "begun")), (1, 1), "{when}");
+        assert_eq!((count(home, "discarded"), count(home, "effect_started")), (1, 1), "{when}");
         // Also of a run that was never acknowledged, nothing is left.
         home.almoner(&["gc"]).expect(0);
         let copies = std::fs::read_dir(home.root().join("state/stages")).map_or(0, Iterator::count);

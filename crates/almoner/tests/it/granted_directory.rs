@@ -210,8 +210,8 @@ fn killed(point: &str, nth: u64) -> bool {
         home.almoner(&["runs", "--json"]).expect(0).json().as_array().is_some_and(|all| !all.is_empty());
     let done = if is_there {
         rest(&home);
-        assert_eq!(entries(&home, "doubted"), 0, "{when}: {}", home.trace("r1"));
-        assert_eq!(entries(&home, "begun"), entries(&home, "completed"), "{when}");
+        assert_eq!(entries(&home, "outcome_unknown"), 0, "{when}: {}", home.trace("r1"));
+        assert_eq!(entries(&home, "effect_started"), entries(&home, "completed"), "{when}");
         entries(&home, "completed")
     } else {
         0
@@ -273,7 +273,7 @@ fn approved_guest_write_happens_once_despite_kills() {
             let died = daemon.end();
             let when = format!("{point} {nth}");
             assert_eq!(home.read("docs/.env"), "mine\n", "{when}");
-            assert_eq!((entries(&home, "begun"), entries(&home, "completed")), (1, 1), "{when}");
+            assert_eq!((entries(&home, "effect_started"), entries(&home, "completed")), (1, 1), "{when}");
             home.almoner(&["audit", "verify"]).expect(0);
             died
         });
@@ -294,7 +294,7 @@ fn guest_write_begun_before_a_crash_is_completed_after_it() {
     home.almoner(&["status"]).expect(0);
     rest(&home);
     assert_eq!(lies(&home), after(1), "and is made now, although nobody asks for it any more");
-    assert_eq!((entries(&home, "begun"), entries(&home, "completed")), (1, 1));
+    assert_eq!((entries(&home, "effect_started"), entries(&home, "completed")), (1, 1));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn guest_read_costs_one_commit_and_records_no_content() {
     assert!((10..=14).contains(&cost), "{cost} commits for ten reads");
     client.ask(&docs, "writeText", &json!(["n.md", "made\n"]));
     rest(&home);
-    for (kind, count) in [("proposed", 12), ("judged", 12), ("begun", 12), ("completed", 12)] {
+    for (kind, count) in [("proposed", 12), ("judged", 12), ("effect_started", 12), ("completed", 12)] {
         assert_eq!(entries(&home, kind), count, "{kind}");
     }
     let trace = home.trace("r1").to_string();

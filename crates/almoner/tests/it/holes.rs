@@ -224,7 +224,7 @@ fn llm_do_17_identical_calls_are_one_card_with_three_entries() {
     home.almoner(&["approve", "1", "--only", "2"]).expect(0);
     home.almoner(&["deny", "1", "-r", "once is enough"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
-    assert_eq!((entries(&home, "begun").len(), home.read("out/a.md").as_str()), (1, "x"));
+    assert_eq!((entries(&home, "effect_started").len(), home.read("out/a.md").as_str()), (1, "x"));
 }
 
 #[test]

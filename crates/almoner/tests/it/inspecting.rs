@@ -63,15 +63,15 @@ fn formula_shows_its_references_to_its_host_only() {
     assert_eq!(told["grants"][0]["number"], grant["number"], "{told}");
     let of = told["referred_by"].as_array().unwrap();
     assert!(of.iter().any(|one| one["label"] == "target" && one["other"]["id"] == grant["id"]), "{told}");
-    let called = look(&mut control, json!({ "look": "called", "ids": [grant["id"]] }));
+    let called = look(&mut control, json!({ "look": "formula_summaries", "ids": [grant["id"]] }));
     assert_eq!((&called[0]["grant"]["slot"], &called[0]["target"]), (&json!("out"), &grant["target"]));
     home.almoner(&["why", grant["id"].as_str().unwrap()]).expect(0);
     for wanted in [
         json!({ "look": "formula", "id": grant["target"] }),
-        json!({ "look": "called", "ids": [grant["id"]] }),
+        json!({ "look": "formula_summaries", "ids": [grant["id"]] }),
         json!({ "look": "graph", "focus": grant["target"] }),
         json!({ "look": "origin", "thing": grant["id"] }),
-        json!({ "look": "kept", "thing": grant["id"] }),
+        json!({ "look": "retention_paths", "thing": grant["id"] }),
         json!({ "look": "grant", "grant": grant["number"] }),
     ] {
         let asked = json!({ "agent": "profile-for-fae", "request": "look", "look": wanted });

@@ -60,7 +60,7 @@ impl Client {
         let mut all: Vec<Json> = Vec::new();
         loop {
             let after = all.last().map(|letter| letter["number"].as_u64().unwrap());
-            let request = json!({ "request": "messages", "agent": agent, "filter": { "list": "letters" },
+            let request = json!({ "request": "messages", "agent": agent, "filter": { "list": "mailbox" },
                 "page": { "after": after } });
             let page = self.ask(&request).unwrap()["body"].clone();
             match page.as_array() {
@@ -193,7 +193,7 @@ fn verify(socket: &Path, done: &Acknowledged) {
     }
     let part = |letter: &Json, part: &str| letter["mail"]["envelope"][part].as_str().unwrap().to_owned();
     let handle = |client: &mut Client, agent: Option<&str>| -> String {
-        let thing = client.look(agent, json!({ "look": "thing", "path": ["@self"] }));
+        let thing = client.look(agent, json!({ "look": "object", "path": ["@self"] }));
         thing["id"].as_str().unwrap().split(':').next().unwrap().to_owned()
     };
     let handles: Vec<(&str, String)> =

@@ -449,7 +449,7 @@ fn call_interrupted_by_a_crash_is_asked_about_not_repeated() {
     let card = home.almoner(&["inbox", "3"]).expect(0).out;
     assert!(card.contains("asks whether this happened") && card.contains("echo"), "{card}");
     assert_eq!(log(&home).len(), 1);
-    home.almoner(&["happened", "3", "no"]).expect(0);
+    home.almoner(&["outcome", "3", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(log(&home).len(), 2, "once more, and no oftener");
 }

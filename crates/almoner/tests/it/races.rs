@@ -127,7 +127,7 @@ fn simultaneous_approve_and_deny_have_exactly_one_outcome() {
             };
             won[usize::from(yes)] += 1;
             assert_eq!(spooled.get(&entry), yes.then_some(&1), "entry {entry} of r{run}");
-            let begun = if yes { vec![("begun", 1)] } else { vec![] };
+            let begun = if yes { vec![("effect_started", 1)] } else { vec![] };
             let answered = if yes { "approved true" } else { "approved false" };
             let expected: BTreeMap<String, usize> = [("judged", 1), (answered, 1), ("completed", 1)]
                 .into_iter()
@@ -168,7 +168,7 @@ fn approval_racing_a_cancel_happens_at_most_once() {
         let _ = home.almoner(&["resume", &format!("r{run}")]);
         let mails: usize = spooled(&home).values().sum();
         let kinds = outcomes(&home, run).remove(0);
-        let begun = kinds.get("begun").copied().unwrap_or(0);
+        let begun = kinds.get("effect_started").copied().unwrap_or(0);
         assert!(begun <= 1 && mails == begun, "{mails} mails, {kinds:?}");
         assert!(counted(&approved) || begun == 0, "{kinds:?}");
         let card = home.almoner(&["inbox", "--json"]).expect(0).out;
@@ -217,7 +217,7 @@ fn file_modified_during_a_write_is_never_overwritten() {
     let _ = home.almoner(&["resume", &format!("r{run}")]);
     let mut written = 0;
     for (n, kinds) in outcomes(&home, run).iter().take(FILES).enumerate() {
-        assert!(kinds.get("begun").copied().unwrap_or(0) <= 1, "{n}: {kinds:?}");
+        assert!(kinds.get("effect_started").copied().unwrap_or(0) <= 1, "{n}: {kinds:?}");
         // Somebody else's words were there, or came last: in no order may they be gone.
         assert_eq!(home.read(&format!("out/{n}.md")), "somebody else's\n", "{n}: {kinds:?}");
     }

@@ -233,7 +233,7 @@ fn disturbed(nth: u64) -> bool {
     assert_eq!(home.read("notes/a.md"), "kept\n");
     assert_eq!(as_agent(&home, FAE, &["show", "note"]).expect(0).out, "\"written\"\n");
     let steps = bob(&home, &["trace", "r1", "--json"]).expect(0).json()["steps"].clone();
-    for once in ["begun", "completed", "finished"] {
+    for once in ["effect_started", "completed", "finished"] {
         let times = steps.as_array().unwrap().iter().filter(|step| step["entry"]["entry"] == once).count();
         assert_eq!(times, 1, "{once} after commit {nth}: {steps:#}");
     }

@@ -54,7 +54,7 @@ fn undo_restores_the_changes_of_a_run_once_and_records_it() {
     let again = home.almoner(&["undo", "r1"]).expect(0).out;
     assert_eq!(again.matches("already as it was").count(), 5, "{again}");
     assert_eq!(
-        home.trace("r1").to_string().matches("\"undone\"").count(),
+        home.trace("r1").to_string().matches("\"reverted\"").count(),
         1,
         "only what is put back is written down"
     );

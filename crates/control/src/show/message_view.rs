@@ -284,7 +284,7 @@ pub fn next_commands(view: &MessageView, agent: Option<&str>) -> Option<String> 
             format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
         }
         Body::OutcomeUnknown { .. } => {
-            format!("`{almoner} happened {number} yes` or `{almoner} happened {number} no`")
+            format!("`{almoner} outcome {number} yes` or `{almoner} outcome {number} no`")
         }
         Body::Package { .. } | Body::Value { .. } | Body::Command { .. } => return None,
     })

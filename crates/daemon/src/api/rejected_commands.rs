@@ -32,7 +32,7 @@ impl RejectedCommand {
             }
             Request::Deny { text, message, .. } => given("deny", text, CommandSubject::message(*message)),
             Request::ConfirmOutcome { text, message, .. } => {
-                given("happened", text, CommandSubject::message(*message))
+                given("outcome", text, CommandSubject::message(*message))
             }
             Request::Say { text, run, dry_run: false, .. } => given("chat", text, CommandSubject::run(*run)),
             Request::Undo { text, run, dry_run: false, .. } => given("undo", text, CommandSubject::run(*run)),

@@ -82,7 +82,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
         Some(yes @ ("happened" | "repeat")) => {
             let happened = yes == "happened";
             let word = if happened { "yes" } else { "no" };
-            let text = Untrusted::new(format!("happened {number} {word}"));
+            let text = Untrusted::new(format!("outcome {number} {word}"));
             Request::ConfirmOutcome { text, message: number, happened }
         }
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),

@@ -91,7 +91,7 @@ pub enum NameAct {
 
 /// A thing that is found under a name, or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "thing", rename_all = "snake_case")]
+#[serde(tag = "object", rename_all = "snake_case")]
 pub enum ProvidedObject {
     /// A directory of this machine. Only a host makes one.
     Mount {

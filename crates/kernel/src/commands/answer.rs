@@ -36,7 +36,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     let verb = match command.choice {
         Choice::Approve { .. } | Choice::Raise { .. } => "approve",
         Choice::Deny { .. } => "deny",
-        Choice::Happened | Choice::Repeat => "happened",
+        Choice::Happened | Choice::Repeat => "outcome",
     };
     let answers = Some(crate::id::Number(letter.id.number));
     let said = UserCommand { verb: verb.to_owned(), text: command.text.clone() };

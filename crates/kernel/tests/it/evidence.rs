@@ -208,7 +208,7 @@ fn evidence_of_another_call_does_not_count() {
         // Nothing for it.
         (Way::Allowed, Allow, nothing, Some("judged"), Some("this proposal was not judged")),
         (Way::Approved, Ask, begins, Some("answered"), Some("nobody has permitted this effect")),
-        (Way::Approved, Ask, begins, Some("begun"), Some("this effect was never begun")),
+        (Way::Approved, Ask, begins, Some("effect_started"), Some("this effect was never begun")),
     ] {
         let (mut w, at) = begun(way);
         other(&mut w, at.run, decision, then);
@@ -334,7 +334,7 @@ fn change_permission(w: &mut Fixture, at: StepRef, change: impl Fn(&mut Permissi
 #[test]
 fn effect_without_begun_step_or_outbox_row_is_refused() {
     let (mut w, at) = begun(Way::Approved);
-    rewrite(&mut w, at, without(at, "begun"));
+    rewrite(&mut w, at, without(at, "effect_started"));
     refused(&mut w, at, "this effect was never begun");
     // The step began a worker's run, not this effect.
     let (mut w, at) = begun(Way::Approved);
@@ -447,12 +447,12 @@ fn permission_lifts_only_an_ask_verdict() {
     #[rustfmt::skip]
     let table = [
         // verdict  permission        becomes
-        (Allow,     Nothing,          "begun"),
-        (Allow,     ForTheRun,        "begun"),
+        (Allow,     Nothing,          "effect_started"),
+        (Allow,     ForTheRun,        "effect_started"),
         (Ask,       Nothing,          "asked"),
         // For one proposal: it begins, and the next of its kind asks again.
         (Ask,       ForThisProposal,  "asked"),
-        (Ask,       ForTheRun,        "begun"),
+        (Ask,       ForTheRun,        "effect_started"),
         (Deny,      Nothing,          "refused"),
         (Deny,      ForThisProposal,  "refused"),
         (Deny,      ForTheRun,        "refused"),
@@ -468,14 +468,14 @@ fn permission_lifts_only_an_ask_verdict() {
         }
         let (step, outcome) = w.propose(run, "out", "write", decision);
         let got = match w.run(run).open.get(&step) {
-            Some(Phase::Executing { .. }) => "begun",
+            Some(Phase::Executing { .. }) => "effect_started",
             Some(Phase::AwaitingApproval { .. }) => "asked",
             None => "refused",
             other => panic!("{other:?}"),
         };
         assert_eq!(
             (got, outcome.begun.len()),
-            (becomes, usize::from(becomes == "begun")),
+            (becomes, usize::from(becomes == "effect_started")),
             "{decision:?} {given:?}"
         );
     }

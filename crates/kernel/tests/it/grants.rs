@@ -44,7 +44,7 @@ fn run_with(w: &mut Fixture, name: &str) -> kernel::RunNumber {
 fn tried(w: &mut Fixture, run: kernel::RunNumber, method: &str) -> String {
     let (step, outcome) = w.propose(run, "out", method, Decision::Allow);
     match (outcome.begun.len(), completion(&w.journal(run), step)) {
-        (1, None) => "begun".to_owned(),
+        (1, None) => "effect_started".to_owned(),
         (0, Some(Completion::Refused(findings))) => findings.last().unwrap().rule.clone(),
         other => panic!("{other:?}"),
     }
@@ -119,7 +119,7 @@ fn revoking_is_transitive() {
     let letter = w.last(host).number;
     w.as_agent(host, copy(&format!("@mail/{letter}/g"), "back"));
     let run = run_with(&mut w, "back");
-    assert_eq!(tried(&mut w, run, "write"), "begun");
+    assert_eq!(tried(&mut w, run, "write"), "effect_started");
     assert_eq!(w.revoke(number.0), Reply::Done);
     for id in [given, passed_on] {
         assert_eq!(w.behind(id), Err("grant/revoked".to_owned()));
@@ -138,7 +138,7 @@ fn narrowing_adds_up_along_a_chain() {
     w.as_agent(host, attenuate("cap", &["read", "write"], up_to(100, &[".md", ".txt"]), "a"));
     w.as_agent(host, attenuate("a", &["read", "remove"], up_to(500, &[".md"]), "b"));
     let run = run_with(&mut w, "b");
-    assert_eq!(tried(&mut w, run, "read"), "begun");
+    assert_eq!(tried(&mut w, run, "read"), "effect_started");
     // `write` is not in the nearer grant, `remove` not in the farther one, nor in the endowment.
     assert_eq!(tried(&mut w, run, "write"), "grant/method");
     assert_eq!(tried(&mut w, run, "remove"), "grant/method");
@@ -312,7 +312,7 @@ fn expired_grant_is_refused() {
     table::save(&mut w.store, kernel::txn::Table::Grant, &owner, &held.number, &grant, None).unwrap();
     assert_eq!(tried(&mut w, run, "write"), "grant/expired");
     let all: BTreeSet<_> = w.journal(run).iter().map(|step| step.entry.name()).collect();
-    assert!(!all.contains("begun"));
+    assert!(!all.contains("effect_started"));
     let judged = w.journal(run).into_iter().any(|step| matches!(step.entry, Entry::Judged { .. }));
     assert!(judged);
 }

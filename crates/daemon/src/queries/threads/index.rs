@@ -309,7 +309,7 @@ mod tests {
             indexed_message(6, Some(3), "command"),
             indexed_message(7, Some(2), "budget"),
             indexed_message(8, Some(2), "command"),
-            indexed_message(9, Some(2), "doubt"),
+            indexed_message(9, Some(2), "outcome-unknown"),
             // The result of the program is withheld. The question about that counts for its proposer.
             indexed_message(10, Some(1), "release"),
             seen(11, None, "request", fae, None),
