@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+
 use config::place::{self, Place};
 use config::vendor_keys;
 use control::ask::unexpected;
@@ -138,6 +140,13 @@ impl Client {
     #[must_use]
     pub fn on_behalf_of(self, agent: Option<&str>) -> Client {
         Client { agent: agent.map(str::to_owned), ..self }
+    }
+
+    /// Returns whether the daemon has not hung up.
+    pub fn is_open(&self) -> bool {
+        let mut ends = [PollFd::new(&self.stream, PollFlags::IN)];
+        // Nothing is due between two requests: a stream that can be read has ended.
+        matches!(rustix::event::poll(&mut ends, Some(&Timespec::default())), Ok(0))
     }
 
     /// Returns the number of the last event. Events that the client asks for from here on happen after it.

@@ -1,8 +1,8 @@
 //! Almoner: a daemon in which LLM agents work with exactly the authority that their user has handed them.
 //!
-//! This crate is the command line, the daemon, and the process that holds a local model. Both ends of
-//! `control.sock` are here: `commands` are its clients, `daemon` owns the store. The binary only calls [`main`]. The
-//! code is a library so that its tests are linked once, and without the binary.
+//! This crate is the command line: a client of `control.sock`, and the program as which the daemon and its confined
+//! processes start. The binary only calls [`main`]. The code is a library so that its tests are linked once, and without
+//! the binary.
 #![forbid(unsafe_code)]
 #![allow(unreachable_pub, reason = "no module is public, and `pub` says what it offers to the others")]
 #![allow(
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use cli::{Cli, Verb};
+use cli::{Cli, Scope, Verb};
 use config::place::Place;
 use control::exit::{Exit, ExitResult};
 use daemon::processes::{self, ConfinedProcess};
@@ -65,32 +65,7 @@ fn run(cli: &Cli) -> ExitResult {
     }
     let place = Place::from_env()?;
     let acting = Session::new(&place, cli.agent.as_deref());
-    // These commands concern this machine or the whole store, so they act for the user alone.
-    if matches!(
-        cli.verb,
-        Verb::Models(_)
-            | Verb::Check(_)
-            | Verb::New(_)
-            | Verb::Test(_)
-            | Verb::Import(_)
-            | Verb::Schema(_)
-            | Verb::Trust(_)
-            | Verb::Gc(_)
-            | Verb::Logs(_)
-            | Verb::Setup(_)
-            | Verb::Pattern(_)
-            | Verb::Policy(_)
-            | Verb::Mcp(_)
-            | Verb::Demo(_)
-            | Verb::Doctor(_)
-            | Verb::Open(_)
-            | Verb::Sessions(_)
-            | Verb::Daemon(_)
-            | Verb::Backup(_)
-            | Verb::Stop
-            | Verb::Secret(_)
-            | Verb::Unlock
-    ) {
+    if cli.verb.scope() == Scope::User {
         acting.expect_host("this command")?;
     }
     ui::waiting_notice::print_notice(&place, &cli.verb);

@@ -9,7 +9,7 @@ use num_bigint::Sign;
 
 use crate::codec::json::property_order;
 use crate::order::partial_rank;
-use crate::pattern;
+use crate::pattern::confirm_well_formed;
 use crate::value::{Reference, Value};
 
 /// The reason why a value is refused, in upstream's words.
@@ -128,7 +128,7 @@ pub(crate) fn confirm_kind_of<C: Reference>(value: &Value<C>) -> Result<&str, Co
     let tag = tagged.tag().as_str().unwrap_or_default();
     match tag {
         "copySet" | "copyBag" | "copyMap" => confirm_collection(value)?,
-        _ => pattern::confirm_well_formed(value)?,
+        _ => confirm_well_formed(value)?,
     }
     Ok(tag)
 }

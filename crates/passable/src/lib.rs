@@ -87,6 +87,7 @@
 
 mod binding;
 mod codec;
+mod decimal;
 mod explain;
 mod fingerprint;
 mod guard;

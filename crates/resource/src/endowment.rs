@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, ResourceSpec, SpecError, Surroundings, describe_spec};
+use crate::kinds::{Kind, ResourceSpec};
+use crate::{SpecError, Surroundings, describe_spec};
 
 /// A slot and the resource that a person binds to it: `-e SLOT=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

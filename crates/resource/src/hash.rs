@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::hex::{Digits, from_hex, to_hex};
+use crate::hex::{Digits, from_hex, serde_as_text, to_hex};
 
 /// A text that is not an identifier of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,4 +59,4 @@ impl BlobHash {
     }
 }
 
-crate::serde_as_text!(BlobHash);
+serde_as_text!(BlobHash);

@@ -81,3 +81,5 @@ macro_rules! serde_as_text {
         }
     )*};
 }
+
+pub(crate) use serde_as_text;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Attenuation, Kind, Resource, ResourceSpec};
+use crate::Attenuation;
+use crate::kinds::directory::staged_copy;
+use crate::kinds::{Kind, Resource, ResourceSpec};
 
 /// Describes a resource through a grant: its summary, and every limit. Not made visible.
 pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<String>) -> String {
@@ -20,11 +22,6 @@ pub fn describe_spec(spec: &ResourceSpec, kind: Option<Kind>) -> String {
         sentence += &format!("; only the methods {}", spec.methods().join(", "));
     }
     sentence
-}
-
-/// Describes a staged copy by the directory that it copies.
-pub fn staged_copy(real: &str) -> String {
-    format!("staged copy of directory {real}")
 }
 
 fn with_limits(words: String, taken: &Attenuation) -> String {

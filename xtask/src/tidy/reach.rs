@@ -212,7 +212,7 @@ const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/vat/src/parent.rs", &[Processes], "starts the process for guest code, and ends it when it is stuck"),
     ("crates/vault/src/file.rs", &[Files], "the vault owns its file"),
     ("crates/vault/src/keyring.rs", &[Processes, Clocks], "asks the keyring's own program"),
-    ("crates/worker/src/definition/bundle.rs", &[Files], "reads worker files"),
+    ("crates/worker/src/definition/load.rs", &[Files], "reads worker files"),
 ];
 
 const LIST: &str = "xtask/src/tidy/reach.rs";

@@ -11,6 +11,7 @@ mod message_text;
 pub mod modules;
 pub mod narrow;
 pub mod policy;
+mod scope;
 pub mod secret;
 
 pub use budget_args::BudgetArgs;
@@ -18,6 +19,7 @@ pub use config::machine::{absolute, program_path};
 pub use field_args::parse_field_spec;
 pub use input::{Inputs, NamedText, read_inputs, read_text, split_named, stdin};
 pub use message_text::{MessageText, parse_message_text};
+pub use scope::Scope;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

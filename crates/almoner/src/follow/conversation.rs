@@ -162,7 +162,7 @@ impl Conversation {
 
 /// Returns the text of a reply that was kept.
 fn answer(acting: &Session<'_>, hash: kernel::BlobHash) -> Result<String, Failure> {
-    match acting.connect()?.ask(Request::Blob { hash })? {
+    match acting.ask(Request::Blob { hash })? {
         Response::Blob(Some(text)) => {
             let reply: Reply = serde_json::from_str(&text)
                 .map_err(|e| Failure::new(Exit::Failure, format!("a recorded reply cannot be read: {e}")))?;

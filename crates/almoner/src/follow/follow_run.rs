@@ -243,9 +243,8 @@ struct RunFollower<'a> {
 impl RunFollower<'_> {
     /// Learns from the store where the family stands.
     fn catch_up(&mut self) -> Result<FamilyState, Failure> {
-        let mut client = self.acting.connect()?;
-        let after = client.last_event()?;
-        let family = match client.ask(Request::Family { run: self.root })? {
+        let after = self.acting.last_event()?;
+        let family = match self.acting.ask(Request::Family { run: self.root })? {
             Response::Family(family) => family,
             other => return Err(unexpected(&other)),
         };
@@ -359,7 +358,7 @@ impl RunFollower<'_> {
 
     /// Follows the daemon's events from a thread of its own.
     fn listen(&self, after: u64) -> Result<(), Failure> {
-        let mut client = self.acting.connect()?;
+        let mut client = self.acting.open_connection()?;
         client.send(Request::Follow {
             after,
             text: self.conversation.as_ref().is_some_and(Conversation::streams),
@@ -505,7 +504,7 @@ impl RunFollower<'_> {
                 self.active.insert(self.root);
                 let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
                 let said = Untrusted::new(line);
-                self.acting.connect()?.ask(Request::say(text, self.root, said))?;
+                self.acting.ask(Request::say(text, self.root, said))?;
                 Ok(None)
             }
             UserTurn::Listen => Ok(None),
@@ -539,7 +538,7 @@ impl RunFollower<'_> {
                     entries: None,
                     reason: Untrusted::new("nobody is there to be asked"),
                 };
-                self.acting.connect()?.ask(request)?;
+                self.acting.ask(request)?;
                 self.write_lines(&format!("message {number}: denied (--on-ask deny)"));
             }
             AskMode::Wait => {
@@ -616,7 +615,7 @@ impl RunFollower<'_> {
         match answer_lines::parse_card_input(line) {
             Some(answer_lines::CardInput::Postpone) => return Ok(Some(self.needs_you())),
             Some(answer_lines::CardInput::Answer(request)) => {
-                match self.acting.connect()?.ask(request) {
+                match self.acting.ask(request) {
                     Ok(response) => output::note(&replies::describe(&response)),
                     Err(failure) => output::failure(&failure),
                 }

@@ -4,7 +4,6 @@ use kernel::RunNumber;
 use kernel::event::Change;
 use kernel::run::Run;
 
-use crate::client::Client;
 use crate::session::Session;
 use crate::ui::output;
 use crate::ui::output::ScreenLines;
@@ -17,17 +16,12 @@ use control::show::live::Tree;
 pub struct LiveTree {
     tree: Tree,
     drawn: ScreenLines,
-    client: Option<Client>,
 }
 
 impl LiveTree {
     /// Returns a tree of nothing, if this terminal can draw one.
     pub fn begin() -> Option<LiveTree> {
-        output::can_draw().then(|| LiveTree {
-            tree: Tree::default(),
-            drawn: ScreenLines::default(),
-            client: None,
-        })
+        output::can_draw().then(|| LiveTree { tree: Tree::default(), drawn: ScreenLines::default() })
     }
 
     /// Takes note of runs that were there before.
@@ -53,13 +47,8 @@ impl LiveTree {
 
     /// Returns the summary of a run, as lists have it, without its documents.
     fn load_runs(&mut self, acting: &Session<'_>, run: RunNumber) -> Result<Vec<Run>, Failure> {
-        let mut client = match self.client.take() {
-            Some(client) => client,
-            None => acting.connect()?,
-        };
         let below = Some(RunNumber(run.0.saturating_add(1)));
-        let answer = client.ask(Request::Runs { limit: 1, below, roots: false })?;
-        self.client = Some(client);
+        let answer = acting.ask(Request::Runs { limit: 1, below, roots: false })?;
         match answer {
             Response::Runs(mut runs) => {
                 runs.retain(|found| found.number == run);

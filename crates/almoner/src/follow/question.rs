@@ -54,7 +54,7 @@ impl Question {
     pub fn decline(&self, acting: &Session<'_>) -> Result<(), Failure> {
         let reason = Untrusted::new("nobody is there to be asked");
         let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
-        acting.connect()?.ask(acting.request("deny", format!("almoner deny {}", self.number), act))?;
+        acting.ask(acting.request("deny", format!("almoner deny {}", self.number), act))?;
         output::note(&format!("message {}: declined (--on-ask deny)", self.number));
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Question {
                 let json = rest("resolve ").unwrap_or_default().into();
                 let act = AgentAct::Resolve { number: self.number, answered: AnswerInput::Value { json } };
                 let request = acting.request("resolve", line.trim().to_owned(), act);
-                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+                acting.ask(request).map(drop)
             }
             (Some(text), _, [only]) if is_form && !text.is_empty() => {
                 let values = vec![format!("{}={text}", only.name)];
@@ -122,7 +122,7 @@ impl Question {
                 let reason = Untrusted::new(reason);
                 let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
                 let request = acting.request("deny", line.trim().to_owned(), act);
-                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+                acting.ask(request).map(drop)
             }
             _ => {
                 self.show_instructions();

@@ -4,6 +4,8 @@ pub mod command_line;
 pub mod questions;
 pub mod replies;
 
+use std::cell::RefCell;
+
 use kernel::command::{MailAct, Reply, UserCommand};
 use kernel::id::BadId;
 use kernel::query::MailboxEntry;
@@ -21,33 +23,63 @@ use control::protocol::{AgentAct, Look, Request, Response};
 use control::show::object_view;
 use control::view::{MessageView, ObjectView, PromiseState};
 
-/// As whom a command acts.
-#[derive(Clone, Copy)]
+/// The session of one command. All its requests go over one connection, which the first of them opens.
 pub struct Session<'a> {
     /// Where the daemon is.
     pub place: &'a Place,
     /// The agent, by a name path of the host's; `None` means the host.
     pub agent: Option<&'a str>,
+    client: RefCell<Option<Client>>,
 }
 
 impl Ask for Session<'_> {
     fn ask(&self, request: Request) -> Result<Response, Failure> {
-        self.connect()?.ask(request)
+        Session::ask(self, request)
     }
 }
 
 impl<'a> Session<'a> {
     /// Returns a session of the agent of this name, or of the host without a name.
     pub fn new(place: &'a Place, agent: Option<&'a str>) -> Session<'a> {
-        Session { place, agent }
+        Session { place, agent, client: RefCell::default() }
     }
 
-    /// Returns a connection to the daemon, on behalf of the agent.
+    /// Opens a connection of its own, for events that come while the session asks.
     ///
     /// # Errors
     /// When the daemon cannot be reached.
-    pub fn connect(&self) -> Result<Client, Failure> {
+    pub fn open_connection(&self) -> Result<Client, Failure> {
         Ok(Client::connect(self.place)?.on_behalf_of(self.agent))
+    }
+
+    /// Sends a request over the session's connection, and returns the answer. The next request opens another connection
+    /// if the daemon has gone.
+    ///
+    /// # Errors
+    /// When the daemon refuses the request, or cannot be reached.
+    pub fn ask(&self, request: Request) -> Result<Response, Failure> {
+        self.with_client(|client| client.ask(request))
+    }
+
+    /// Returns the number of the last event.
+    ///
+    /// # Errors
+    /// When the agent is not a host, or the daemon cannot be reached.
+    pub fn last_event(&self) -> Result<u64, Failure> {
+        self.with_client(Client::last_event)
+    }
+
+    fn with_client<T>(&self, act: impl FnOnce(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut client = match self.client.take() {
+            // A daemon that ended between two requests of a person is started again.
+            Some(client) if client.is_open() => client,
+            _ => self.open_connection()?,
+        };
+        let answer = act(&mut client);
+        if answer.as_ref().err().is_none_or(|failure| failure.exit != Exit::NoDaemon) {
+            self.client.replace(Some(client));
+        }
+        answer
     }
 
     /// Does something, in the words of the command line.
@@ -64,7 +96,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the daemon refuses the act.
     pub fn act_with_text(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
-        self.connect()?.ask(self.request(verb, text, act))
+        self.ask(self.request(verb, text, act))
     }
 
     /// Returns the request to do something.
@@ -86,7 +118,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When there is no such thing.
     pub fn look_up(&self, look: Look) -> Result<Response, Failure> {
-        self.connect()?.ask(Request::Look { look })
+        self.ask(Request::Look { look })
     }
 
     /// Returns the agent's messages, oldest first. With `open`, it returns only those that need an answer.
@@ -98,7 +130,7 @@ impl<'a> Session<'a> {
         loop {
             let page = PageBounds::after(letters.last().map(|last| last.number));
             let filter = MessageFilter::Mailbox { open, order: Order::OldestFirst };
-            match self.connect()?.ask(Request::Messages { filter, page })? {
+            match self.ask(Request::Messages { filter, page })? {
                 Response::Mailbox(page) if page.is_empty() => return Ok(letters),
                 Response::Mailbox(page) => letters.extend(page),
                 other => return Err(unexpected(&other)),

@@ -15,7 +15,7 @@ use control::show::journal::child;
 /// # Errors
 /// When there is none of this number.
 pub fn run(acting: &Session<'_>, run: RunNumber) -> Result<Run, Failure> {
-    match acting.connect()?.ask(Request::GetRun { run })? {
+    match acting.ask(Request::GetRun { run })? {
         Response::Run(run) => Ok(*run),
         other => Err(unexpected(&other)),
     }
@@ -29,7 +29,7 @@ pub const LAST_RUN: &str = "last";
 /// # Errors
 /// When there is none.
 pub fn latest(acting: &Session<'_>) -> Result<RunNumber, Failure> {
-    match acting.connect()?.ask(Request::Runs { limit: 1, below: None, roots: true })? {
+    match acting.ask(Request::Runs { limit: 1, below: None, roots: true })? {
         Response::Runs(runs) => runs
             .first()
             .map(|run| run.number)
@@ -51,11 +51,10 @@ pub fn journal(acting: &Session<'_>, run: RunNumber) -> Result<Vec<Step>, Failur
 /// # Errors
 /// When there is none of this number.
 pub fn journal_from(acting: &Session<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
-    let mut client = acting.connect()?;
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let from = steps.last().map_or(first, |step| step.number + 1);
-        match client.ask(Request::Journal { run, from })? {
+        match acting.ask(Request::Journal { run, from })? {
             Response::Journal(page) if page.is_empty() => return Ok(steps),
             Response::Journal(page) => steps.extend(page),
             other => return Err(unexpected(&other)),
@@ -83,7 +82,7 @@ pub fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Ste
 /// # Errors
 /// When there is no approval of this number.
 pub fn card(acting: &Session<'_>, message: MessageNumber) -> Result<Card, Failure> {
-    match acting.connect()?.ask(Request::Card { message })? {
+    match acting.ask(Request::Card { message })? {
         Response::Card(card) => Ok(*card),
         other => Err(unexpected(&other)),
     }

@@ -161,7 +161,7 @@ fn reject_card_options(number: MessageNumber, only: &[usize], for_run: bool) -> 
 }
 
 fn send(acting: &Session<'_>, request: Request, json: bool) -> ExitResult {
-    let response = acting.connect()?.ask(request)?;
+    let response = acting.ask(request)?;
     if json {
         output::json(&response)?;
     } else {

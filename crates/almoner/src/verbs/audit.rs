@@ -24,7 +24,7 @@ pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
         }
         None => Request::Audit { last: Some(args.n), before: None, contains: None, unverified: false },
     };
-    let found = match acting.connect()?.ask(request)? {
+    let found = match acting.ask(request)? {
         Response::Audited(found) => *found,
         other => return Err(unexpected(&other)),
     };

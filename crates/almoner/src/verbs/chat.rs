@@ -94,9 +94,8 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
             ..StartSpec::default()
         },
     };
-    let mut client = acting.connect()?;
-    let after = client.last_event()?;
-    match client.ask(Request::Run(Box::new(request)))? {
+    let after = acting.last_event()?;
+    match acting.ask(Request::Run(Box::new(request)))? {
         Response::Reply(Reply::Started { run }) => Ok((run, Some(after), 0)),
         other => Err(unexpected(&other)),
     }
@@ -135,10 +134,9 @@ fn resume_chat(
 
 /// Returns the latest conversation that is open.
 fn latest(acting: &Session<'_>) -> Result<Run, Failure> {
-    let mut client = acting.connect()?;
     let mut below = None;
     loop {
-        let page = match client.ask(Request::Runs { limit: 100, below, roots: true })? {
+        let page = match acting.ask(Request::Runs { limit: 100, below, roots: true })? {
             Response::Runs(runs) => runs,
             other => return Err(unexpected(&other)),
         };
@@ -159,7 +157,7 @@ fn end(acting: &Session<'_>, number: RunNumber) -> ExitResult {
     let what = kernel::command::Cancel::Run { run: number };
     let reason = Untrusted::new("the conversation is over");
     let act = AgentAct::Cancel { what, reason };
-    acting.connect()?.ask(acting.request("cancel", format!("almoner cancel {number}"), act))?;
+    acting.ask(acting.request("cancel", format!("almoner cancel {number}"), act))?;
     output::note(&format!("{number} is over; `almoner trace {number}` keeps what was said"));
     Ok(Exit::Ok)
 }

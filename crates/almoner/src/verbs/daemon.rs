@@ -33,7 +33,7 @@ pub fn daemon(place: &Place, args: &DaemonArgs) -> ExitResult {
 /// # Errors
 /// When the daemon cannot be started.
 pub fn status(acting: &Session<'_>, args: JsonArg) -> ExitResult {
-    let status = match acting.connect()?.ask(Request::Status)? {
+    let status = match acting.ask(Request::Status)? {
         Response::Status(status) => status,
         other => return Err(unexpected(&other)),
     };

@@ -111,9 +111,8 @@ pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
         result_name: session::parse_optional_path(args.result.as_deref())?,
         seen: None,
     };
-    let mut client = acting.connect()?;
-    let after = client.last_event()?;
-    match client.ask(acting.request("endow", text, act))? {
+    let after = acting.last_event()?;
+    match acting.ask(acting.request("endow", text, act))? {
         Response::Reply(Reply::Started { run }) if args.follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)

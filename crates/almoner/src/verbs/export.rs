@@ -11,7 +11,6 @@ use passable::visible_line;
 use serde_json::{Value, json};
 
 use crate::cli::maintenance::ExportArgs;
-use crate::client::Client;
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
@@ -33,9 +32,8 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
         })?,
     };
     let mut out = ExportOutput::open(args.output.as_deref())?;
-    let mut client = acting.connect()?;
     let mut blobs = Blobs::default();
-    let family = family(&mut client, run)?;
+    let family = family(acting, run)?;
     out.line(&json!({
         "kind": "export", "version": 1, "run": run.to_string(), "build": control::BUILD,
         "documents": !args.no_documents,
@@ -52,7 +50,7 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
     }
     let mut missing = 0;
     for (hash, uses) in &blobs.0 {
-        let line = match client.ask(Request::Copy { hash: *hash })? {
+        let line = match acting.ask(Request::Copy { hash: *hash })? {
             Response::Copy(Some(Copy { text, base64, redacted })) => {
                 let mut line = json!({ "kind": "blob", "hash": hash.to_string(), "as": uses });
                 let body = text.map(|text| ("text", text)).or(base64.map(|bytes| ("base64", bytes)));
@@ -87,11 +85,11 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
 }
 
 /// Returns a run and all that it started, with their journals; those above come first.
-fn family(client: &mut Client, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
+fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
     let mut all = Vec::new();
     let mut waiting = vec![root];
     while let Some(number) = waiting.pop() {
-        let mut page = |from| match client.ask(Request::Export { run: number, from })? {
+        let page = |from| match acting.ask(Request::Export { run: number, from })? {
             Response::Exported(rows) => Ok(rows),
             other => Err(unexpected(&other)),
         };

@@ -33,7 +33,7 @@ pub fn forget(acting: &Session<'_>, args: &ForgetArgs) -> ExitResult {
         return Ok(Exit::Denied);
     }
     let request = Request::Forget { text: Untrusted::new(command_line()), run };
-    let runs = match acting.connect()?.ask(request)? {
+    let runs = match acting.ask(request)? {
         Response::Forgotten(runs) => runs,
         other => return Err(unexpected(&other)),
     };
@@ -77,7 +77,7 @@ fn confirm(run: &kernel::run::Run) -> Result<bool, Failure> {
 }
 
 fn sweep(acting: &Session<'_>) -> Result<FreedSpace, Failure> {
-    match acting.connect()?.ask(Request::Gc)? {
+    match acting.ask(Request::Gc)? {
         Response::Freed(freed) => Ok(freed),
         other => Err(unexpected(&other)),
     }

@@ -12,7 +12,7 @@ use control::protocol::{Request, Response};
 /// # Errors
 /// When the daemon has no gateway, or there is no such agent.
 pub fn gateway(acting: &Session<'_>, args: JsonArg) -> ExitResult {
-    let pass = match acting.connect()?.ask(Request::Pass)? {
+    let pass = match acting.ask(Request::Pass)? {
         Response::Pass(pass) => pass,
         other => return Err(unexpected(&other)),
     };

@@ -42,7 +42,7 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
                     visible_line(&server.describe())
                 ));
             }
-            let table = match acting.connect()?.ask(Request::ServerTools { server: name.clone() })? {
+            let table = match acting.ask(Request::ServerTools { server: name.clone() })? {
                 Response::ServerTools(table) => *table,
                 other => return Err(unexpected(&other)),
             };

@@ -40,7 +40,7 @@ pub fn models(place: &Place, args: &ModelsArgs) -> ExitResult {
 }
 
 fn list(place: &Place, args: JsonArg) -> ExitResult {
-    let list = match Session::new(place, None).connect()?.ask(Request::Models)? {
+    let list = match Session::new(place, None).ask(Request::Models)? {
         Response::Models(list) => *list,
         other => return Err(unexpected(&other)),
     };

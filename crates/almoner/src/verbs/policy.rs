@@ -37,7 +37,7 @@ pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
 }
 
 fn show(acting: &Session<'_>, json: bool) -> ExitResult {
-    let report = match acting.connect()?.ask(Request::Policy)? {
+    let report = match acting.ask(Request::Policy)? {
         Response::Policy(report) => *report,
         other => return Err(unexpected(&other)),
     };

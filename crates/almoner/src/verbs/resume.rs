@@ -33,7 +33,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
         None => latest_stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
     };
     let text = Untrusted::new(command_line());
-    acting.connect()?.ask(Request::Resume { text, run })?;
+    acting.ask(Request::Resume { text, run })?;
     let run = followed;
     if args.follow.detach {
         output::result(&run.to_string())?;
@@ -49,12 +49,11 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
 
 /// Returns the newest root run that has stalled or is at work, or that has started such a run.
 fn latest_stopped(acting: &Session<'_>) -> Result<Option<RunNumber>, Failure> {
-    let mut client = acting.connect()?;
     let mut below = None;
     // Children are younger than their parents: a child that moves stands for the run above it.
     let mut wanted: Option<RunNumber> = None;
     loop {
-        let page = match client.ask(Request::Runs { limit: usize::MAX, below, roots: false })? {
+        let page = match acting.ask(Request::Runs { limit: usize::MAX, below, roots: false })? {
             Response::Runs(page) => page,
             other => return Err(unexpected(&other)),
         };

@@ -72,7 +72,7 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
 fn last_batch(acting: &Session<'_>, name: &str) -> Result<RunNumber, Failure> {
     let mut below = None;
     loop {
-        let page = match acting.connect()?.ask(Request::Runs { limit: 100, below, roots: true })? {
+        let page = match acting.ask(Request::Runs { limit: 100, below, roots: true })? {
             Response::Runs(page) => page,
             other => return Err(unexpected(&other)),
         };
@@ -90,7 +90,7 @@ fn last_batch(acting: &Session<'_>, name: &str) -> Result<RunNumber, Failure> {
 
 /// Prints the plan of a run. `from` holds the parts that come from the project's file.
 fn plan(acting: &Session<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> ExitResult {
-    match acting.connect()?.ask(Request::Run(Box::new(request)))? {
+    match acting.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
             let plan = Plan { from, ..plan };
             if follow.json {
@@ -122,11 +122,10 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
 /// # Errors
 /// When the request is wrong, or the run fails.
 pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> ExitResult {
-    let mut client = acting.connect()?;
-    let after = client.last_event()?;
+    let after = acting.last_event()?;
     let is_staged =
         request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
-    match client.ask(Request::Run(Box::new(request)))? {
+    match acting.ask(Request::Run(Box::new(request)))? {
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)

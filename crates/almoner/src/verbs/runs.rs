@@ -42,11 +42,10 @@ pub fn runs(acting: &Session<'_>, args: &RunsArgs) -> ExitResult {
 
 /// Returns the newest runs, at most `limit`; only those that no other run started if `roots`.
 fn newest_runs(acting: &Session<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
-    let mut client = acting.connect()?;
     let mut runs: Vec<Run> = Vec::new();
     while runs.len() < limit {
         let below = runs.last().map(|run| run.number);
-        match client.ask(Request::Runs { limit: limit - runs.len(), below, roots })? {
+        match acting.ask(Request::Runs { limit: limit - runs.len(), below, roots })? {
             Response::Runs(page) if page.is_empty() => break,
             Response::Runs(page) => runs.extend(page),
             other => return Err(unexpected(&other)),

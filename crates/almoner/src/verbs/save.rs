@@ -22,7 +22,7 @@ pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
             .help("change to another one")
     })?;
     let dir = here.display().to_string();
-    let saved = match acting.connect()?.ask(Request::Save { run, name: name.to_owned(), dir, write: true })? {
+    let saved = match acting.ask(Request::Save { run, name: name.to_owned(), dir, write: true })? {
         Response::Saved(saved) => *saved,
         other => return Err(unexpected(&other)),
     };

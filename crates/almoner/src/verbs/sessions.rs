@@ -18,7 +18,7 @@ pub fn sessions(acting: &Session<'_>, args: &SessionsArgs) -> ExitResult {
         None if args.all => SessionAct::RevokeAll,
         None => SessionAct::List,
     };
-    let left = match acting.connect()?.ask(Request::Sessions { act })? {
+    let left = match acting.ask(Request::Sessions { act })? {
         Response::Sessions(left) => left,
         other => return Err(unexpected(&other)),
     };

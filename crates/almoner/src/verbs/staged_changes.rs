@@ -23,7 +23,7 @@ pub fn number(text: &str) -> Result<RunNumber, Failure> {
 /// When there is no such run, it is not over, or has no staged copy.
 pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
     let request = Request::Diff { run: number(&args.run)?, only: args.only.clone() };
-    match acting.connect()?.ask(request)? {
+    match acting.ask(request)? {
         Response::Diff(diff) if args.json.json => output::json(&diff)?,
         Response::Diff(diff) => output::listing(&diff.render())?,
         other => return Err(unexpected(&other)),
@@ -38,12 +38,11 @@ pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
 pub fn apply(acting: &Session<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs) -> ExitResult {
     let text = Untrusted::new(command_line());
     let (run, only) = (number(&args.run)?, args.only.clone());
-    let mut client = acting.connect()?;
     let parts = match hunk.is_empty() {
         true => vec![],
-        false => vec![selected_hunks(client.ask(Request::Diff { run, only: only.clone() })?, hunk)?],
+        false => vec![selected_hunks(acting.ask(Request::Diff { run, only: only.clone() })?, hunk)?],
     };
-    let applied = match client.ask(Request::Apply { text, run, only, parts })? {
+    let applied = match acting.ask(Request::Apply { text, run, only, parts })? {
         Response::UndoReport(applied) => applied,
         other => return Err(unexpected(&other)),
     };
@@ -78,13 +77,12 @@ fn selected_hunks(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
 /// When there is no such run, it is not over, or has no staged copy.
 pub fn discard(acting: &Session<'_>, args: &DiscardArgs) -> ExitResult {
     let (run, only) = (number(&args.run)?, args.only.clone());
-    let mut client = acting.connect()?;
     let parts = match args.hunk.is_empty() {
         true => vec![],
-        false => vec![selected_hunks(client.ask(Request::Diff { run, only: only.clone() })?, &args.hunk)?],
+        false => vec![selected_hunks(acting.ask(Request::Diff { run, only: only.clone() })?, &args.hunk)?],
     };
     let request = Request::Discard { text: Untrusted::new(command_line()), run, only, parts };
-    match client.ask(request)? {
+    match acting.ask(request)? {
         Response::Reply(_) if !args.only.is_empty() => {
             output::note("thrown away; `almoner diff` shows what is left")
         }

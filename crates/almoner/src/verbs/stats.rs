@@ -17,7 +17,7 @@ pub fn stats(acting: &Session<'_>, args: &StatsArgs) -> ExitResult {
         let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
         config::clock::now_ms().saturating_sub(ago)
     });
-    let stats = match acting.connect()?.ask(Request::Stats { since_ms })? {
+    let stats = match acting.ask(Request::Stats { since_ms })? {
         Response::Stats(stats) => *stats,
         other => return Err(unexpected(&other)),
     };

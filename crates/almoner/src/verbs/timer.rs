@@ -28,7 +28,7 @@ pub fn timer(acting: &Session<'_>, args: &TimerArgs) -> ExitResult {
     let ticks = AgentAct::Ticks { path, begin: !args.off };
     let response = match &args.every {
         // The transcript has the command already.
-        Some(_) => acting.connect()?.ask(Request::Act { said: None, act: Box::new(ticks) })?,
+        Some(_) => acting.ask(Request::Act { said: None, act: Box::new(ticks) })?,
         None => acting.act("timer", ticks)?,
     };
     if args.json.json {

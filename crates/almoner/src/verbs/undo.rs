@@ -23,7 +23,7 @@ pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
         .map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))?;
     let text = Untrusted::new(command_line());
     let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
-    let undone = match acting.connect()?.ask(request)? {
+    let undone = match acting.ask(request)? {
         Response::UndoReport(undone) => undone,
         other => return Err(unexpected(&other)),
     };

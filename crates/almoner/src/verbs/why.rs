@@ -35,7 +35,7 @@ pub fn why(acting: &Session<'_>, args: &WhyArgs) -> ExitResult {
         }
     }
     let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
-    match acting.connect()?.ask(Request::Why { thing }) {
+    match acting.ask(Request::Why { thing }) {
         Ok(response) => print_reasons(args, &reasons(response)?),
         // A guest has no runs: only names mean something to it.
         Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => {

@@ -31,7 +31,9 @@ fn change(home: &TestHome, sql: &str) {
 fn audit_log_is_ordered_and_verifiable() {
     let home = lived_in();
     let shown = home.almoner(&["audit", "-n", "100"]).expect(0).out;
-    for (before, after) in [("began: `clerk`", "proposed out.write"), ("message 1 was answered", "effect_started")] {
+    for (before, after) in
+        [("began: `clerk`", "proposed out.write"), ("message 1 was answered", "effect_started")]
+    {
         let (a, b) = (shown.find(before), shown.find(after));
         assert!(a.is_some() && a < b, "{before}, {after}: {shown}");
     }

@@ -87,7 +87,9 @@ fn answer(home: &TestHome) {
         let args = match letter["message"]["body"]["type"].as_str().unwrap() {
             "form" => vec!["submit", &number, "answer=blue"],
             // The user looks up whether the call happened.
-            "outcome-unknown" => vec!["outcome", &number, if home.path("in/log").exists() { "yes" } else { "no" }],
+            "outcome-unknown" => {
+                vec!["outcome", &number, if home.path("in/log").exists() { "yes" } else { "no" }]
+            }
             _ => vec!["approve", &number],
         };
         home.almoner(&args);

@@ -9,7 +9,7 @@ use maud::html;
 use passable::Untrusted;
 
 use super::messages::worker_preview::{ApprovalPreview, GRANTED};
-use super::messages::{approval_context, form, narrow, step_up};
+use super::messages::{approval_context, narrow, refusals, step_up};
 use super::{approval, message};
 use crate::answer::Answer;
 use crate::field::pick::NARROW;
@@ -32,7 +32,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
     }
     let entries = match entries(asked, &card) {
         Ok(entries) => entries,
-        Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
+        Err(failure) => return message::page(asked, number, Some(refusals::refused(&failure)), 422),
     };
     let marks = entries.as_ref().map_or_else(String::new, |all| {
         let all: Vec<String> = all.iter().map(|one| (one + 1).to_string()).collect();
@@ -52,12 +52,12 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
             };
             let weighs = granted.as_ref().is_some_and(|granted| granted.weighs);
             if let Err(failure) = step_up::check(asked, weighs) {
-                return message::page(asked, number, Some(form::refused(&failure)), 422);
+                return message::page(asked, number, Some(refusals::refused(&failure)), 422);
             }
             let (added, words) = granted.map(|granted| (granted.added, granted.words)).unwrap_or_default();
             let (raise, amounts) = match approval_context::raise(asked, &card) {
                 Ok(raise) => raise,
-                Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
+                Err(failure) => return message::page(asked, number, Some(refusals::refused(&failure)), 422),
             };
             let for_run = yes == "run";
             let run = if for_run { " --run" } else { "" };
@@ -91,7 +91,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
         // The values that were typed on the card are kept.
         Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Conflict) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            return message::page(asked, number, Some(form::refused(&failure)), status);
+            return message::page(asked, number, Some(refusals::refused(&failure)), status);
         }
         answered => answered?,
     }
@@ -114,7 +114,7 @@ fn preview_page(
         Some(failure) if failure.exit == Exit::Conflict => 409,
         Some(_) => 422,
     };
-    message::page(asked, number, wrong.as_ref().map(form::refused), status)
+    message::page(asked, number, wrong.as_ref().map(refusals::refused), status)
 }
 
 /// Refuses an approval whose preview was not shown, or has changed since. The card then shows the current preview.

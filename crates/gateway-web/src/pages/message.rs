@@ -4,15 +4,14 @@ use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
 use control::view::MessageView;
 use kernel::MessageNumber;
-use kernel::message::{Answer as Said, Body};
+use kernel::message::Body;
 use maud::{Markup, html};
-use passable::visible_line;
 
-use super::messages::{definition, evaluation, form, narrow, notice, reply, request, withheld};
+use super::messages::{definition, evaluation, form, message_page, narrow, notice, reply, request, withheld};
 use super::{approval, package};
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::field::pick::NARROW;
-use crate::page::{link, parts};
+use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::serve;
 
@@ -90,7 +89,7 @@ pub fn page(
 ) -> Result<Answer, Failure> {
     let view = *take!(asked.look(Look::Message { number })?, Message);
     let card = card(asked, &view)?;
-    Ok(with_card(asked, &view, &card, wrong, status))
+    Ok(message_page::with_card(asked, &view, &card, wrong, status))
 }
 
 /// Returns the card of a message: its content, and a form for an answer.
@@ -114,104 +113,5 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
         }
         Some(body) => notice::card(asked, view, body),
         None => Ok(html! { p { "Dismissed: only its envelope is left." } }),
-    }
-}
-
-/// Returns the page of a message around its card.
-pub fn with_card(
-    asked: &PageRequest,
-    view: &MessageView,
-    card: &Markup,
-    wrong: Option<Markup>,
-    status: u16,
-) -> Answer {
-    let number = view.letter.number;
-    let topics = view.letter.body().and_then(Body::run).map(|run| format!(" run:{run}")).unwrap_or_default();
-    let main = html! {
-        @if let Some(wrong) = wrong { (wrong) }
-        article #card data-live data-message=(number) {
-            h1 { "Message " (number) ": " (parts::word(&view.letter.mail.envelope.kind)) }
-            (envelope(view))
-            (answers(view))
-            (card)
-            (reply::chain(asked, view))
-            (dismissal(asked, view))
-        }
-    };
-    let title = format!("#{number} {}", visible_line(&view.letter.mail.envelope.kind));
-    Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
-}
-
-/// Returns the sender, the recipient, the time, and the message that it answers, by the user's own names.
-fn envelope(view: &MessageView) -> Markup {
-    let mail = &view.letter.mail;
-    html! {
-        p.envelope {
-            // A dismissed message has only its envelope left, which names no sender.
-            @if !view.from.is_empty() { "from " strong { (sender(view)) } " to " (parts::word(&view.to)) ", " }
-            (parts::when(mail.envelope.sent_ms))
-            @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
-            @if let Some(Body::Command { run: Some(run), .. }) = view.letter.body() { ", about " (parts::run(*run)) }
-        }
-    }
-}
-
-/// Returns who sent it; a run with its page.
-fn sender(view: &MessageView) -> Markup {
-    html! {
-        @match view.letter.body().and_then(Body::said_by) {
-            Some(run) => a href={ "/r/" (run) } { (parts::word(&view.from)) },
-            None => (parts::word(&view.from)),
-        }
-    }
-}
-
-/// Returns how a message that asks for one thing was answered.
-fn answers(view: &MessageView) -> Markup {
-    let own_card = matches!(
-        view.letter.body(),
-        Some(Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. })
-    );
-    html! {
-        @if !own_card {
-            @for answer in view.letter.mail.answers.values() {
-                p.answer {
-                    @match answer {
-                        Said::Approved { at_ms, .. } | Said::Happened { at_ms } | Said::Repeat { at_ms } => {
-                            "✓ answered, " (parts::when(*at_ms))
-                        }
-                        Said::Denied { reason, at_ms } => {
-                            "✗ refused: " (parts::reason(reason)) ", " (parts::when(*at_ms))
-                        }
-                        Said::Withdrawn { reason, at_ms } => {
-                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::reason(reason)) }
-                            ", " (parts::when(*at_ms))
-                        }
-                    }
-                }
-                @if let Said::Denied { reason, .. } | Said::Withdrawn { reason, .. } = answer {
-                    (parts::rest_of_reason(reason))
-                }
-            }
-        }
-    }
-}
-
-fn dismissal(asked: &PageRequest, view: &MessageView) -> Markup {
-    let number = view.letter.number;
-    // A message that waits for yes or no must be answered, and cannot be dismissed.
-    let asks = matches!(
-        view.letter.body(),
-        Some(
-            Body::Approval { .. } | Body::OutcomeUnknown { .. } | Body::Budget { .. } | Body::Release { .. }
-        )
-    );
-    html! {
-        @if view.letter.message.is_some() && !(asks && view.letter.mail.needs_you) {
-            form.quiet method="post" action={ "/m/" (number) "/dismiss" } {
-                (parts::token(&asked.session))
-                button.plain { "Dismiss" }
-            }
-        }
     }
 }

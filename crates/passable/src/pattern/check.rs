@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
-use super::{Comparison, Limit, Limits, Matcher, Pattern, Takes};
+use super::{Comparison, Limit, Limits, Matcher, Pattern};
 use crate::keys::{
     Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, not_a_key, quoted, redacted,
 };
@@ -22,6 +22,9 @@ mod refine;
 
 use collections::{confirm_bag, confirm_container, confirm_entries, confirm_map, every, map_parts};
 use fields::{confirm_fields, confirm_split_array, confirm_split_record};
+
+/// Says whether a capability is of the kind that a part of a pattern asks for, or why not.
+pub type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
 
 /// Where a refusal is written down.
 pub(super) trait Report<C: Reference> {

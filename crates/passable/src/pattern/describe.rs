@@ -1,6 +1,5 @@
 //! One plain line in English that describes a pattern.
 
-use super::controls::distinct_label;
 use super::mismatch::{found, number_text};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::keys::kind_of;
@@ -97,6 +96,15 @@ pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
             format!("{{{}}}", record.iter().map(field).collect::<Vec<_>>().join(", "))
         }
         other => found(other),
+    }
+}
+
+/// Returns a literal in words; where a number stands among them, a big integer says that it is one.
+pub(super) fn distinct_label<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
+    let numbers = all.iter().any(|one| matches!(one, Value::Number(_)));
+    match value {
+        Value::BigInt(number) if numbers => format!("{number} (a big integer)"),
+        value => literal(value),
     }
 }
 

@@ -4,7 +4,8 @@
 //! `"12"` is a big integer where the pattern asks for one, `["a"]` a set where it asks for one.
 
 mod escape;
-mod pick_checker;
+pub(super) mod pick_checker;
+pub(super) mod structure;
 
 use serde_json::{Map, Value as Json, json};
 
@@ -13,14 +14,9 @@ use super::{Matcher, Pattern};
 use crate::codec::{plain, read_bigint, to_base64};
 use crate::text::Text;
 use crate::value::{Record, Reference, Value};
+pub use escape::Resolve;
 use escape::{has_references, is_escape, read_escape, read_plain};
-pub(super) use pick_checker::{read_plain_checked, read_shaped};
-
-/// Resolves the text of a capability to a reference, where the pattern asks for one or an escape of plain JSON names
-/// one.
-///
-/// `None` leaves the JSON as it is, which then does not match; an escape is refused.
-pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
+use structure::{is_open, structural};
 
 impl<C: Reference> Pattern<C> {
     /// Reads JSON of the shape of [`Pattern::to_json_schema`] and checks it. Escapes of plain JSON are
@@ -55,30 +51,6 @@ impl<C: Reference> Pattern<C> {
     /// Writes JSON as [`Pattern::write_json`] does; the caller writes the references.
     pub fn write_json_with(&self, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
         write(self, value, refer)
-    }
-}
-
-/// Returns the kinds that stand for whole families of values, as the patterns that say more.
-fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
-    Some(match kind.as_str()? {
-        "bigint" => Pattern::bigint(),
-        "symbol" => Pattern::symbol(),
-        "byteArray" => Pattern::bytes(),
-        "copyArray" => Pattern::array(),
-        "copyRecord" => Pattern::any_record(),
-        "copySet" => Pattern::set_of(Pattern::any()),
-        "copyBag" => Pattern::bag_of(Pattern::any(), Pattern::any()),
-        "copyMap" => Pattern::map_of(Pattern::any(), Pattern::any()),
-        _ => return None,
-    })
-}
-
-/// Returns the matcher that says how a pattern's values are written as JSON.
-pub(super) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
-    match pattern.matcher() {
-        Matcher::Kind(kind) => family(kind).unwrap_or_else(|| pattern.clone()),
-        Matcher::Compare(_, Value::BigInt(_)) => Pattern::bigint(),
-        _ => pattern.clone(),
     }
 }
 
@@ -259,15 +231,6 @@ fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
 
 fn too_deep(error: crate::ValueError) -> Mismatch {
     Mismatch::new(error.to_string(), "something that nests less deep", "deeply nested JSON")
-}
-
-/// Returns whether a pattern says nothing about how its values are written as JSON.
-pub(super) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
-    match pattern.matcher() {
-        Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Negation(_) => true,
-        Matcher::And(parts) => parts.iter().all(is_open),
-        _ => false,
-    }
 }
 
 fn read_pairs<C: Reference>(

@@ -2,8 +2,9 @@
 //!
 //! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
 
-use super::controls::Widget;
+use super::json::structure::{is_open, structural};
 use super::secret::is_secret;
+use super::widget::Widget;
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -157,7 +158,7 @@ fn spin<C: Reference>(parts: &[Pattern<C>]) -> Widget {
 /// Returns the part of a conjunction that says how its values are built, if one does.
 pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C>> {
     let bare = |part: &&Pattern<C>| {
-        !super::json::is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
+        !is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
     };
     // A count of elements says less than the pattern of each element.
     let counts = |part: &Pattern<C>| matches!(part.matcher(), Matcher::ContainerHas(..));
@@ -245,7 +246,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
                 Layout::Group { parts: vec![part("name"), part("message")], rest: None, of: "error" }
             }
             _ => {
-                let family = super::json::structural(pattern);
+                let family = structural(pattern);
                 match family.matcher() {
                     Matcher::Kind(_) => single(json(std::slice::from_ref(pattern))),
                     _ => layout(&family),

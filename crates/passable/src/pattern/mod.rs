@@ -5,6 +5,7 @@
 
 mod build;
 mod check;
+mod choice_text;
 mod compile;
 mod controls;
 mod describe;
@@ -13,182 +14,39 @@ mod form;
 mod json;
 mod layout;
 mod limits;
+mod matcher;
 mod mismatch;
 mod schema;
 mod schema_in;
 mod secret;
 mod shape;
+mod widget;
 
 use std::fmt;
 use std::sync::Arc;
 
-use num_bigint::BigInt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use check::Takes;
 pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
-pub use controls::{Choice, Control, ControlField, Variant, Widget};
 pub use elicitation::{Elicitation, is_elicitation_schema};
 pub use form::{ElementCount, form_bytes, form_of_bytes};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
+pub use matcher::{Comparison, Matcher, Pattern, Refinement, SplitArray, SplitRecord};
 pub use mismatch::{Label, Mismatch};
 pub(crate) use mismatch::{found_json, number_text, quoted_number};
 
 pub use schema_in::SchemaError;
 pub use secret::Secrecy;
+pub use widget::{Choice, Control, ControlField, Variant, Widget};
 
 use crate::keys::Complaint;
 use crate::text::Text;
-use crate::value::{MAX_DEPTH, NoRef, Reference, Value};
-
-/// A pattern over values with references of type `C`. Immutable and cheap to clone.
-///
-/// No pattern nests deeper than the value it is written as may; a constructor that would exceed that gives the
-/// pattern that nothing matches.
-pub struct Pattern<C = NoRef>(Arc<Inner<C>>);
-
-struct Inner<C> {
-    /// Depth of the value that the pattern is written as.
-    depth: u32,
-    matcher: Matcher<C>,
-}
-
-impl<C> Clone for Pattern<C> {
-    fn clone(&self) -> Self {
-        Pattern(Arc::clone(&self.0))
-    }
-}
-
-/// The matcher of a pattern. Everything but [`Matcher::Refine`] is Endo's.
-#[derive(Clone)]
-pub enum Matcher<C = NoRef> {
-    /// A key that the specimen must equal.
-    Literal(Value<C>),
-    /// An array of exactly these parts, not all of them literal.
-    Array(Vec<Pattern<C>>),
-    /// A record of exactly these fields, not all of them literal; names unique and in UTF-16 order.
-    Record(Vec<(Text, Pattern<C>)>),
-    /// A map of exactly these keys, not all values literal.
-    Map(Vec<(Value<C>, Pattern<C>)>),
-    /// `M.any()`
-    Any,
-    /// `M.and(...)`
-    And(Vec<Pattern<C>>),
-    /// `M.or(...)`
-    Or(Vec<Pattern<C>>),
-    /// `M.not(p)`
-    Negation(Pattern<C>),
-    /// `M.scalar()`
-    Scalar,
-    /// `M.key()`
-    Key,
-    /// `M.pattern()`
-    Pattern,
-    /// `M.kind(k)`, which is also `M.boolean()`, `M.number()`, `M.undefined()`, `M.error()` and the bare
-    /// `M.remotable()` and `M.promise()`.
-    Kind(Text),
-    /// `M.tagged(tag, payload)`
-    Tagged(Pattern<C>, Pattern<C>),
-    /// `M.bigint(limits)`
-    BigInt(Limits),
-    /// `M.nat(limits)`
-    Nat(Limits),
-    /// `M.string(limits)`
-    String(Limits),
-    /// `M.symbol(limits)`
-    Symbol(Limits),
-    /// `M.byteArray(limits)`
-    Bytes(Limits),
-    /// `M.remotable(label)`
-    Remotable(Text),
-    /// `M.promise(label)`
-    Promise(Text),
-    /// `M.lt(k)`, `M.lte(k)`, `M.gte(k)` and `M.gt(k)`
-    Compare(Comparison, Value<C>),
-    /// `M.arrayOf(p, limits)`
-    ArrayOf(Pattern<C>, Limits),
-    /// `M.recordOf(names, values, limits)`
-    RecordOf(Pattern<C>, Pattern<C>, Limits),
-    /// `M.setOf(p, limits)`
-    SetOf(Pattern<C>, Limits),
-    /// `M.bagOf(keys, counts, limits)`
-    BagOf(Pattern<C>, Pattern<C>, Limits),
-    /// `M.containerHas(p, count, limits)`
-    ContainerHas(Pattern<C>, BigInt, Limits),
-    /// `M.mapOf(keys, values, limits)`
-    MapOf(Pattern<C>, Pattern<C>, Limits),
-    /// `M.splitArray(required, optional, rest)`
-    SplitArray(SplitArray<C>),
-    /// `M.splitRecord(required, optional, rest)`
-    SplitRecord(SplitRecord<C>),
-    /// `M.refine(name)`: our one addition, for checks that Endo's matchers cannot express.
-    Refine(Refinement),
-}
-
-/// The parts of `M.splitArray`.
-#[derive(Clone)]
-pub struct SplitArray<C = NoRef> {
-    /// The elements that must be there.
-    pub required: Vec<Pattern<C>>,
-    /// The elements that may follow. Each may also be `undefined`.
-    pub optional: Option<Vec<Pattern<C>>>,
-    /// The pattern of the array of all further elements; anything matches if `None`.
-    pub rest: Option<Pattern<C>>,
-}
-
-/// The parts of `M.splitRecord`.
-#[derive(Clone)]
-pub struct SplitRecord<C = NoRef> {
-    /// The fields that must be there, in UTF-16 order.
-    pub required: Vec<(Text, Pattern<C>)>,
-    /// The fields that may be there, in UTF-16 order. Each may also be `undefined`.
-    pub optional: Option<Vec<(Text, Pattern<C>)>>,
-    /// The pattern of the record of all further fields; anything matches if `None`.
-    pub rest: Option<Pattern<C>>,
-}
-
-/// One of the four comparisons by key order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// Less than.
-    Lt,
-    /// At most.
-    Lte,
-    /// At least.
-    Gte,
-    /// Greater than.
-    Gt,
-}
-
-/// A check of numbers or strings that Endo's matchers cannot express. Peers that only know Endo refuse such patterns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refinement {
-    /// A number without a fraction, exactly representable as an integer.
-    Integer,
-    /// A calendar date, `2026-11-20`.
-    Date,
-    /// A date and time with an offset, `2026-11-20T17:42:00Z`.
-    DateTime,
-    /// A mail address: one `@` with something on both sides, no spaces.
-    Email,
-    /// An absolute URI: a scheme, a colon, no spaces.
-    Uri,
-    /// Text over several lines. A hint for forms; every string matches.
-    Multiline,
-    /// Text that must not be shown. A hint for forms; every string matches.
-    Secret,
-}
-
-/// Says whether a capability is of the kind that a part of a pattern asks for, or why not.
-pub type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
+use crate::value::{Reference, Value};
 
 impl<C: Reference> Pattern<C> {
-    /// Returns the matcher of this pattern.
-    pub fn matcher(&self) -> &Matcher<C> {
-        &self.0.matcher
-    }
-
     /// Returns whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
     pub fn matches(&self, specimen: &Value<C>) -> bool {
         matches!(check::confirm(self, specimen, &mut check::Silent { takes: None }), Ok(true))
@@ -282,12 +140,6 @@ impl<C: Reference> Pattern<C> {
     /// Checks a value that has a name; the name stands first in the path.
     pub fn check_named(&self, name: &str, specimen: &Value<C>) -> Result<(), Mismatch> {
         self.check(specimen).map_err(|mismatch| mismatch.within(Label::name(&Text::from(name))))
-    }
-
-    pub(crate) fn new(matcher: Matcher<C>) -> Self {
-        let depth = shape::depth(&matcher);
-        let matcher = if depth > MAX_DEPTH { Matcher::Or(Vec::new()) } else { matcher };
-        Pattern(Arc::new(Inner { depth: depth.min(MAX_DEPTH), matcher }))
     }
 }
 

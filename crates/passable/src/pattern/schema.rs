@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::json::structural;
+use super::json::structure::{is_open, structural};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::codec::plain::{self, number_to_json};
 use crate::text::Text;
@@ -252,7 +252,7 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     let mut merged = Map::new();
     let mut others = Vec::new();
     // The first part that shapes a value writes it. The other parts constrain the JSON that it writes.
-    let base = parts.iter().position(|part| !super::json::is_open(part));
+    let base = parts.iter().position(|part| !is_open(part));
     for (at, part) in parts.iter().enumerate() {
         let own = match base.and_then(|base| parts.get(base)) {
             Some(base_part) if base != Some(at) => beside(base_part, part),
@@ -322,7 +322,7 @@ fn beside<C: Reference>(base: &Pattern<C>, part: &Pattern<C>) -> Option<Json> {
                 reads_as_itself(part)
                     || matches!(part.matcher(), Matcher::Compare(_, Value::Number(_) | Value::String(_)))
             };
-            (plain(base) && (plain(part) || super::json::is_open(part))).then(|| schema(part))
+            (plain(base) && (plain(part) || is_open(part))).then(|| schema(part))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The value as which a pattern is written, and how deep that value is.
+//! The value as which a pattern is written.
 
 use super::{Comparison, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
@@ -61,90 +61,6 @@ impl Refinement {
     /// Returns the refinement of a name.
     pub fn from_name(name: &str) -> Option<Refinement> {
         Refinement::ALL.into_iter().find(|refinement| refinement.name() == name)
-    }
-}
-
-fn deepest<'a, C: 'a>(patterns: impl IntoIterator<Item = &'a Pattern<C>>) -> u32 {
-    patterns.into_iter().map(|pattern| pattern.0.depth).max().unwrap_or(0)
-}
-
-/// Returns the depth of [`Pattern::to_value`], without making it.
-pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
-    let limited = |limits: &Limits, parts: u32| 2 + parts.max(u32::from(limits.entries().is_some()));
-    match matcher {
-        Matcher::Literal(value) => value.depth(),
-        Matcher::Array(parts) => 1 + deepest(parts),
-        Matcher::Record(fields) => 1 + deepest(fields.iter().map(|(_, pattern)| pattern)),
-        Matcher::Map(entries) => {
-            let keys = entries.iter().map(|(key, _)| key.depth()).max().unwrap_or(0);
-            3 + keys.max(deepest(entries.iter().map(|(_, pattern)| pattern)))
-        }
-        Matcher::Any | Matcher::Scalar | Matcher::Key | Matcher::Pattern | Matcher::Kind(_) => 1,
-        Matcher::Refine(_) => 1,
-        Matcher::And(parts) | Matcher::Or(parts) => 2 + deepest(parts),
-        Matcher::Negation(part) => 1 + deepest([part]),
-        Matcher::Tagged(tag, payload) => 2 + deepest([tag, payload]),
-        Matcher::BigInt(limits)
-        | Matcher::Nat(limits)
-        | Matcher::String(limits)
-        | Matcher::Symbol(limits)
-        | Matcher::Bytes(limits) => limited(limits, 0),
-        Matcher::Remotable(_) | Matcher::Promise(_) => 2,
-        Matcher::Compare(_, key) => 1 + key.depth(),
-        Matcher::ArrayOf(part, limits) | Matcher::SetOf(part, limits) => limited(limits, deepest([part])),
-        Matcher::ContainerHas(part, _, limits) => limited(limits, deepest([part])),
-        Matcher::RecordOf(one, two, limits)
-        | Matcher::BagOf(one, two, limits)
-        | Matcher::MapOf(one, two, limits) => limited(limits, deepest([one, two])),
-        Matcher::SplitArray(split) => {
-            let parts = deepest(split.required.iter().chain(split.optional.iter().flatten()));
-            2 + (1 + parts).max(deepest(&split.rest))
-        }
-        Matcher::SplitRecord(split) => {
-            let fields = split.required.iter().chain(split.optional.iter().flatten());
-            2 + (1 + deepest(fields.map(|(_, pattern)| pattern))).max(deepest(&split.rest))
-        }
-    }
-}
-
-impl<C> Pattern<C> {
-    /// Returns the patterns that make up this one, in their order.
-    pub(super) fn parts(&self) -> Vec<&Pattern<C>> {
-        match &self.0.matcher {
-            Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => parts.iter().collect(),
-            Matcher::Record(fields) => fields.iter().map(|(_, part)| part).collect(),
-            Matcher::Map(entries) => entries.iter().map(|(_, part)| part).collect(),
-            Matcher::Tagged(one, two)
-            | Matcher::RecordOf(one, two, _)
-            | Matcher::BagOf(one, two, _)
-            | Matcher::MapOf(one, two, _) => vec![one, two],
-            Matcher::Negation(part)
-            | Matcher::ArrayOf(part, _)
-            | Matcher::SetOf(part, _)
-            | Matcher::ContainerHas(part, ..) => vec![part],
-            Matcher::SplitArray(split) => {
-                split.required.iter().chain(split.optional.iter().flatten()).chain(&split.rest).collect()
-            }
-            Matcher::SplitRecord(split) => {
-                let fields = split.required.iter().chain(split.optional.iter().flatten());
-                fields.map(|(_, part)| part).chain(&split.rest).collect()
-            }
-            Matcher::Literal(_)
-            | Matcher::Any
-            | Matcher::Scalar
-            | Matcher::Key
-            | Matcher::Pattern
-            | Matcher::Kind(_)
-            | Matcher::BigInt(_)
-            | Matcher::Nat(_)
-            | Matcher::String(_)
-            | Matcher::Symbol(_)
-            | Matcher::Bytes(_)
-            | Matcher::Remotable(_)
-            | Matcher::Promise(_)
-            | Matcher::Compare(..)
-            | Matcher::Refine(_) => vec![],
-        }
     }
 }
 

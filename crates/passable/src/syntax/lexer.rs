@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use super::{PatternError, Span};
+use super::error::{PatternError, Span};
 use crate::text::{Text, TextBuilder};
 
 #[derive(Clone, Debug, PartialEq)]

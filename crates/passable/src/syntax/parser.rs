@@ -1,8 +1,8 @@
 //! A recursive descent parser of bounded depth. It evaluates as it reads: there is no tree in between.
 
 use super::call::{MethodMaker, call};
+use super::error::{PatternError, Span};
 use super::lexer::{Lexer, Token};
-use super::{PatternError, Span};
 use crate::guard::{ArgGuard, InterfaceGuard, MethodGuard};
 use crate::pattern::Pattern;
 use crate::text::Text;

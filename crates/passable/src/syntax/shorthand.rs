@@ -14,9 +14,10 @@
 //! | `M.…` | an `M.` expression |
 //! | numbers, `true`, `false` | exactly that |
 
-use super::call::nearest;
+use super::error::{PatternError, Span};
+use super::nearest::nearest;
 use super::parser::MAX_NESTING;
-use super::{PatternError, Span};
+use crate::decimal::decimal;
 use crate::pattern::{Comparison, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -291,12 +292,6 @@ fn unquote(text: &str) -> Option<&str> {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
         (!inner.contains(quote)).then_some(inner)
     })
-}
-
-pub(crate) fn decimal(text: &str) -> Option<f64> {
-    let plain =
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    plain.then(|| text.parse().ok()).flatten().filter(|number: &f64| number.is_finite())
 }
 
 fn range<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, PatternError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Limit, ResourceSpec, Row, TextStart, keyword_kinds};
-use crate::{Attenuation, Rate, SpecError, Surroundings, quote, staged_copy, units};
+use crate::{Attenuation, Rate, SpecError, Surroundings, quote, units};
 
 /// The row of `dir` in the table.
 pub(crate) static DIR: Row = Row {
@@ -103,6 +103,11 @@ pub(crate) fn directory_summary(path: &str, write: bool) -> String {
 /// Describes a spool of outgoing mail.
 pub(crate) fn spool_summary(path: &str) -> String {
     format!("mail spool {path}")
+}
+
+/// Describes a staged copy by the directory that it copies.
+pub fn staged_copy(real: &str) -> String {
+    format!("staged copy of directory {real}")
 }
 
 /// A path of this machine, with the limits of its grant.

@@ -57,9 +57,8 @@ pub fn replay(
         Ok(request) => request,
         Err(why) => return Ok(CaseOutcome::Skipped(why)),
     };
-    let mut client = acting.connect()?;
-    let after = client.last_event()?;
-    let number = match client.ask(Request::Run(Box::new(request))) {
+    let after = acting.last_event()?;
+    let number = match acting.ask(Request::Run(Box::new(request))) {
         Ok(Response::Reply(Reply::Started { run })) => run,
         Ok(other) => return Err(unexpected(&other)),
         Err(failure) if is_fatal(&failure) => return Err(failure),
@@ -182,7 +181,6 @@ fn answer(acting: &Session<'_>, case: &Case, message: MessageNumber) -> Result<(
     let view = acting.message(message)?;
     let text = || Untrusted::new(format!("almoner test: message {message}"));
     let reason = || Untrusted::new(NOT_RECORDED_REASON);
-    let mut client = acting.connect()?;
     match view.letter.body() {
         Some(Body::Approval { entries, .. }) => {
             let recorded = case.recorded.calls.as_deref().unwrap_or_default();
@@ -202,19 +200,19 @@ fn answer(acting: &Session<'_>, case: &Case, message: MessageNumber) -> Result<(
                 if is_let { &mut yes } else { &mut no }.push(index);
             }
             if !yes.is_empty() {
-                client.ask(Request::yes(text(), message, Some(yes), false))?;
+                acting.ask(Request::yes(text(), message, Some(yes), false))?;
             }
             if !no.is_empty() {
-                client.ask(Request::Deny { text: text(), message, entries: Some(no), reason: reason() })?;
+                acting.ask(Request::Deny { text: text(), message, entries: Some(no), reason: reason() })?;
             }
         }
         Some(Body::Budget { .. } | Body::Release { .. }) => {
-            client.ask(Request::Deny { text: text(), message, entries: None, reason: reason() })?;
+            acting.ask(Request::Deny { text: text(), message, entries: None, reason: reason() })?;
         }
         _ => {
             let act = MailAct::Reject { number: message, reason: reason() };
             let act = AgentAct::Mail { act: Box::new(act) };
-            client.ask(acting.request("reject", format!("almoner test: reject {message}"), act))?;
+            acting.ask(acting.request("reject", format!("almoner test: reject {message}"), act))?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use control::exit::{Exit, Failure};
 use control::view::MessageView;
 use maud::{Markup, html};
 
-use super::{definition, reply};
+use super::{refusals, reply};
 use crate::answer::Answer;
 use crate::page::parts;
 use crate::page_request::PageRequest;
@@ -70,7 +70,7 @@ pub fn send(
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no")),
     }
     if asked.field("_seen") != Some(digest) {
-        return message::page(asked, number, Some(definition::stale()), 409);
+        return message::page(asked, number, Some(refusals::stale()), 409);
     }
     approve(format!("approve {number}"))?;
     Ok(Answer::Go(format!("/m/{number}")))

@@ -18,47 +18,17 @@ use kernel::message::Body;
 use kernel::{FormulaId, MessageNumber, NamePath, RunNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
-use serde::Serialize;
 
-use super::narrow::{FieldSpec, no_picker};
-use super::{form, reply, step_up};
+use super::field_spec::{FieldSpec, no_picker};
+use super::{message_page, refusals, reply, step_up};
 use crate::answer::Answer;
 use crate::page::{link, parts, references};
 use crate::page_request::{PageRequest, take};
-use crate::pages::message;
 use choices::DefinitionChoices;
 pub use choices::example;
 use endowment_preview::EndowmentPreview;
-use source::RejectedEdit;
 pub use source::numbered;
-
-/// The field of how often something had been done with a definition when its text was changed.
-const DONE: &str = "_done";
-
-/// Returns a hash of the content to which an answer is bound.
-///
-/// # Errors
-/// When the content cannot be serialized.
-pub fn content_digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
-    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::from_error(Exit::Failure, error))?;
-    Ok(blake3::hash(&bytes).to_hex().to_string())
-}
-
-/// Returns the refusal of an action that would differ from its preview.
-pub fn stale() -> Markup {
-    parts::not_done(&html! {
-        p { "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now." }
-    })
-}
-
-/// Returns the error for a chosen name that is gone or stands for another object.
-pub fn gone() -> Failure {
-    Failure::new(
-        Exit::Conflict,
-        "what was chosen has no name of yours any more, or stands for something else",
-    )
-    .help("choose again")
-}
+use source::{DONE, RejectedEdit};
 
 /// Returns the card, with nothing chosen.
 ///
@@ -392,7 +362,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     let chosen = DefinitionChoices::sent(&shown.proposed, &asked.body);
     let again = |granted: Option<&EndowmentPreview>, wrong: Option<Markup>, status| {
         let card = shown.draw(asked, view, &chosen.clone().with_name(asked), granted);
-        Ok(message::with_card(asked, view, &card, wrong, status))
+        Ok(message_page::with_card(asked, view, &card, wrong, status))
     };
     let granted = match EndowmentPreview::of(asked, view, &shown, &chosen) {
         Ok(granted) => granted,
@@ -400,7 +370,13 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
             // Each at its own field as well.
             let card = shown.draw(asked, view, &chosen.clone().with_errors().with_name(asked), None);
-            return Ok(message::with_card(asked, view, &card, Some(form::refused(&failure)), status));
+            return Ok(message_page::with_card(
+                asked,
+                view,
+                &card,
+                Some(refusals::refused(&failure)),
+                status,
+            ));
         }
     };
     if asked.field(crate::field::form_values::ROW).is_some() || asked.field("do") != Some("endow") {
@@ -410,7 +386,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         return again(Some(&granted), Some(granted.differs(asked)), 409);
     }
     if let Err(failure) = step_up::check(asked, granted.weighs) {
-        return again(Some(&granted), Some(form::refused(&failure)), 422);
+        return again(Some(&granted), Some(refusals::refused(&failure)), 422);
     }
     let act = chosen.act(asked, number, &shown, Some(&granted))?;
     match asked.act_once("endow", chosen.in_words(asked, number, &shown, Some(&granted)), act) {
@@ -423,7 +399,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
             let view = *take!(asked.look(Look::Message { number })?, Message);
             let shown = DefinitionCard::of(asked, &view)?;
             let card = shown.draw(asked, &view, &chosen.with_name(asked), None);
-            Ok(message::with_card(asked, &view, &card, Some(form::refused(&failure)), status))
+            Ok(message_page::with_card(asked, &view, &card, Some(refusals::refused(&failure)), status))
         }
     }
 }
@@ -436,7 +412,7 @@ fn edited(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Re
         let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
         let changed = RejectedEdit { text: &source, wrong: parts::failure_below(failure) };
         let card = shown.with_copy(asked, view, &DefinitionChoices::default(), None, Some(&changed));
-        Ok(message::with_card(asked, view, &card, None, status))
+        Ok(message_page::with_card(asked, view, &card, None, status))
     };
     let proposed = &shown.proposed;
     let is_worker = proposed.worker.is_some();

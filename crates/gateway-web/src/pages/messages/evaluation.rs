@@ -14,12 +14,12 @@ use passable::Untrusted;
 use super::confirm::{self, YesNoCard};
 use super::definition;
 use crate::answer::Answer;
-use crate::page::{parts, references};
+use crate::page::{digest_field, parts, references};
 use crate::page_request::PageRequest;
 
 /// Returns a digest of everything that the card shows, to which an answer is bound.
 fn digest(view: &MessageView) -> Result<String, Failure> {
-    definition::content_digest(&(view.letter.number, &view.from, &view.source, &view.uses))
+    digest_field::digest(&(view.letter.number, &view.from, &view.source, &view.uses))
 }
 
 /// Returns the card.

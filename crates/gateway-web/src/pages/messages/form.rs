@@ -12,8 +12,9 @@ use kernel::{MessageNumber, Pattern, Value};
 use maud::{Markup, html};
 use passable::{Control, Untrusted, Widget, visible_line};
 
-use super::narrow::{self, FieldSpec};
-use super::{reply, step_up};
+use super::field_spec::{self, FieldSpec};
+use super::refusals::refused;
+use super::{message_page, reply, step_up};
 use crate::answer::Answer;
 use crate::field::check::{self, FieldError};
 use crate::field::counters::{self, Counters};
@@ -24,7 +25,6 @@ use crate::field::summary::{self, SummaryPart};
 use crate::field::{control_at, files, insert};
 use crate::page::parts;
 use crate::page_request::{PageRequest, Pairs, take};
-use crate::pages::message;
 
 /// Fields, as they are drawn and read.
 pub struct Fields {
@@ -212,14 +212,14 @@ pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Resul
     let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let found = fields.all.iter().find_map(|one| Some((one, control_at(&one.control, &one.prefix, place)?)));
     let Some((one, Control { widget: Widget::Pick { label, .. }, .. })) = found else {
-        return Err(narrow::no_picker());
+        return Err(field_spec::no_picker());
     };
     let typed = fields.sent(&asked.body);
     Ok(FieldSpec {
         label: label.clone(),
         data: false,
         said: one.said(),
-        filled: narrow::carried(&asked.body, |name| typed.text(name).is_some()),
+        filled: field_spec::carried(&asked.body, |name| typed.text(name).is_some()),
     })
 }
 
@@ -311,7 +311,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
             return Ok(fields.piece(change, &typed, &wrong));
         }
         let card = drawn(asked, view, &fields, &typed, &wrong);
-        return Ok(message::with_card(asked, view, &card, None, 200));
+        return Ok(message_page::with_card(asked, view, &card, None, 200));
     }
     let (mut wrong, mut values, mut text) = (BTreeMap::new(), BTreeMap::new(), format!("submit {number}"));
     let mut ids = Vec::new();
@@ -327,7 +327,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     }
     let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
         let card = drawn(asked, view, &fields, &typed, wrong);
-        Ok(message::with_card(asked, view, &card, said, status))
+        Ok(message_page::with_card(asked, view, &card, said, status))
     };
     // No page contains a typed secret.
     let lost = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
@@ -352,17 +352,6 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
             again(&wrong, Some(refused(&failure)), status)
-        }
-    }
-}
-
-/// Returns an error of the daemon, which knows more than the page.
-pub fn refused(failure: &Failure) -> Markup {
-    html! {
-        section.failure #wrong role="alert" tabindex="-1" {
-            h2 { "Nothing was sent" }
-            p { (parts::line(&failure.message)) }
-            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
         }
     }
 }

@@ -8,19 +8,19 @@ use std::collections::BTreeSet;
 use control::exit::{Exit, Failure};
 use control::narrow::{Limit, Narrowable, Narrowing};
 use control::protocol::{AgentAct, Look};
-use control::view::{Fit, MessageView, PickRow};
+use control::view::{MessageView, PickRow};
 use kernel::message::Body;
 use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::{definition, form, request, worker_preview};
+use super::field_spec::{FieldSpec, no_picker};
+use super::{definition, form, message_page, refusals, request, worker_preview};
 use crate::answer::{Answer, Page};
 use crate::field::id;
 use crate::field::pick::{NARROW, Picker};
-use crate::page::parts;
-use crate::page_request::{BACK, PageRequest, Pairs, take};
-use crate::pages::message;
+use crate::page::{digest_field, parts};
+use crate::page_request::{BACK, PageRequest, take};
 
 const DO: &str = "_n-do";
 const OF: &str = "_n-of";
@@ -44,36 +44,6 @@ const WRITTEN: [(Limit, &str, &str, &str); 4] = [
     (Limit::Total, "_n-total", "The most that all of it may come to", "as in 1GiB; empty: as now"),
     (Limit::Rate, "_n-rate", "How often it may be used", "as in 10/min; empty: as often as now"),
 ];
-
-/// The picker for which something is made.
-pub struct FieldSpec {
-    /// The label that the picked object must have.
-    pub label: Option<String>,
-    /// Whether anything may be picked, data as well.
-    pub data: bool,
-    /// The name of the picker, safe to show.
-    pub said: String,
-    /// The typed values, without those that must not be shown again.
-    pub filled: Pairs,
-}
-
-impl FieldSpec {
-    fn takes(&self, row: &PickRow) -> bool {
-        let fits = self.data || row.fit(self.label.as_deref(), false) != Fit::No;
-        !row.data && !row.pending && fits
-    }
-}
-
-/// Returns the error for a place without a picker.
-pub fn no_picker() -> Failure {
-    Failure::new(Exit::Usage, "nothing can be picked at this place").help("open the message again")
-}
-
-/// Returns the pairs of a form that are carried along, without our own marks and buttons.
-pub fn carried(pairs: &Pairs, keep: impl Fn(&str) -> bool) -> Pairs {
-    let own = |(name, _): &&(String, String)| !name.starts_with('_') && name != "do" && keep(name);
-    pairs.iter().filter(own).cloned().collect()
-}
 
 fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Result<FieldSpec, Failure> {
     match view.letter.body() {
@@ -113,7 +83,7 @@ fn back(
             }
         }
     });
-    Ok(message::with_card(&asked, view, &card, said, 200))
+    Ok(message_page::with_card(&asked, view, &card, said, 200))
 }
 
 /// `POST /m/NUMBER` while something narrower is made for one of the card's pickers.
@@ -133,7 +103,7 @@ pub fn step(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     let mut at = NarrowStep { asked, view, place, hole: &hole, picks: &picks, row, thing: None, left: None };
     let Some(row) = row else {
         // It had a name when it was chosen.
-        let gone = asked.filled(OF).map(|_| definition::gone());
+        let gone = asked.filled(OF).map(|_| refusals::gone());
         return Ok(at.page(gone.as_ref(), if gone.is_some() { 409 } else { 200 }));
     };
     let path = path(&row.path)?;
@@ -153,7 +123,7 @@ pub fn step(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         Ok(thing) => thing.left.unwrap_or_else(|| Untrusted::new("")),
         Err(failure) => return Ok(at.page(Some(&failure), 422)),
     };
-    let digest = definition::content_digest(&(row.id, &by, left.raw()))?;
+    let digest = digest_field::digest(&(row.id, &by, left.raw()))?;
     at.left = Some((left, digest.clone()));
     if asked.field(DO) != Some("make") {
         return Ok(at.page(None, 200));
@@ -260,7 +230,7 @@ impl NarrowStep<'_> {
     }
 
     fn stale(&self) -> Answer {
-        self.answer(Some(definition::stale()), 409)
+        self.answer(Some(refusals::stale()), 409)
     }
 
     fn page(&self, wrong: Option<&Failure>, status: u16) -> Answer {

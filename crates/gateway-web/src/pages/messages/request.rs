@@ -9,13 +9,12 @@ use maud::{Markup, html};
 use passable::visible_line;
 use resource::KINDS;
 
-use super::narrow::{self, FieldSpec};
-use super::{definition, form, reply, step_up};
+use super::field_spec::{self, FieldSpec};
+use super::{message_page, refusals, reply, step_up};
 use crate::answer::Answer;
 use crate::field::pick::Picker;
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
-use crate::pages::message;
 
 /// The name of the menu.
 const PICK: &str = "pick";
@@ -41,12 +40,12 @@ pub fn redrawn(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failur
 /// # Errors
 /// When it has none at this place.
 pub fn field_spec(asked: &PageRequest, place: &str) -> Result<FieldSpec, Failure> {
-    let filled = narrow::carried(&asked.body, |_| true);
+    let filled = field_spec::carried(&asked.body, |_| true);
     let said = "what is asked for".to_owned();
     if place == PICK {
         Ok(FieldSpec { label: None, data: true, said, filled })
     } else {
-        Err(narrow::no_picker())
+        Err(field_spec::no_picker())
     }
 }
 
@@ -178,7 +177,7 @@ fn empty(what: &str) -> Failure {
 fn again(asked: &PageRequest, view: &MessageView, failure: &Failure) -> Result<Answer, Failure> {
     let card = card(asked, view)?;
     let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-    Ok(message::with_card(asked, view, &card, Some(form::refused(failure)), status))
+    Ok(message_page::with_card(asked, view, &card, Some(refusals::refused(failure)), status))
 }
 
 /// Returns the chosen answer. An agent gets exactly the object that was shown. A run gets the object of a name, if
@@ -190,7 +189,7 @@ fn picked(asked: &PageRequest, to_run: bool) -> Result<(AnswerInput, String), Fa
     let Some(chosen) = chosen else {
         return Err(match id {
             None => empty("nothing was chosen"),
-            Some(_) => definition::gone(),
+            Some(_) => refusals::gone(),
         });
     };
     let path = NamePath::parse(&chosen.path).map_err(|error| Failure::from_error(Exit::Failure, error))?;

@@ -8,14 +8,13 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::confirm::{self, YesNoCard};
-use super::definition;
 use crate::answer::Answer;
-use crate::page::{link, parts, references};
+use crate::page::{digest_field, link, parts, references};
 use crate::page_request::PageRequest;
 
 /// Returns a digest of everything that the card shows, to which an answer is bound.
 fn digest(view: &MessageView) -> Result<String, Failure> {
-    definition::content_digest(&(view.letter.number, view.answers, &view.withheld))
+    digest_field::digest(&(view.letter.number, view.answers, &view.withheld))
 }
 
 /// Returns the card.

@@ -13,10 +13,10 @@ use kernel::{FormulaId, MessageNumber, NamePath};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
-use super::narrow::{self, FieldSpec};
-use super::{definition, step_up};
+use super::field_spec::{self, FieldSpec};
+use super::{definition, refusals, step_up};
 use crate::field::pick::Picker;
-use crate::page::{link, parts};
+use crate::page::{digest_field, link, parts};
 use crate::page_request::{BACK, PageRequest, take, typed};
 use crate::pages::approval;
 
@@ -76,7 +76,7 @@ impl WorkerChoices {
             let rows = take!(asked.look(Look::Picks)?, Picks);
             for (slot, id) in ids {
                 let id: Option<FormulaId> = id.parse().ok();
-                let row = rows.iter().find(|row| Some(row.id) == id).ok_or_else(definition::gone)?;
+                let row = rows.iter().find(|row| Some(row.id) == id).ok_or_else(refusals::gone)?;
                 picked.insert(slot, row.clone());
             }
         }
@@ -167,7 +167,7 @@ impl ApprovalPreview {
         if all.is_empty() {
             return Ok(None);
         }
-        let digest = definition::content_digest(&(card.number, entries, &all, &all_added))?;
+        let digest = digest_field::digest(&(card.number, entries, &all, &all_added))?;
         // To several at once nothing can be added, as the daemon says of them.
         let (added, words) = all_added.into_iter().next().unwrap_or_default();
         Ok(Some(ApprovalPreview { all, added, words, digest, weighs }))
@@ -364,13 +364,13 @@ pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Resul
         let adding = granted.as_ref().and_then(|granted| granted.at(at));
         let slots = adding.map_or(&making.slots, |adding| &adding.making.slots);
         if let Some(slot) = slots.iter().find(|own| own.name == slot && own.from.is_none()) {
-            let mut filled = narrow::carried(&asked.body, |_| true);
+            let mut filled = field_spec::carried(&asked.body, |_| true);
             filled.extend(asked.field(BACK).map(|back| (BACK.to_owned(), back.to_owned())));
             let (label, said) = (Some(slot.wants.clone()), format!("slot {}", visible_line(&slot.name)));
             return Ok(FieldSpec { label, data: false, said, filled });
         }
     }
-    Err(narrow::no_picker())
+    Err(field_spec::no_picker())
 }
 
 fn card(asked: &PageRequest, view: &MessageView) -> Result<Card, Failure> {
@@ -378,7 +378,7 @@ fn card(asked: &PageRequest, view: &MessageView) -> Result<Card, Failure> {
         Some(Body::Approval { .. }) => {
             Ok(*take!(asked.ask(Request::Card { message: view.letter.number })?, Card))
         }
-        _ => Err(narrow::no_picker()),
+        _ => Err(field_spec::no_picker()),
     }
 }
 

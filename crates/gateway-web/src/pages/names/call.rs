@@ -25,7 +25,7 @@ use crate::field::summary::{self, SummaryPart};
 use crate::field::{control_at, files, insert, live_check};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
-use crate::pages::messages::form::refused;
+use crate::pages::messages::refusals::refused;
 use crate::pages::messages::step_up;
 
 /// The called object and its method, as the page shows them.

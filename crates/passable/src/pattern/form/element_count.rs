@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 
 use super::read;
 use super::tree::{EMPTY_PLACE, Place, escape, number};
+use crate::pattern::choice_text::choice_texts;
 use crate::pattern::describe::literal;
 use crate::pattern::layout::{Layout, layout};
 use crate::pattern::{Comparison, Matcher, Pattern, Resolve};
@@ -99,7 +100,7 @@ fn elements<C: Reference>(
     Some(match layout(pattern) {
         Layout::Rows { item, .. } => rows(place).map(|(_, row)| (own(&item, row), one())).collect(),
         Layout::Checks(values) => {
-            let texts = super::choice_texts(&values);
+            let texts = choice_texts(&values);
             let chosen = |text: &str| values.get(texts.iter().position(|own| own == text)?).cloned();
             let in_rows = rows(place).map(|(_, row)| row.texts.first());
             let all = place.texts.iter().map(Some).chain(in_rows);

@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Option<f64> {
         "NaN" => Some(f64::NAN),
         "Infinity" => Some(f64::INFINITY),
         "-Infinity" => Some(f64::NEG_INFINITY),
-        _ => crate::syntax::decimal(text),
+        _ => crate::decimal::decimal(text),
     }
 }
 

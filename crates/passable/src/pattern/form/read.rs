@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::number as numbers;
 use super::tree::{EMPTY_PLACE, Place, number, refuse};
-use super::{MAX_LISTED_CHOICES, choice_texts, number as numbers};
 use crate::codec::error::{Fault, Problem};
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
 use crate::codec::{from_base64, plain, read_bigint, to_base64};
+use crate::pattern::choice_text::{MAX_LISTED_CHOICES, choice_texts};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
 use crate::text::Text;
@@ -259,7 +260,7 @@ fn plain_json<C: Reference>(
         Some(value) => value.widen(),
         None => {
             let json = serde_json::from_str(text).map_err(|error| bad("plain JSON", &error.to_string()))?;
-            crate::pattern::json::read_plain_checked(pattern, &json, resolve)?
+            crate::pattern::json::pick_checker::read_plain_checked(pattern, &json, resolve)?
         }
     };
     numbers::confirm_json(text, &value)?;
@@ -275,7 +276,7 @@ pub(super) fn shaped<C: Reference>(
     // Names that occur twice are found by the one reader, numbers keep all their digits with the other.
     data_json(text, "JSON")?;
     let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
-    let value = crate::pattern::json::read_shaped(pattern, &json, resolve)?;
+    let value = crate::pattern::json::pick_checker::read_shaped(pattern, &json, resolve)?;
     numbers::confirm_json(text, &value)?;
     Ok(value)
 }

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::ROOT;
 use crate::pattern::Mismatch;
+
+/// The step at which every name begins.
+pub(super) const ROOT: &str = "value";
 
 /// How many steps a name may have: as deep as patterns nest, with a variant at each level.
 const MAX_STEPS: usize = 1_024;

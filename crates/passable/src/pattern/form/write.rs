@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::tree::escape;
-use super::{ROOT, choice_texts, is_plain, read};
+use super::read;
+use super::tree::{ROOT, escape};
 use crate::codec::plain;
+use crate::pattern::choice_text::{choice_texts, is_plain};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Matcher, Pattern, Widget, number_text};
 use crate::text::Text;

@@ -2,12 +2,18 @@
 
 use serde_json::Value as Json;
 
-use super::{Resolve, is_open, structural};
+use super::structure::{is_open, structural};
 use crate::codec::error::Problem;
 use crate::codec::plain;
 use crate::pattern::mismatch::{Mismatch, found};
 use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
+
+/// Resolves the text of a capability to a reference, where the pattern asks for one or an escape of plain JSON names
+/// one.
+///
+/// `None` leaves the JSON as it is, which then does not match; an escape is refused.
+pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
 
 /// The expectation where an escape stands for a capability.
 pub(super) const PICKED: &str = "the identifier of a capability that can be picked here";

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::escape::PICKED;
-use super::{Resolve, read_plain};
+use super::escape::{PICKED, Resolve, read_plain};
 use crate::pattern::mismatch::{Label, Mismatch, found};
 use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
@@ -13,7 +12,7 @@ use serde_json::Value as Json;
 /// Reads plain JSON, and resolves each capability in it with the pattern of its place.
 ///
 /// A capability in a place without a pattern is resolved without one.
-pub(in crate::pattern) fn read_plain_checked<C: Reference>(
+pub(crate) fn read_plain_checked<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
     resolve: &mut Resolve<'_, C>,
@@ -27,7 +26,7 @@ pub(in crate::pattern) fn read_plain_checked<C: Reference>(
 /// Reads JSON as the pattern's schema describes it, and checks that each capability in it can be picked at its place.
 ///
 /// An escape may have named it where the pattern does not look.
-pub(in crate::pattern) fn read_shaped<C: Reference>(
+pub(crate) fn read_shaped<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
     resolve: &mut Resolve<'_, C>,

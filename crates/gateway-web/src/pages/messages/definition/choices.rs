@@ -12,8 +12,8 @@ use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
 use resource::Row;
 
+use super::DefinitionCard;
 use super::endowment_preview::EndowmentPreview;
-use super::{DefinitionCard, gone};
 use crate::field::check;
 use crate::field::counters::{self, Counters};
 use crate::field::draw::{FormRenderer, PlacedControl};
@@ -21,7 +21,8 @@ use crate::field::form_values::{FormValues, ROW};
 use crate::field::pick::Picker;
 use crate::page::parts;
 use crate::page_request::{PageRequest, Pairs, take, typed};
-use crate::pages::messages::narrow::{self, FieldSpec};
+use crate::pages::messages::field_spec::{self, FieldSpec};
+use crate::pages::messages::refusals::gone;
 
 /// The prefix of the fields for a worker's inputs.
 const INPUT: &str = "in";
@@ -155,7 +156,7 @@ impl DefinitionChoices {
             label: slot.label.clone(),
             data: slot.data,
             said: format!("slot {}", visible_line(&slot.name)),
-            filled: narrow::carried(&self.pairs, |name| self.typed.text(name).is_some()),
+            filled: field_spec::carried(&self.pairs, |name| self.typed.text(name).is_some()),
         })
     }
 

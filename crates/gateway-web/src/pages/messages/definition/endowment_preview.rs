@@ -9,10 +9,11 @@ use control::view::{MessageView, ProgramProposal};
 use maud::{Markup, html};
 use passable::Untrusted;
 
+use super::DefinitionCard;
 use super::choices::{DefinitionChoices, ResultName};
-use super::{DefinitionCard, content_digest, stale};
-use crate::page::parts;
+use crate::page::{digest_field, parts};
 use crate::page_request::{PageRequest, unexpected};
+use crate::pages::messages::refusals::stale;
 use crate::pages::messages::step_up;
 
 /// The preview of the choices.
@@ -72,7 +73,7 @@ impl EndowmentPreview {
         let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
         let replaced = result.as_ref().and_then(|name| name.replaces.as_ref()?.id);
         let told = plan.as_ref().map(|plan| (&plan.tools, &plan.prompt, plan.seal));
-        let digest = content_digest(&(number, all.done, &shown.digest, ids, said, told, replaced))?;
+        let digest = digest_field::digest(&(number, all.done, &shown.digest, ids, said, told, replaced))?;
         let weighs = step_up::picks(asked, &all.picks) || chosen.written(shown).any(step_up::written);
         Ok(EndowmentPreview { sentences, plan, result, weighs, digest })
     }

@@ -7,9 +7,11 @@ use kernel::{BlobHash, MessageNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, VisiblePart, visible, visible_parts};
 
-use super::DONE;
 use crate::page::parts;
 use crate::page_request::PageRequest;
+
+/// The field of how often something had been done with a definition when its text was changed.
+pub(super) const DONE: &str = "_done";
 
 /// The size above which a text must be unfolded before an approval, in bytes.
 const FOLD_THRESHOLD: usize = 2000;
