@@ -11,6 +11,7 @@ use passable::visible_line;
 use serde_json::{Value, json};
 
 use crate::cli::maintenance::ExportArgs;
+use crate::client::Client;
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
@@ -89,7 +90,7 @@ fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>
     let mut all = Vec::new();
     let mut waiting = vec![root];
     while let Some(number) = waiting.pop() {
-        let page = |from| match acting.ask(Request::Export { run: number, from })? {
+        let mut page = |from| match acting.ask(Request::Export { run: number, from })? {
             Response::Exported(rows) => Ok(rows),
             other => Err(unexpected(&other)),
         };
