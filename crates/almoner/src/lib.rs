@@ -66,7 +66,7 @@ fn run(cli: &Cli) -> ExitResult {
     let place = Place::from_env()?;
     let acting = Session::new(&place, cli.agent.as_deref());
     if cli.verb.scope() == Scope::User {
-        acting.only_host("this command")?;
+        acting.expect_host("this command")?;
     }
     ui::waiting_notice::print_notice(&place, &cli.verb);
     match &cli.verb {

@@ -6,7 +6,7 @@
 //! go. That includes a cycle whose members refer only to one another.
 //!
 //! The store keeps the walk, so that the walk can stop after any number of formulas and continue after a restart. A
-//! new reference to a visited formula puts the referring formula on the walk's list ([`notice`]). A reference that is
+//! new reference to a visited formula puts the referring formula on the walk's list (`notice`). A reference that is
 //! dropped meanwhile can at worst let the walk meet the root on a path that is gone. The target of the dropped
 //! reference is then a suspect of its own.
 //!
@@ -19,89 +19,24 @@ use crate::command::{Fault, Reply};
 use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::state::State;
+use crate::state::collector::{
+    CollectorPhase, FRONTIER, MARK, PHASE, SUSPECT, VISITED, is_marked, key, phase, put_on_frontier, suspect,
+    visit,
+};
 use crate::table::{self, EdgeRow, FormulaRow, PromiseRow, TokenRow};
-use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table, Txn};
+use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 
-/// Where the collector is, if it is anywhere.
-const PHASE: &[u8] = b"phase";
 /// The suspect from which it walks.
 const ORIGIN: &[u8] = b"origin";
+
 /// A suspect that only a pin keeps, with the pinned formula. The collector looks at it again once the pin is gone.
 const ASIDE: u8 = b'a';
-const SUSPECT: u8 = b's';
-const VISITED: u8 = b'v';
-const FRONTIER: u8 = b'f';
+
 /// A sharing token, by when it ends ([`table::ending_key`]).
 const ENDING: u8 = b't';
 
-/// The content of a row whose key says everything.
-const MARK: &[u8] = b"1";
-
 /// How many references are followed, or rows removed, in one step.
 const ROWS: usize = 64;
-
-/// The phase of the collector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum CollectorPhase {
-    /// It walks backwards from a suspect.
-    Walking,
-    /// It removes the visited formulas.
-    Removing,
-}
-
-fn key(kind: u8, id: &FormulaId) -> Vec<u8> {
-    [&[kind][..], &id.number].concat()
-}
-
-/// Puts a formula before the collector.
-pub(crate) fn suspect(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    Ok(txn.put(Table::Collector, &NO_OWNER, &key(SUSPECT, id), MARK, None)?)
-}
-
-fn phase(txn: &mut dyn ReadTxn) -> Result<Option<CollectorPhase>, Fault> {
-    Ok(table::load(txn, Table::Collector, &NO_OWNER, PHASE)?)
-}
-
-fn is_marked(txn: &mut dyn ReadTxn, kind: u8, id: &FormulaId) -> Result<bool, Fault> {
-    Ok(txn.get(Table::Collector, &NO_OWNER, &key(kind, id))?.is_some())
-}
-
-/// Tells the collector of new references, as pairs of source and target. Refuses a reference to a formula that is
-/// being removed.
-pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Result<(), Fault> {
-    let Some(phase) = phase(txn)? else { return Ok(()) };
-    for (from, to) in tied {
-        if !is_marked(txn, VISITED, to)? || is_marked(txn, VISITED, from)? {
-            continue;
-        }
-        match phase {
-            CollectorPhase::Walking => visit(txn, from)?,
-            CollectorPhase::Removing => return Err(Fault::Dangling(*to)),
-        }
-    }
-    Ok(())
-}
-
-/// Returns whether the formula is being removed. No command acts for it any more.
-pub(crate) fn is_going(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, Fault> {
-    Ok(phase(txn)? == Some(CollectorPhase::Removing) && is_marked(txn, VISITED, id)?)
-}
-
-fn visit(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    txn.put(Table::Collector, &NO_OWNER, &key(VISITED, id), MARK, None)?;
-    put_on_frontier(txn, id, None)
-}
-
-/// Puts a formula before the walk, whose referrers have not all been visited: those before `behind`, the key of a
-/// reference, have.
-fn put_on_frontier(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(), Fault> {
-    let row = match behind {
-        Some(behind) => crate::txn::encode_row(&behind)?,
-        None => MARK.to_vec(),
-    };
-    Ok(txn.put(Table::Collector, &NO_OWNER, &key(FRONTIER, id), &row, None)?)
-}
 
 /// Returns the first formula of a kind, with the content of its row.
 fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>, Fault> {

@@ -11,52 +11,26 @@
 #[macro_use]
 pub mod env;
 
-pub mod agent_journal;
-pub mod audit;
-pub mod budget;
-pub mod code;
 pub mod collect;
 pub mod command;
 mod commands;
-pub mod confusables;
-mod entry;
-pub mod event;
 pub mod facet;
-pub mod formula;
-pub mod grant;
-pub mod grant_usage;
-pub mod id;
-mod line;
-pub mod message;
-pub mod modules;
-pub mod name;
-pub mod name_lookup;
-pub mod outcome;
-pub mod partial_rows;
+mod model;
 #[cfg(feature = "planted")]
 pub mod planted;
-pub mod proposal;
-pub mod provenance;
 pub mod query;
-pub mod run;
-pub mod slot;
-pub mod started_effect;
 mod state;
 pub mod table;
 pub mod time;
-pub mod timer;
 pub mod txn;
 
 pub use commands::{apply, genesis, reopen};
-pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
-pub use name::NamePath;
-pub use proposal::Value;
-
-/// A pattern of durable values.
-pub type Pattern = passable::Pattern<FormulaId>;
-/// An interface whose arguments are durable values.
-pub type Interface = passable::Interface<FormulaId>;
-/// A method whose arguments are durable values.
-pub type Method = passable::Method<FormulaId>;
-/// A parameter of a [`Method`].
-pub type Param = passable::Param<FormulaId>;
+pub use model::guard::{Interface, Method, Param, Pattern};
+pub use model::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
+pub use model::name::NamePath;
+pub use model::proposal::Value;
+pub use model::{
+    budget, event, formula, grant, id, message, modules, name, outcome, proposal, provenance, run, slot,
+    started_effect,
+};
+pub use query::{agent_journal, audit, code, confusables, grant_usage, name_lookup, partial_rows, timer};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::formula::Formula;
 use crate::grant::Grant;
@@ -13,6 +14,8 @@ use crate::provenance::Provenance;
 use crate::run::{Run, Step};
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, encode_row};
 
+pub use crate::model::promise::PromiseRow;
+
 /// A formula as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct FormulaRow {
@@ -21,24 +24,6 @@ pub struct FormulaRow {
     /// The provenance of the formula.
     #[serde(default)]
     pub provenance: Provenance,
-}
-
-/// A promise as it is stored.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum PromiseRow {
-    /// Nothing has come of it yet.
-    Pending,
-    /// It has its value.
-    Fulfilled {
-        /// The value.
-        value: Value,
-    },
-    /// It will never have one.
-    Rejected {
-        /// Why, in one sentence.
-        reason: String,
-    },
 }
 
 /// A permission as it is stored.

@@ -15,9 +15,6 @@ use crate::workspace::Crate;
 /// How many files of a crate may be in one circle.
 const MAX_FILES: usize = 10;
 
-/// Circles that are still larger, by crate. A number may only fall.
-const KNOWN_LARGER: &[(&str, usize)] = &[("kernel", 76)];
-
 /// A path of the code, as its parts.
 type Parts = Vec<String>;
 
@@ -38,26 +35,10 @@ pub(super) fn largest(tree: &Tree) -> String {
 }
 
 fn judge(member: &Crate, circle: &[&str]) -> Option<Problem> {
-    let still = KNOWN_LARGER.iter().find(|(name, _)| *name == member.name).map(|(_, files)| *files);
-    let here = "xtask/src/tidy/circles.rs";
     let files = circle.len();
-    match still {
-        Some(still) if files < still && still > MAX_FILES => {
-            let wrong = format!("the largest circle of `{}` has {files} files now, not {still}", member.name);
-            let way_out = match files > MAX_FILES {
-                true => "write the smaller number into LARGER, so that it cannot grow again",
-                false => "take its row out of LARGER",
-            };
-            Some(Problem::fault(here, 0, wrong, way_out))
-        }
-        _ if files > still.unwrap_or(MAX_FILES) => {
-            let wrong =
-                format!("{files} files of `{}` import each other: {}", member.name, circle.join(", "));
-            let way_out = "move what both sides need into a file below them";
-            Some(Problem::fault(circle.first().unwrap_or(&here), 0, wrong, way_out))
-        }
-        _ => None,
-    }
+    let first = circle.first().filter(|_| files > MAX_FILES)?;
+    let wrong = format!("{files} files of `{}` import each other: {}", member.name, circle.join(", "));
+    Some(Problem::fault(first, 0, wrong, "move the items that both sides need into a file below them"))
 }
 
 /// Returns the paths of the largest circle of a crate.
@@ -91,7 +72,7 @@ struct Modules<'t> {
     by_name: BTreeMap<Parts, usize>,
 }
 
-/// Returns one file.
+/// One file.
 struct Module<'t> {
     path: &'t str,
     /// The names of the modules that lead to it, without `crate`.

@@ -11,7 +11,6 @@ use passable::visible_line;
 use serde_json::{Value, json};
 
 use crate::cli::maintenance::ExportArgs;
-use crate::client::Client;
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
@@ -90,7 +89,7 @@ fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>
     let mut all = Vec::new();
     let mut waiting = vec![root];
     while let Some(number) = waiting.pop() {
-        let mut page = |from| match acting.ask(Request::Export { run: number, from })? {
+        let page = |from| match acting.ask(Request::Export { run: number, from })? {
             Response::Exported(rows) => Ok(rows),
             other => Err(unexpected(&other)),
         };

@@ -60,7 +60,7 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
 /// Shows the present messages, then each new one as it comes, until the reader or the daemon goes.
 fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>) -> ExitResult {
     let filter = MessageFilter::Mailbox { open: !args.all, order: Order::OldestFirst };
-    let mut ask = |page| match acting.ask(Request::Messages { filter: filter.clone(), page })? {
+    let ask = |page| match acting.ask(Request::Messages { filter: filter.clone(), page })? {
         Response::Mailbox(letters) => Ok(letters),
         other => Err(unexpected(&other)),
     };

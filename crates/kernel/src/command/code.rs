@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Act;
 use crate::code::{CodeEntry, CodePromise, Reference};
-use crate::facet::Then;
 use crate::grant_usage::GrantUsage;
 use crate::id::FormulaId;
+use crate::model::reply::Then;
 use crate::proposal::Value;
 use crate::run::RunOutcome;
 

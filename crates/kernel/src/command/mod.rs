@@ -5,34 +5,35 @@ mod command_subject;
 mod fault;
 mod mail;
 mod names;
+mod start;
 mod timer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use passable::Untrusted;
-use resource::Resource;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{LimitKind, Raise};
-use crate::grant::Attenuation;
-use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
+use crate::id::{BlobHash, FormulaId, HostRun, MessageNumber, Number, RunNumber};
 use crate::name::NamePath;
 use crate::proposal::{Finding, Proposal, Verdict};
-pub use crate::run::Program;
-use crate::run::{
-    Attachment, CallSite, Completion, DiscardedCopy, Input, RestoredFile, RunOutcome, Shape, Trouble, Usage,
-};
+use crate::run::{Attachment, CallSite, Completion, DiscardedCopy, RestoredFile, RunOutcome, Trouble, Usage};
 use crate::slot::Slot;
 use crate::started_effect::StartedEffect;
+
+pub use crate::run::Program;
 
 /// The maximum size of a text that is said to a run at once: 256 KiB. A longer text must be a document.
 pub const MAX_USER_TEXT_BYTES: usize = 256 << 10;
 
+pub use crate::model::binding::{Addition, Binding, Target};
+pub use crate::model::reply::Reply;
 pub use code::{CodeAct, ExportedObject};
 pub use command_subject::CommandSubject;
 pub use fault::Fault;
 pub use mail::{Define, FieldValue, Form, MailAct, RequestAnswer, Send, Text};
 pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, ProvidedObject};
+pub use start::Start;
 pub use timer::TimerAct;
 
 /// One durable change, asked for on behalf of an agent.
@@ -181,79 +182,6 @@ pub enum Cancel {
     Vat {
         /// The place, or a grant of it. The actor must hold it.
         vat: FormulaId,
-    },
-}
-
-/// Starts a run: endows the worker with the targets that are bound to its slots.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
-    /// The person's command, for the transcript.
-    pub text: Untrusted,
-    /// The worker.
-    pub worker: Program,
-    /// One execution, or one for each item.
-    pub shape: Shape,
-    /// The model's name.
-    pub model: String,
-    /// The input of the run.
-    pub input: Input,
-    /// The bindings of the slots.
-    pub bindings: Vec<Binding>,
-    /// Whether only readers who may read private data may read its input.
-    #[serde(default)]
-    pub private: bool,
-}
-
-/// One slot and its target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Binding {
-    /// The slot.
-    pub slot: String,
-    /// The target that fills it.
-    pub target: Target,
-    /// The methods that may be called.
-    pub methods: BTreeSet<String>,
-    /// The restrictions on the target.
-    #[serde(default)]
-    pub attenuation: Attenuation,
-    /// Methods about which the person does not want to be asked.
-    #[serde(default)]
-    pub allow: BTreeSet<String>,
-    /// Methods about which the worker file wants the person to be asked.
-    #[serde(default)]
-    pub ask: BTreeSet<String>,
-}
-
-/// The target that a person binds to a slot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "target", rename_all = "snake_case")]
-pub enum Target {
-    /// A resource that a person typed, resolved, or one for which nothing is typed: questions, a timer, mail.
-    Resource(Resource),
-    /// A worker that has no slots of its own.
-    Worker(Program),
-    /// A worker with bindings for its slots. It holds these and nothing of its caller's.
-    Endowed {
-        /// The worker.
-        program: Program,
-        /// The binding of each of its slots.
-        bindings: Vec<Binding>,
-    },
-    /// A model: a worker that passes its input on to a model of its own, with limits for all calls together.
-    Model {
-        /// The worker.
-        program: Program,
-        /// The model, or several that are asked in turn.
-        model: String,
-    },
-    /// The worker that has the slot, once more.
-    Myself,
-    /// The right of a run to make workers.
-    Workshop,
-    /// The formula behind one of the actor's names.
-    Named {
-        /// The name.
-        path: NamePath,
     },
 }
 
@@ -478,21 +406,6 @@ pub struct AnswerApproval {
     pub addition: Option<Addition>,
 }
 
-/// The additions of a person to a worker that a run makes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Addition {
-    /// The bindings for some of its slots. They replace the maker's own grants there.
-    #[serde(default)]
-    pub bindings: Vec<Binding>,
-    /// Its text, if the person has changed it; the bytes lie beside the store.
-    #[serde(default)]
-    pub edited: Option<BlobHash>,
-    /// Each name in the bindings, with the formula that it stood for when the person chose it. If a name stands for
-    /// another formula when the worker is due to be made, the call is refused.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<(NamePath, FormulaId)>,
-}
-
 /// Yes or no; for an effect that may have happened, whether it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
@@ -542,108 +455,4 @@ pub struct CancelledCode {
     pub author: Number,
     /// Why.
     pub reason: Untrusted,
-}
-
-/// The reply to a command.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "reply", rename_all = "snake_case")]
-pub enum Reply {
-    /// It was done.
-    #[default]
-    Done,
-    /// A run was started.
-    Started {
-        /// Its number.
-        run: RunNumber,
-    },
-    /// The journal of an agent's acts outside of runs was found, or made.
-    AgentJournal {
-        /// Where it is.
-        at: HostRun,
-    },
-    /// A call was proposed in such a journal.
-    Proposed {
-        /// The step that proposes it.
-        at: StepRef,
-    },
-    /// The same send of the same code had proposed its call before; nothing changed.
-    AlreadyProposed {
-        /// The step that proposed it.
-        at: StepRef,
-    },
-    /// An approval was answered.
-    Answered {
-        /// The run that waited for it.
-        run: RunNumber,
-        /// The entries that were answered by this command.
-        entries: Vec<usize>,
-        /// Whether entries are still open.
-        needs_you: bool,
-    },
-    /// Everything that the answer was for had been answered before; nothing changed.
-    AlreadyAnswered {
-        /// The run that waited for it.
-        run: RunNumber,
-    },
-    /// None of the runs is stalled; nothing changed.
-    NotStalled,
-    /// The journal has grown since the decision to suspend; nothing changed.
-    NotSuspended,
-    /// A formula was made, or found.
-    Made {
-        /// The formula.
-        id: FormulaId,
-    },
-    /// An agent was made, or found.
-    Agent {
-        /// The agent.
-        agent: FormulaId,
-        /// Its handle.
-        handle: FormulaId,
-    },
-    /// Something was asked for.
-    RequestSent {
-        /// Settles with the answer.
-        promise: FormulaId,
-        /// The message in the actor's mailbox; `None` if the call attached to an earlier one.
-        number: Option<MessageNumber>,
-    },
-    /// A message was sent.
-    Sent {
-        /// Its number in the actor's mailbox.
-        number: MessageNumber,
-    },
-    /// Endowed code is parked until a vat has brought it to its end.
-    CodeQueued {
-        /// The code.
-        eval: FormulaId,
-        /// The promise for its result.
-        promise: FormulaId,
-    },
-    /// A grant was made.
-    Granted {
-        /// Its number.
-        number: GrantNumber,
-    },
-    /// Somebody has answered before; nothing changed.
-    AlreadySettled,
-    /// So many messages were dismissed.
-    Dismissed {
-        /// How many.
-        count: u64,
-    },
-    /// So many formulas were collected.
-    Collected {
-        /// How many.
-        count: u64,
-        /// Whether nothing is left to look at.
-        done: bool,
-    },
-    /// So many agents were told of ticks.
-    Ticked {
-        /// How many.
-        count: u64,
-        /// Whether no agent is left that must be told now.
-        done: bool,
-    },
 }

@@ -1,15 +1,13 @@
 //! Advance: a run takes some steps.
 
 use crate::command::{Advance, Fault, Move, Reply};
-use crate::event::Change;
 use crate::id::{RunNumber, StepRef};
 use crate::message::{ApprovalEntry, Body};
 use crate::provenance::{Provenance, Source};
-use crate::run::{
-    Completion, Entry, Input, Parent, Phase, Run, RunOutcome, Shape, State as RunState, Usage, WaitReason,
-};
+use crate::run::{Completion, Entry, Input, Parent, Phase, Run, Shape, State as RunState, Usage, WaitReason};
 use crate::state::State;
 
+use super::run_end::{self, finish};
 use super::start::{Seed, create};
 use super::{agent_journal, begin, exhaust, make, propose, question, wait, write};
 
@@ -57,7 +55,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::OutcomeUnknown { proposal } => doubt(state, &mut run, proposal)?,
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
-                super::cancel::finish_if_still(state, &mut run)?;
+                run_end::finish_if_still(state, &mut run)?;
             }
             Move::Wait { proposal, until_ms } => wait::wait(state, &mut run, proposal, until_ms)?,
             Move::Ask { proposal, description, fields } => {
@@ -232,29 +230,4 @@ fn seats(run: &Run, index: usize) -> u64 {
     // Items are begun in order.
     let to_come = (index..run.input.items.len()).filter(|index| run.input.earlier(*index).is_none()).count();
     free.min(to_come).max(1) as u64
-}
-
-pub(super) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(), Fault> {
-    if !run.open.is_empty() || !run.children.is_empty() {
-        let at = StepRef { run: run.number, step: run.next_step };
-        return Err(Fault::OutOfOrder { at, what: "a run with open calls cannot end" });
-    }
-    if let RunOutcome::Done(value) = &outcome {
-        let worker = run.worker;
-        state.expect_held_by(&worker, value)?;
-    }
-    let provenance = run.provenance.clone();
-    state.journal(run, Entry::Finished { outcome: outcome.clone() }, provenance)?;
-    state.make_still(run)?;
-    propose::forget_permissions(state, run)?;
-    run.state = RunState::Finished { outcome: outcome.clone() };
-    run.finished_ms = Some(state.env.now_ms());
-    state.settle(&run.result, &outcome)?;
-    state.let_run_go(run)?;
-    if let Some(delivery) = run.delivery {
-        let provenance = run.provenance.clone();
-        super::mail::share(state, &delivery, &outcome, &provenance)?;
-    }
-    state.event(Change::RunFinished { run: run.number, ok: matches!(outcome, RunOutcome::Done(_)) })?;
-    state.report(run, &outcome)
 }

@@ -9,17 +9,17 @@ use crate::command::{Fault, Judgement, Move, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{BlobHash, FormulaId, HostRun, MessageNumber, RunNumber, StepRef};
-use crate::proposal::{Decision, Finding, Proposal, Value};
+use crate::proposal::{Decision, Finding, Value};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
     CallSite, Completion, Entry, Input, Limits, Phase, Run, RunOutcome, Shape, State as RunState, Trouble,
     Usage,
 };
-use crate::state::State;
+use crate::state::{State, code_owner, collector};
 use crate::table;
 use crate::txn::Table;
 
-use super::{advance, cancel, code, propose};
+use super::{cancel, propose, run_end};
 
 /// How many calls of one agent wait at most.
 const MAX_OPEN_CALLS: usize = 200;
@@ -43,7 +43,7 @@ pub(super) fn open_journal(state: &mut State<'_>, agent: FormulaId) -> Result<Re
 fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fault> {
     let mut at = agent;
     for _ in 0..MAX_HOST_LEVELS {
-        if crate::collect::is_going(state.txn, &at)? {
+        if collector::is_going(state.txn, &at)? {
             return Err(Fault::Dangling(at));
         }
         let above = match state.formula(&at)? {
@@ -86,7 +86,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
     state.tie(&agent, LABEL, &id)?;
     let is_code = matches!(state.formula(&agent)?, Formula::Eval { .. });
     let kind = if is_code { "code " } else { "@" };
-    let endowed_by = if is_code { Some(code::endower(state, &agent)?) } else { None };
+    let endowed_by = if is_code { Some(code_owner::endower(state, &agent)?) } else { None };
     let name = format!("{kind}{}", agent.short());
     state.event(Change::RunStarted { run: number, name: name.clone(), parent: None })?;
     let run = Run {
@@ -170,7 +170,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
     }
     if !was_open {
         // All that it did is over: an end, and no failure.
-        advance::finish(state, &mut run, RunOutcome::Done(Value::undefined()))?;
+        run_end::finish(state, &mut run, RunOutcome::Done(Value::undefined()))?;
         return state.put_run(&run);
     }
     let trouble = Trouble {
@@ -178,7 +178,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
         message: Untrusted::new("the agent is gone"),
         help: "what it did stays in its journal".to_owned(),
     };
-    advance::finish(state, &mut run, RunOutcome::Failed(trouble))?;
+    run_end::finish(state, &mut run, RunOutcome::Failed(trouble))?;
     state.put_run(&run)
 }
 
@@ -250,47 +250,4 @@ fn has_conflict(state: &mut State<'_>, at: StepRef) -> Result<bool, Fault> {
         }
         _ => false,
     })
-}
-
-/// Returns why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on
-/// the way has ended, or leaves the method out.
-pub(super) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Option<Finding>, Fault> {
-    let not_held = || Finding::new("grant/held", "this agent does not hold such a grant").at(&proposal.slot);
-    let now_ms = state.env.now_ms();
-    let Some(reached) = table::reach(state.txn, &proposal.grant)? else { return Ok(Some(not_held())) };
-    let held = match reached.grants.first() {
-        Some(grant) => agent_journal::may_use(state.txn, &proposal.principal, grant)?,
-        None => false,
-    };
-    if !held {
-        return Ok(Some(not_held()));
-    }
-    if let Some(finding) = reached.ended(now_ms) {
-        return Ok(Some(finding));
-    }
-    let target = agent_journal::target(proposal);
-    for passed in agent_journal::passed_formulas(proposal) {
-        match table::reach(state.txn, &passed)? {
-            None => return Ok(Some(not_held())),
-            Some(passed) => {
-                if let Some(finding) = passed.ended(now_ms) {
-                    return Ok(Some(finding));
-                }
-            }
-        }
-    }
-    let Some(reached) = table::reach(state.txn, &target)? else { return Ok(Some(not_held())) };
-    if let Formula::Worker { .. } = reached.formula {
-        return Ok(Some(Finding::new("grant/kind", "a worker is called by a run").at(&proposal.slot)));
-    }
-    if let Some(finding) = super::rate::refusal(state, &reached)? {
-        return Ok(Some(finding));
-    }
-    let words = agent_journal::permitting_methods(&proposal.method);
-    if words.is_empty() {
-        return Ok(reached.refusal(&proposal.method, now_ms));
-    }
-    let mut refusals = words.iter().map(|word| reached.refusal(word, now_ms));
-    let first = refusals.next().flatten();
-    Ok(first.filter(|_| refusals.all(|refusal| refusal.is_some())))
 }

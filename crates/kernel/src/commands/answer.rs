@@ -13,16 +13,23 @@ use crate::state::{LoadedMessage, MessageSubject, State};
 use crate::table::{self, PermissionRow};
 use crate::txn::Table;
 
+use super::permission;
+
 /// Why a yes or a no is no answer to a question whether something happened.
 const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
+
 /// Why such an answer is none to anything else.
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
+
 /// Why more is no answer to anything else.
 const NO_BUDGET: &str = "it does not ask for more of anything: approve or deny it";
+
 /// The reason why an approval for the whole run is refused where the run does not end.
 const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
+
 /// Why nothing is added to several entries.
 const ONE_ADDITION: &str = "something is added only to one entry that is approved by itself";
+
 /// Why an answer to nothing is none.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
@@ -151,7 +158,7 @@ fn permit(
     let key = table::permission_key(asked.fingerprint, proposal);
     table::save(state.txn, Table::Permission, &owner, &key, &row, None)?;
     if for_run {
-        let list = super::propose::run_permissions_key(run);
+        let list = permission::run_permissions_key(run);
         let mut kept: Vec<_> =
             table::load(state.txn, Table::Meta, &owner, list.as_bytes())?.unwrap_or_default();
         kept.push(asked.fingerprint);

@@ -2,37 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use crate::started_effect::StartedEffect;
 use passable::Quoting;
 
 use crate::command::{Fault, Program};
 use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
-use crate::proposal::{Finding, Fingerprint, Proposal, Value};
+use crate::model::limits::Share;
+use crate::proposal::{Finding, Proposal, Value};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
-    Attachment, Completion, Entry, Input, Limits, Parent, Phase, Run, RunOutcome, Shape, Share, WaitReason,
+    Attachment, Completion, Entry, Input, Limits, Parent, Phase, Run, RunOutcome, Shape, WaitReason,
 };
+use crate::started_effect::StartedEffect;
 use crate::state::State;
-use crate::table::{self, PermissionRow, Task};
+use crate::table::{self, Task};
 use crate::txn::{ReadTxn, Table};
 
+use super::permission::permission;
 use super::start::{Seed, create};
-use super::{evidence, make, pool, rate};
-
-/// Returns the permission for a proposal, or, with `None`, the one that lasts as long as `run`.
-pub(super) fn permission(
-    state: &mut State<'_>,
-    fingerprint: Fingerprint,
-    proposal: Option<StepRef>,
-    run: RunNumber,
-) -> Result<Option<PermissionRow>, Fault> {
-    let owner = state.owner();
-    let key = table::permission_key(fingerprint, proposal);
-    let row: Option<PermissionRow> = table::load(state.txn, Table::Permission, &owner, &key)?;
-    // A fingerprint covers its run, so a lasting permission can only ever match that run.
-    Ok(row.filter(|row| row.proposal.is_none_or(|p| p.run == run)))
-}
+use super::{evidence, grant_check, make, pool, rate};
 
 /// Begins an approved proposal, consuming its permission.
 pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) -> Result<(), Fault> {
@@ -52,7 +40,7 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
     } else if permission(state, fingerprint, None, run.number)?.is_none() {
         return Err(Fault::OutOfOrder { at, what: "there is no permission for this proposal" });
     }
-    if let Some(finding) = super::propose::refusal(state, run, &proposal)? {
+    if let Some(finding) = grant_check::refusal(state, run, &proposal)? {
         run.open.remove(&step);
         let completion = Completion::Refused(vec![finding]);
         state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;

@@ -8,16 +8,17 @@ use passable::Untrusted;
 use crate::command::{Cancel, CancelledCode, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{FormulaId, HostRun, RunNumber, StepRef};
+use crate::id::{FormulaId, HostRun, RunNumber};
 use crate::message::{Answer, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
-use crate::run::{Completion, Entry, Phase, Run, RunOutcome, Shape, State as RunState, Trouble};
+use crate::run::{Completion, Entry, Phase, Run, RunOutcome, State as RunState};
 use crate::state::{EndedObject, State};
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NO_OWNER, Table};
 
-use super::advance;
+use super::permission::forget_permission;
+use super::run_end::{finish_if_still, trouble};
 
 /// How many formulas that depend on something are looked at.
 const MAX_ITEMS: usize = 100_000;
@@ -185,15 +186,6 @@ fn end_run(
     ended
 }
 
-fn trouble(reason: &Untrusted) -> Trouble {
-    let why = if reason.raw().is_empty() { "the host cancelled it" } else { reason.raw() };
-    Trouble {
-        code: "run/cancelled".to_owned(),
-        message: Untrusted::new(why),
-        help: "start it again if you want it after all".to_owned(),
-    }
-}
-
 /// Ends a run and every run that it started.
 fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> Result<(), Fault> {
     let mut run = state.run(number)?;
@@ -272,33 +264,6 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
         }
     }
     Ok(())
-}
-
-/// Takes away the permission for a call that will not begin any more.
-fn forget_permission(state: &mut State<'_>, run: &Run, step: u64) -> Result<(), Fault> {
-    let at = StepRef { run: run.number, step };
-    if let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry {
-        let owner = state.owner();
-        state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
-    }
-    Ok(())
-}
-
-/// Ends a cancelled run once nothing that had begun is open.
-pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
-    let Some(reason) = run.cancelled.clone() else { return Ok(()) };
-    if run.is_finished() || !run.open.is_empty() || !run.children.is_empty() {
-        return Ok(());
-    }
-    advance::finish(
-        state,
-        run,
-        match run.shape {
-            // A conversation has no other end.
-            Shape::Chat => RunOutcome::Done(crate::proposal::Value::Null),
-            _ => RunOutcome::Failed(trouble(&reason)),
-        },
-    )
 }
 
 /// Returns whether somebody is asked if it happened, rather than if it may.

@@ -1,24 +1,26 @@
 //! Code: records the messages that endowed code sends and hears, and applies its commands once.
 
-use passable::{Untrusted, with_article};
+use journal::record;
+use passable::Untrusted;
 
-use crate::agent_journal;
-use crate::code::{self, CodeEntry, Mark, Origin, OutcomeSubject, Record, Reference};
+use crate::code::{self, Mark, Origin, Reference};
 use crate::command::{Act, CodeAct, ExportedObject, Fault, NameAct, Reply};
-use crate::facet::Then;
 use crate::formula::Formula;
 use crate::grant_usage;
 use crate::id::{FormulaId, Number};
+use crate::model::reply::Then;
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
 use crate::run::{RunOutcome, Trouble};
-use crate::state::State;
+use crate::state::code_owner::{expect_code, own_code_of};
+use crate::state::{State, collector};
 use crate::table;
-use crate::txn::Table;
 
 mod give;
+mod journal;
 mod promise;
 
+pub(crate) use journal::strip_code;
 pub(crate) use promise::give_up;
 
 /// How many names code may keep something under.
@@ -30,7 +32,7 @@ const MAX_VALUE_BYTES: usize = 64 << 10;
 /// How many bytes such a name may have.
 const MAX_LEN: usize = 255;
 
-pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> {
+pub(crate) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> {
     state.daemon_only("say what code does")?;
     match act {
         CodeAct::Record { eval, from, entries } => record(state, &eval, from, entries),
@@ -56,73 +58,6 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
     }
 }
 
-fn expect_code(state: &mut State<'_>, eval: &FormulaId) -> Result<(), Fault> {
-    match state.formula(eval)? {
-        Formula::Eval { .. } => Ok(()),
-        other => Err(Fault::NotAllowed(format!("{} is no code", with_article(other.kind())))),
-    }
-}
-
-fn record(
-    state: &mut State<'_>,
-    eval: &FormulaId,
-    from: u64,
-    entries: Vec<CodeEntry>,
-) -> Result<Reply, Fault> {
-    expect_code(state, eval)?;
-    // Code that was cancelled, or has come to its end, hears nothing more.
-    if table::eval(state.txn, eval)?.is_none() {
-        return Ok(Reply::AlreadySettled);
-    }
-    if code::length(state.txn, eval)? != from {
-        return Err(Fault::Misfit { what: "the journal of the code has grown meanwhile".to_owned() });
-    }
-    let at_ms = state.env.now_ms();
-    let has_sends = agent_journal::write::has_sends(state.txn, eval)?;
-    for (number, entry) in (from..).zip(entries) {
-        if let (CodeEntry::Heard { of: OutcomeSubject::Send(send), .. }, true) = (&entry, has_sends) {
-            // Code that is started anew hears this recorded answer, so it does not make the call again.
-            agent_journal::write::forget_sends(state.txn, eval, Some(*send), false)?;
-        }
-        for (label, id) in labels(number, &entry) {
-            state.tie(eval, &label, &id)?;
-        }
-        code::write::record(state.txn, eval, &Record { number, at_ms, entry })?;
-    }
-    Ok(Reply::Done)
-}
-
-/// Returns the references that an entry is.
-fn labels(number: u64, entry: &CodeEntry) -> impl Iterator<Item = (String, FormulaId)> {
-    entry.needs().into_iter().enumerate().map(move |(i, id)| (format!("heard {number}.{i}"), id))
-}
-
-/// Removes some of the journal of code that is collected; `true` once nothing is left.
-pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -> Result<bool, Fault> {
-    let rows = code::write::first_records(state.txn, eval, most)?;
-    let done = rows.len() < most;
-    for record in rows {
-        for (label, id) in labels(record.number, &record.entry) {
-            state.untie(eval, &label, &id)?;
-        }
-        code::write::erase(state.txn, eval, record.number)?;
-    }
-    let done = done && code::write::forget_gifts(state.txn, eval, most)?;
-    if done {
-        promise::give_up(state, eval, "the code that made it is gone")?;
-        super::agent_journal::end_journal(state, eval)?;
-        code::write::forget_rest(state.txn, eval)?;
-        if !planted!(state.env, SendsOutliveCode) {
-            agent_journal::write::forget_sends(state.txn, eval, None, true)?;
-        }
-        let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
-        for (key, _) in held {
-            state.txn.delete(Table::Held, &eval.number, &key)?;
-        }
-    }
-    Ok(done)
-}
-
 /// The code, which of its sends it is, and who acts.
 struct CodeCaller {
     eval: FormulaId,
@@ -145,7 +80,7 @@ fn perform(
             return Ok(Reply::AlreadySettled);
         }
     }
-    if crate::collect::is_going(state.txn, &actor)? {
+    if collector::is_going(state.txn, &actor)? {
         return Err(Fault::Dangling(actor));
     }
     let itself = actor == eval
@@ -201,23 +136,6 @@ fn is_guard(value: &Value) -> bool {
     passable::InterfaceGuard::from_value(value).is_ok()
         && value.references().is_empty()
         && passable::smallcaps::encode(value).body.len() <= MAX_VALUE_BYTES
-}
-
-/// Returns the agent who endowed the code.
-pub(super) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number, Fault> {
-    let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
-    match state.formula(&result)? {
-        Formula::Promise { asker, .. } => Ok(asker),
-        _ => Err(Fault::Dangling(result)),
-    }
-}
-
-/// Returns the agent whose own code it is: that agent wrote it, and endowed it with values that it held. Code that
-/// another agent endowed is not its author's own.
-pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
-    let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
-    let endower = endower(state, eval)?;
-    Ok((author == endower).then_some(author))
 }
 
 /// Ends code at its own request, unless it has come to its end.

@@ -10,13 +10,15 @@ use crate::provenance::Provenance;
 use crate::run::{Entry, Limits, Run, RunOutcome, State as RunState, Trouble};
 use crate::state::{LoadedMessage, State};
 
-use super::advance;
+use super::run_end;
 
 /// The hint about the answers that such a question takes.
 const WANTS: &str =
     "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
+
 /// Why nothing is no answer.
 const NOTHING: &str = "nothing would be added, and the run would ask again at once";
+
 /// Why a limit cannot be raised so far.
 const TOO_DEEP: &str = "workers call workers at most 32 deep, whatever anybody says: add less";
 
@@ -111,7 +113,7 @@ pub(super) fn answer(
             state.journal(&mut run, Entry::Held { message, limit }, Provenance::host())?;
             state.wake(&mut run, format!("message {message} was answered"))?;
         }
-        None => advance::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,
+        None => run_end::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,
     }
     state.put_run(&run)?;
     Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod advance;
+mod agent_grant_check;
 mod agent_journal;
 mod answer;
 mod begin;
@@ -10,11 +11,14 @@ mod evidence;
 mod exhaust;
 mod forget;
 mod genesis;
+mod grant_check;
 mod grants;
+mod host_answer;
 mod kernel_call;
 mod mail;
 mod make;
 mod names;
+mod permission;
 mod pool;
 mod propose;
 mod provide;
@@ -23,6 +27,7 @@ mod question;
 mod rate;
 mod recover;
 mod resume;
+mod run_end;
 mod say;
 mod start;
 mod timer;
@@ -31,16 +36,15 @@ mod undo;
 mod wait;
 mod write;
 
-pub use begin::reopen;
-pub use genesis::genesis;
-
 pub(crate) use agent_journal::end_journal;
 pub(crate) use begin::complete_call;
-pub(crate) use cancel::finish_if_still;
-pub(crate) use code::{give_up, own_code_of, strip_code};
+pub use begin::reopen;
+pub(crate) use code::{give_up, strip_code};
+pub use genesis::genesis;
 pub(crate) use pool::forget as forget_pool;
 pub(crate) use question::answered;
 pub(crate) use rate::forget as forget_rate;
+pub(crate) use run_end::finish_if_still;
 pub(crate) use say::hear as told;
 pub(crate) use transcript::{forget as forget_commands, settled as came};
 

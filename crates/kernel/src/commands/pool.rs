@@ -6,7 +6,8 @@
 use crate::command::Fault;
 use crate::formula::Formula;
 use crate::id::FormulaId;
-use crate::run::{Limits, Run, Share};
+use crate::model::limits::Share;
+use crate::run::{Limits, Run};
 use crate::state::State;
 use crate::table;
 use crate::txn::{NO_OWNER, Table};

@@ -14,7 +14,8 @@ use crate::state::State;
 use crate::table;
 use crate::txn::Table;
 
-use super::{begin, rate};
+use super::grant_check::refusal;
+use super::{begin, permission};
 
 pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<(), Fault> {
     propose_after(state, run, judged, None)
@@ -114,7 +115,7 @@ fn propose_after(
         let may_begin = match verdict.decision {
             Decision::Allow => true,
             Decision::Ask => {
-                replaces.is_none() && begin::permission(state, fingerprint, None, run.number)?.is_some()
+                replaces.is_none() && permission::permission(state, fingerprint, None, run.number)?.is_some()
             }
             Decision::Deny => false,
         };
@@ -159,56 +160,4 @@ fn judge(
 ) -> Result<(), Fault> {
     state.journal(run, Entry::Judged { proposal, verdict, message }, Provenance::default())?;
     Ok(())
-}
-
-/// Returns why the grant behind a proposal cannot be used by this run, if it cannot. The gates have said so already
-/// where they could; the kernel says it again, so that no caller can leave it out.
-pub(super) fn refusal(
-    state: &mut State<'_>,
-    run: &Run,
-    proposal: &crate::proposal::Proposal,
-) -> Result<Option<Finding>, Fault> {
-    if run.is_agent_journal() {
-        return super::agent_journal::refusal(state, proposal);
-    }
-    let held = match table::reach(state.txn, &proposal.grant)? {
-        Some(reached) => match reached.grants.first() {
-            Some(grant) if grant.holder == run.worker && run.grants.get(&grant.slot) == Some(&grant.id) => {
-                Some(reached)
-            }
-            _ => None,
-        },
-        None => None,
-    };
-    let Some(reached) = held else {
-        return Ok(Some(
-            Finding::new("grant/held", "this run does not hold such a grant").at(proposal.slot.clone()),
-        ));
-    };
-    if planted!(state.env, RevocationNotTransitive) {
-        let nearest = reached.grants.first();
-        return Ok(nearest.and_then(|grant| grant.refusal(&proposal.method, state.env.now_ms())));
-    }
-    if let Some(finding) = reached.refusal(&proposal.method, state.env.now_ms()) {
-        return Ok(Some(finding));
-    }
-    rate::refusal(state, &reached)
-}
-
-/// Forgets the permissions that lasted only as long as the run.
-pub(super) fn forget_permissions(state: &mut State<'_>, run: &Run) -> Result<(), Fault> {
-    let owner = state.owner();
-    let key = run_permissions_key(run);
-    let kept: Option<Vec<crate::proposal::Fingerprint>> =
-        table::load(state.txn, Table::Meta, &owner, key.as_bytes())?;
-    for fingerprint in kept.unwrap_or_default() {
-        state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, None))?;
-    }
-    state.txn.delete(Table::Meta, &owner, key.as_bytes())?;
-    Ok(())
-}
-
-/// Returns where the list of a run's lasting permissions is kept until the run ends.
-pub(super) fn run_permissions_key(run: &Run) -> String {
-    format!("permissions of {}", run.number)
 }

@@ -11,18 +11,13 @@ use crate::id::{FormulaId, HostRun, MessageNumber, RunNumber};
 use crate::message::{Body, Field};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
-use crate::run::{Completion, Entry, Phase, Run};
+use crate::run::{Completion, Run};
 use crate::slot::Requirement;
 use crate::state::State;
-use crate::table::{self, PromiseRow};
-use crate::txn::{NO_OWNER, Table};
+use crate::table::PromiseRow;
 
+use super::host_answer::{conclude, forget, wait_for, waiting};
 use super::kernel_call::{KernelCall, find_kernel_call};
-
-/// Returns where it stands which call waits for a promise.
-fn key(promise: &FormulaId) -> Vec<u8> {
-    [b"question ", &promise.number[..]].concat()
-}
 
 /// Turns a begun call into a form in the host's mailbox. The answer completes the call.
 pub(super) fn ask(
@@ -49,49 +44,6 @@ pub(super) fn ask(
     let number = Some(run.number);
     let body = Body::Form { description, fields, promise, resolver, repeatable: false, run: number };
     wait_for(state, run, step, outbox, promise, body)
-}
-
-/// Asks the host by a message. The call waits until the promise settles.
-pub(super) fn wait_for(
-    state: &mut State<'_>,
-    run: &mut Run,
-    step: u64,
-    outbox: u64,
-    promise: FormulaId,
-    body: Body,
-) -> Result<(), Fault> {
-    let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
-    let message = state.deliver(body, answers, true, run.provenance.clone())?;
-    let host = HostRun { host: state.actor, run: run.number };
-    table::save(state.txn, Table::Meta, &NO_OWNER, &key(&promise), &(host, step), None)?;
-    state.unpost(outbox)?;
-    run.open.insert(step, Phase::Questioned { message, promise });
-    state.journal(run, Entry::Questioned { proposal: step, message }, Provenance::default())?;
-    Ok(())
-}
-
-/// Returns whether a call waits for this promise.
-pub(super) fn is_awaited(state: &mut State<'_>, promise: &FormulaId) -> Result<bool, Fault> {
-    Ok(waiting(state, promise)?.is_some())
-}
-
-/// Returns the call that waits for this promise.
-fn waiting(state: &mut State<'_>, promise: &FormulaId) -> Result<Option<(HostRun, u64)>, Fault> {
-    Ok(table::load(state.txn, Table::Meta, &NO_OWNER, &key(promise))?)
-}
-
-/// Completes the call that waits for this promise, if there is one. The caller must settle the promise.
-pub(super) fn conclude(
-    state: &mut State<'_>,
-    promise: &FormulaId,
-    completion: Completion,
-) -> Result<(), Fault> {
-    let Some((at, step)) = waiting(state, promise)? else { return Ok(()) };
-    forget(state, promise)?;
-    let actor = std::mem::replace(&mut state.actor, at.host);
-    let done = close(state, at, step, completion);
-    state.actor = actor;
-    done
 }
 
 /// Fills the slot that a run has named with the thing that it has asked for. The slot is the run's until the run is
@@ -147,28 +99,6 @@ pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &Promise
         PromiseRow::Pending => return Ok(()),
     };
     conclude(state, promise, completion)
-}
-
-fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) -> Result<(), Fault> {
-    let mut run = state.run(at.run)?;
-    let Some(Phase::Questioned { message, .. }) = run.open.remove(&step) else { return Ok(()) };
-    let provenance = match &completion {
-        Completion::Done { provenance, .. } => provenance.clone(),
-        _ => Provenance::host(),
-    };
-    run.provenance = run.provenance.join(&provenance);
-    state.journal(&mut run, Entry::Completed { proposal: step, completion }, provenance)?;
-    super::cancel::finish_if_still(state, &mut run)?;
-    if !run.is_finished() {
-        state.wake(&mut run, format!("message {message} was answered"))?;
-    }
-    state.put_run(&run)
-}
-
-/// Removes the row of the call that waits for this promise.
-fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), Fault> {
-    state.txn.delete(Table::Meta, &NO_OWNER, &key(promise))?;
-    Ok(())
 }
 
 /// Withdraws the question of a run that does not go on. The caller must complete the call.

@@ -11,7 +11,7 @@ use crate::message::Body;
 use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::provenance::Provenance;
-use crate::state::State;
+use crate::state::{State, collector};
 use crate::table;
 use crate::timer::{
     self, MAX_INTERVAL_MS, MAX_ITEMS, MAX_LABEL_LEN, MIN_INTERVAL_MS, MIN_SUBSCRIPTION_INTERVAL_MS,
@@ -129,8 +129,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
             state.txn.delete(Table::Meta, &NO_OWNER, &stale)?;
             continue;
         };
-        let there =
-            table::formula(state.txn, &agent)?.is_some() && !crate::collect::is_going(state.txn, &agent)?;
+        let there = table::formula(state.txn, &agent)?.is_some() && !collector::is_going(state.txn, &agent)?;
         if !there {
             state.unsubscribe(&agent, &reference)?;
             continue;

@@ -14,6 +14,7 @@ use crate::timer::{MAX_INTERVAL_MS, Wake, wake_key};
 use crate::txn::{NO_OWNER, Table};
 
 use super::kernel_call::{KernelCall, find_kernel_call};
+use super::run_end;
 
 /// Lets a begun call wait until this time; it completes at once if the time is past.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
@@ -45,7 +46,7 @@ fn complete(state: &mut State<'_>, number: RunNumber, step: u64) -> Result<(), F
     let value = Value::string(crate::time::iso(state.env.now_ms()));
     let completion = Completion::Done { value, provenance: Provenance::host() };
     state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
-    super::cancel::finish_if_still(state, &mut run)?;
+    run_end::finish_if_still(state, &mut run)?;
     if !run.is_finished() {
         state.wake(&mut run, "the time has come".to_owned())?;
     }

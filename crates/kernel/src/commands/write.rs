@@ -12,6 +12,7 @@ use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
 
+use super::host_answer;
 use super::kernel_call::{KernelCall, find_kernel_call};
 
 /// The maximum number of messages that a run writes, including the runs below it. A run that cannot be stopped must
@@ -65,7 +66,7 @@ fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Wr
             return Err(Fault::OutOfOrder { at, what: "what only says something asks for nothing" });
         }
     };
-    super::question::wait_for(state, run, step, outbox, promise, body)
+    host_answer::wait_for(state, run, step, outbox, promise, body)
 }
 
 /// Refuses a message that differs from the proposal that was judged and, if required, shown to a person.

@@ -7,11 +7,6 @@
 
 use resource::Resource;
 
-use super::args::{self, Args};
-use super::interface::{Support, facet};
-use super::names::NameView;
-use super::plan::{Need, Plan};
-use super::refusal::Refusal;
 use crate::command::Fault;
 use crate::formula::Formula;
 use crate::grant::Attenuation;
@@ -21,6 +16,14 @@ use crate::name_lookup::{PathTarget, settled_references};
 use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
+
+use super::args::{self, Args};
+use super::interface::{Support, facet};
+use super::names::NameView;
+use super::plan::{Need, Plan};
+use super::refusal::Refusal;
+
+pub use crate::model::file_part::Part;
 
 /// The maximum length of a file's name, in bytes: the limit of file systems.
 const MAX_LEN: usize = 255;
@@ -203,20 +206,6 @@ pub(super) fn has_files(formula: &Formula) -> bool {
         formula,
         Formula::Resource(Resource::Directory { .. }) | Formula::Scratch { .. } | Formula::Tree(_)
     )
-}
-
-/// The kind of a part that was looked up in a directory or a tree of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// A directory.
-    Directory,
-    /// A file.
-    File,
-    /// A directory of a tree that never changes.
-    Tree,
-    /// A file of such a tree.
-    Blob,
 }
 
 impl Part {

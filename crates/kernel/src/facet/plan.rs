@@ -1,10 +1,16 @@
 //! The plan for a call: a value at once, a command, or a preparation that must come first.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use passable::Untrusted;
-use serde::{Deserialize, Serialize};
+
+use crate::command::{Act, Define, FieldValue, GrantAct, MailAct, NameAct, ProvidedObject, Reply, Start};
+use crate::formula::{Sealed, Tree};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::run::{Program, ResultGoesTo};
+use crate::slot::Slot;
 
 use super::files::FileCall;
 use super::follow::Follow;
@@ -13,13 +19,8 @@ use super::locator::Locator;
 use super::modules::MakeModules;
 use super::refusal::Refusal;
 use super::timers::Watch;
-use crate::command::{Act, Define, FieldValue, GrantAct, MailAct, NameAct, ProvidedObject, Reply, Start};
-use crate::formula::{Sealed, Tree};
-use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
-use crate::name::NamePath;
-use crate::proposal::Value;
-use crate::run::{Program, ResultGoesTo};
-use crate::slot::Slot;
+
+pub use crate::model::reply::Then;
 
 /// The plan for a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,28 +66,6 @@ pub struct Action {
     pub act: Act,
     /// The meaning of the reply.
     pub then: Then,
-}
-
-/// The meaning of a command's reply to the caller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Then {
-    /// `undefined`.
-    Nothing,
-    /// The agent that was made or found.
-    Agent {
-        /// Returns the name of its interface.
-        interface: Cow<'static, str>,
-    },
-    /// The object that was made.
-    Object {
-        /// Returns the name of its interface.
-        interface: Cow<'static, str>,
-    },
-    /// The promise for the requested result.
-    Promise,
-    /// A text that was known before.
-    Text(String),
 }
 
 /// Returns the value that the caller gets for the reply to an action's command.

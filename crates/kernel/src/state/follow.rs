@@ -10,8 +10,8 @@ use crate::id::{FormulaId, MessageNumber, Number};
 use crate::table::{self, PromiseRow};
 use crate::txn::{NO_OWNER, StoreFault, Table};
 
-use super::State;
 use super::grants::Gift;
+use super::{State, collector};
 
 /// How many promises follow one another at most.
 const MAX_LEN: usize = 32;
@@ -118,7 +118,7 @@ pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &Promise
 fn hand(state: &mut State<'_>, follow: &FollowRow, row: &PromiseRow) -> Result<PromiseRow, Fault> {
     let PromiseRow::Fulfilled { value } = row else { return Ok(row.clone()) };
     for party in [&follow.giver, &follow.to] {
-        if table::formula(state.txn, party)?.is_none() || crate::collect::is_going(state.txn, party)? {
+        if table::formula(state.txn, party)?.is_none() || collector::is_going(state.txn, party)? {
             return Err(Fault::Dangling(*party));
         }
     }

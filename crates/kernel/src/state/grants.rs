@@ -13,7 +13,7 @@ use crate::proposal::Value;
 use crate::table::{self, PromiseRow, TokenRow};
 use crate::txn::{NO_OWNER, Table};
 
-use super::State;
+use super::{State, code_owner, collector};
 
 /// Something that the actor hands to somebody.
 pub(crate) struct Gift<'a> {
@@ -165,7 +165,7 @@ impl State<'_> {
     /// is.
     fn is_own_promise(&mut self, promise: &Formula, gift: &Gift<'_>) -> Result<bool, Fault> {
         let Formula::Promise { code: Some(code), .. } = promise else { return Ok(false) };
-        let Some(owner) = crate::commands::own_code_of(self, code)? else { return Ok(false) };
+        let Some(owner) = code_owner::own_code_of(self, code)? else { return Ok(false) };
         if gift.own {
             return Ok(owner == self.me());
         }
@@ -173,7 +173,7 @@ impl State<'_> {
             return Ok(true);
         }
         match table::formula(self.txn, &gift.to)?.map(|row| row.formula) {
-            Some(Formula::Eval { .. }) => Ok(crate::commands::own_code_of(self, &gift.to)? == Some(owner)),
+            Some(Formula::Eval { .. }) => Ok(code_owner::own_code_of(self, &gift.to)? == Some(owner)),
             _ => Ok(false),
         }
     }
@@ -286,8 +286,7 @@ impl State<'_> {
             None => return Err(Fault::Dangling(*last)),
         };
         let actor = self.actor;
-        let there =
-            table::formula(self.txn, &owner)?.is_some() && !crate::collect::is_going(self.txn, &owner)?;
+        let there = table::formula(self.txn, &owner)?.is_some() && !collector::is_going(self.txn, &owner)?;
         if there {
             self.actor = owner;
         }

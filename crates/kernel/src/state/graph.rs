@@ -12,7 +12,7 @@ use crate::id::FormulaId;
 use crate::table::{self, EdgeRow, FormulaRow};
 use crate::txn::{NO_OWNER, Table};
 
-use super::State;
+use super::{State, collector};
 
 impl State<'_> {
     /// Notes that `from` refers to `to`. The target must exist, or be made by the same command.
@@ -58,20 +58,20 @@ impl State<'_> {
         }
         let lost: Vec<FormulaId> = self.made.difference(&reached).copied().collect();
         for id in &lost {
-            crate::collect::suspect(self.txn, id)?;
+            collector::suspect(self.txn, id)?;
         }
         self.suspect_loosened()?;
         let tied = std::mem::take(&mut self.tied);
         if planted!(self.env, CollectorHearsNothing) {
             return Ok(());
         }
-        crate::collect::notice(self.txn, &tied)
+        collector::notice(self.txn, &tied)
     }
 
     /// Passes the formulas to which this command has dropped references so far to the collector.
     pub(crate) fn suspect_loosened(&mut self) -> Result<(), Fault> {
         for id in std::mem::take(&mut self.loosened) {
-            crate::collect::suspect(self.txn, &id)?;
+            collector::suspect(self.txn, &id)?;
         }
         Ok(())
     }

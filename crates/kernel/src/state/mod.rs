@@ -1,5 +1,7 @@
 //! One command at work: the transaction, the actor, and the changes so far.
 
+pub(crate) mod code_owner;
+pub(crate) mod collector;
 mod command_message;
 mod confusables;
 pub(crate) mod follow;
@@ -64,7 +66,7 @@ impl<'a> State<'a> {
             .map(|BlobHash(node)| node)
             .ok_or(Fault::Genesis("has not been made yet"))?;
         let endo = table::endo(txn)?.ok_or(Fault::Genesis("has not been made yet"))?;
-        if crate::collect::is_going(txn, &command.actor)? {
+        if collector::is_going(txn, &command.actor)? {
             return Err(Fault::Dangling(command.actor));
         }
         let mut state = State::with(txn, env, command.actor, node, endo);

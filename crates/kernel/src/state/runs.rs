@@ -3,8 +3,9 @@
 use crate::command::Fault;
 use crate::event::Change;
 use crate::id::{FormulaId, HostRun, Number, RunNumber, StepRef};
+use crate::model::limits::Share;
 use crate::provenance::Provenance;
-use crate::run::{Delivery, Entry, Run, RunOutcome, Share, State as RunState, Step, WaitReason};
+use crate::run::{Delivery, Entry, Run, RunOutcome, State as RunState, Step, WaitReason};
 use crate::table::{self, Task};
 use crate::txn::Table;
 
@@ -146,7 +147,7 @@ impl State<'_> {
     ) -> Result<u64, Fault> {
         let number = run.next_step;
         run.next_step += 1;
-        let line = crate::line::describe(&entry);
+        let line = crate::query::line::describe(&entry);
         let name = entry.name().to_owned();
         let step = Step { number, at_ms: self.env.now_ms(), entry, provenance };
         let owner = self.owner();

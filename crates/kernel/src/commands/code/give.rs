@@ -6,7 +6,7 @@ use crate::command::{Fault, Reply};
 use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::FormulaId;
-use crate::state::{Gift, State};
+use crate::state::{Gift, State, code_owner, collector};
 use crate::table;
 use crate::txn::Table;
 
@@ -23,7 +23,7 @@ pub(super) fn give(
     name: &str,
 ) -> Result<Reply, Fault> {
     for party in [&giver, &to] {
-        if crate::collect::is_going(state.txn, party)? {
+        if collector::is_going(state.txn, party)? {
             return Err(Fault::Dangling(*party));
         }
     }
@@ -54,7 +54,7 @@ pub(super) fn give(
         return Err(Fault::NotHeld(id));
     }
     if let Some(given) = code::find_gift(state.txn, &giver, &id, &through, &to)?
-        && !crate::collect::is_going(state.txn, &given)?
+        && !collector::is_going(state.txn, &given)?
     {
         return Ok(Reply::Made { id: given });
     }
@@ -68,7 +68,7 @@ pub(super) fn give(
     };
     // Each piece of an agent's code has a grant of its own; revoking one is meant for the agent, if it is another one.
     let agent = match &recipient {
-        Formula::Eval { .. } => super::own_code_of(state, &to)?.map(|agent| state.id_of(agent)),
+        Formula::Eval { .. } => code_owner::own_code_of(state, &to)?.map(|agent| state.id_of(agent)),
         _ => None,
     };
     let agent = agent.filter(|agent| *agent != whose);
@@ -80,7 +80,7 @@ pub(super) fn give(
             return Err(Fault::Revoked(finding.message));
         }
     }
-    let there = table::formula(state.txn, &owner)?.is_some() && !crate::collect::is_going(state.txn, &owner)?;
+    let there = table::formula(state.txn, &owner)?.is_some() && !collector::is_going(state.txn, &owner)?;
     let daemon = std::mem::replace(&mut state.actor, if there { owner } else { whose });
     let given = state.give(&id, &Gift { to, name, source: None, through: through.clone(), own: false });
     state.actor = daemon;

@@ -7,9 +7,8 @@ use crate::id::{FormulaId, Number};
 use crate::provenance::{Provenance, Source};
 use crate::run::RunOutcome;
 use crate::state::State;
+use crate::state::code_owner::{self, expect_code};
 use crate::table::{self, PromiseRow};
-
-use super::expect_code;
 
 /// The number of promises that are rejected in one step once they can no longer be settled.
 const SOME: usize = 256;
@@ -20,7 +19,7 @@ pub(super) fn promise(
     promises: &[CodePromise],
 ) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
-    let asker = super::endower(state, eval)?;
+    let asker = code_owner::endower(state, eval)?;
     for which in promises {
         let id = code::promise_id(eval, *which);
         if table::formula(state.txn, &id)?.is_none() {
@@ -31,7 +30,7 @@ pub(super) fn promise(
             code::write::open(state.txn, eval, &id)?;
         }
         state.hold(&Number(eval.number), &id, b"x", b"")?;
-        if let Some(agent) = super::own_code_of(state, eval)? {
+        if let Some(agent) = code_owner::own_code_of(state, eval)? {
             state.hold(&agent, &id, b"x", b"")?;
         }
     }

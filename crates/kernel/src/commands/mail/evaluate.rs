@@ -16,8 +16,8 @@ use crate::state::{Gift, State};
 use crate::table::{self, EvalRow, PromiseRow, Task};
 use crate::txn::{NO_OWNER, Table};
 
-use super::send::check_edges;
-use super::{Call, ask, asker, attach, wrong_kind};
+use super::call::{Call, ask, asker, attach, wrong_kind};
+use super::edge_names::check_edges;
 
 /// The endowment that a program of modules has.
 const POWERS: &str = "powers";

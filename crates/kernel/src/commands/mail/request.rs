@@ -3,6 +3,7 @@
 use passable::Untrusted;
 
 use crate::command::{Fault, Reply, RequestAnswer, Target};
+use crate::commands::host_answer;
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber, Number, RunNumber};
 use crate::message::{Answer, Body};
@@ -14,7 +15,7 @@ use crate::state::{Gift, LoadedMessage, State};
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NO_OWNER, Table};
 
-use super::{Call, ask, asker, attach, recipient, wrong_kind};
+use super::call::{Call, ask, asker, attach, recipient, wrong_kind};
 
 pub(super) fn request(
     state: &mut State<'_>,
@@ -136,7 +137,7 @@ fn tell_run(
 ) -> Result<Reply, Fault> {
     let told = Value::record_from_map([("value".to_owned(), value.clone())].into());
     let completion = Completion::Done { value: told, provenance };
-    crate::commands::question::conclude(state, promise, completion)?;
+    host_answer::conclude(state, promise, completion)?;
     let fresh = state.settle_with(promise, PromiseRow::Fulfilled { value })?;
     let at_ms = state.env.now_ms();
     state.mark_answered(letter, Answer::Approved { for_run: false, at_ms })?;

@@ -5,12 +5,13 @@ use passable::Untrusted;
 use crate::command::{Fault, Reply, Send};
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::Body;
-use crate::name::{NameError, NamePath, is_pet_name};
+use crate::name::NamePath;
 use crate::name_lookup::{NameContainer, PathTarget};
 use crate::query;
 use crate::state::{Gift, State};
 
-use super::{number_of, recipient};
+use super::call::{number_of, recipient};
+use super::edge_names::check_edges;
 
 pub(super) fn send(state: &mut State<'_>, act: Send) -> Result<Reply, Fault> {
     let to = recipient(state, &act.to)?;
@@ -76,26 +77,6 @@ fn package(
     let number =
         state.send(to, Body::Package { strings, names, ids, run: None }, reply_to, false, provenance)?;
     Ok(Reply::Sent { number })
-}
-
-/// Names in a message: each is one that an agent could choose, and stands for one thing.
-pub(super) fn check_edges(names: &[String], paths: usize) -> Result<(), Fault> {
-    if names.len() != paths {
-        let what = format!(
-            "Message must have one formula identifier ({paths}) for every edge name ({})",
-            names.len()
-        );
-        return Err(Fault::Misfit { what });
-    }
-    for (i, name) in names.iter().enumerate() {
-        if !is_pet_name(name) {
-            return Err(NameError::PetName(format!("{name:?}")).into());
-        }
-        if names[..i].contains(name) {
-            return Err(Fault::Misfit { what: format!("Duplicate edge name {name:?}") });
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn send_value(

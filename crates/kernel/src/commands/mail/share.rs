@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::command::{Choice, Fault, Reply};
+use crate::commands::host_answer;
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::FormulaId;
@@ -13,6 +14,7 @@ use crate::run::{Completion, Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, LoadedMessage, State};
 use crate::table::PromiseRow;
 
+use super::call;
 use super::withdraw::is_withdrawn;
 
 /// The maximum size, in bytes, of a code result that a run receives.
@@ -26,7 +28,7 @@ pub(crate) fn share(
     provenance: &Provenance,
 ) -> Result<(), Fault> {
     let open = !is_withdrawn(state, delivery.message)?;
-    if open && crate::commands::question::is_awaited(state, &delivery.promise)? {
+    if open && host_answer::is_awaited(state, &delivery.promise)? {
         return tell_run(state, delivery, outcome, provenance);
     }
     let value = match outcome {
@@ -88,13 +90,13 @@ fn tell_run(
                 said.insert("edited".to_owned(), Value::string(told));
             }
             // The result may depend on every input of the code, and no agent vouches for those inputs.
-            let code = Source::Agent(super::number_of(&delivery.promise));
+            let code = Source::Agent(call::number_of(&delivery.promise));
             let provenance = provenance.join(&Provenance::of(code));
             let completion = Completion::Done { value: Value::record_from_map(said), provenance };
             (completion, PromiseRow::Fulfilled { value: value.clone() })
         }
     };
-    crate::commands::question::conclude(state, &delivery.promise, completion)?;
+    host_answer::conclude(state, &delivery.promise, completion)?;
     state.settle_with(&delivery.promise, row)?;
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! code, or acts in the store. This module counts such calls under every grant on the way. So the giver of a grant
 //! can see how it was used, even when the code is long gone.
 
+pub(crate) mod write;
+
 use std::collections::BTreeSet;
 
 use passable::Untrusted;
@@ -103,20 +105,6 @@ pub fn grants(
         }
     }
     Ok(all)
-}
-
-pub(crate) mod write {
-    //! The writes of commands to the rows that this module reads.
-
-    use super::{FormulaId, GrantUsage, NO_OWNER, StoreFault, Table, key, table};
-    use crate::txn::Txn;
-
-    /// Adds usage to the row of a grant.
-    pub(crate) fn add(txn: &mut dyn Txn, grant: &FormulaId, later: GrantUsage) -> Result<(), StoreFault> {
-        let mut used = super::load(txn, grant)?;
-        used.merge(later);
-        table::save(txn, Table::Meta, &NO_OWNER, &key(grant), &used, None)
-    }
 }
 
 #[cfg(test)]

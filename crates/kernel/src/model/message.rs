@@ -9,7 +9,9 @@ use crate::budget::Raise;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
 use crate::outcome::CommandOutcome;
 use crate::proposal::{Fingerprint, Value};
-use crate::run::{Trouble, Usage};
+
+use super::run_outcome::Trouble;
+use super::usage::Usage;
 
 /// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. Later answers
 /// are in the mailbox's row, not here.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use resource::hex::{Digits, from_hex, to_hex, write_hex};
-pub use resource::{BadId, BlobHash};
 use serde::{Deserialize, Serialize};
+
+pub use resource::{BadId, BlobHash};
 
 /// The identity of a formula: a number of 256 bits and the node that made it. Written `number:node`, 64 lower-case hex
 /// digits each, as Endo writes it. The number begins with the time at which it was made and is random otherwise
@@ -206,6 +207,7 @@ impl FromStr for GrantNumber {
             .ok_or_else(|| BadId { text: text.to_owned(), wanted: "a grant like `g4`" })
     }
 }
+
 resource::serde_as_text!(FormulaId, Number);
 
 /// A run among those of all hosts: its number is one host's own.

@@ -11,8 +11,10 @@ use crate::message::Message;
 use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::proposal::Value;
-use crate::run::{Limits, Program};
 use crate::slot::Slot;
+
+use super::limits::Limits;
+use super::program::Program;
 
 /// A recipe for a value. Each variant lists the formulas that it refers to. Collection, the capability graph and "why
 /// is this kept?" need no more than that.

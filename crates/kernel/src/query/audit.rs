@@ -9,9 +9,10 @@ use serde::Serialize;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
 use crate::id::{BlobHash, FormulaId, MessageNumber, StepRef};
+use crate::query;
 use crate::run::Step;
+use crate::table;
 use crate::txn::{Owner, ReadTxn, StoreFault, Table, encode_row};
-use crate::{query, table};
 
 /// The result of comparing an event with the record that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

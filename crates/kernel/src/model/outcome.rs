@@ -7,10 +7,11 @@
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::command::Reply;
 use crate::id::{FormulaId, GrantNumber, MessageNumber};
 use crate::proposal::Value;
-use crate::table::PromiseRow;
+
+use super::promise::PromiseRow;
+use super::reply::Reply;
 
 /// The maximum size in bytes of a value that is kept with its command. A larger value is kept elsewhere.
 const MAX_VALUE_BYTES: usize = 4 << 10;

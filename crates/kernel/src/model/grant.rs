@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use passable::quoting;
-pub use resource::{Attenuation, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
 use crate::proposal::Finding;
+
+pub use resource::{Attenuation, Rate};
 
 /// The entry in [`Grant::methods`] that stands for every method of the capability.
 pub const EVERY_METHOD: &str = "*";

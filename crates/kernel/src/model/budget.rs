@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MessageNumber;
-use crate::run::{Limits, Trouble};
+
+use super::limits::Limits;
+use super::run_outcome::Trouble;
 
 /// Which limit of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

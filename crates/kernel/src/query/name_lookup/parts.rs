@@ -1,6 +1,5 @@
 //! The parts of a message, by name.
 
-use super::PathTarget;
 use crate::command::Fault;
 use crate::formula::Formula;
 use crate::id::FormulaId;
@@ -8,6 +7,8 @@ use crate::message::{Body, Message};
 use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
+
+use super::PathTarget;
 
 /// Returns the names that a message has, the general ones first.
 pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {

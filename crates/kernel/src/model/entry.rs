@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{LimitKind, Raise};
 use crate::id::{BlobHash, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Verdict};
-use crate::run::{Attachment, CallSite, Completion, RunOutcome, Trouble, Usage};
+
+use super::call::{CallSite, Completion};
+use super::input::Attachment;
+use super::run_outcome::{RunOutcome, Trouble};
+use super::usage::Usage;
 
 /// An event in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,15 @@
 //! Questions to the state. They change nothing.
 
+pub mod agent_journal;
+pub mod audit;
+pub mod code;
+pub mod confusables;
+pub mod grant_usage;
+pub(crate) mod line;
+pub mod name_lookup;
+pub mod partial_rows;
+pub mod timer;
+
 use std::collections::BTreeSet;
 
 use crate::event::Event;
@@ -7,10 +17,11 @@ use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
-use crate::partial_rows::{self, head};
 use crate::run::{Run, Step};
 use crate::table::{self, EdgeRow, MailboxRow, Task};
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
+
+use self::partial_rows::head;
 
 /// Returns the newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
 pub fn runs(

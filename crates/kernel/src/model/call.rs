@@ -1,0 +1,65 @@
+//! A call in a run: where it comes from, and its outcome.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::FormulaId;
+use crate::proposal::{Finding, Value};
+use crate::provenance::Provenance;
+
+/// Which of the calls of one turn, or of a worker's own steps, a proposal is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum CallSite {
+    /// A call that the model made.
+    Turn {
+        /// The step at which the model replied.
+        replied: u64,
+        /// Which of the reply's calls, from 0.
+        index: usize,
+        /// The provider's name for the call.
+        id: String,
+    },
+    /// A step of the worker's `then` list.
+    Then {
+        /// Which, from 0.
+        index: usize,
+    },
+    /// A step of the worker's `write` list.
+    Write {
+        /// Which of all writes of the run, from 0.
+        index: usize,
+    },
+    /// A call that an agent made without a run of its own.
+    Direct {
+        /// The send that the call is, if code made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
+    },
+}
+
+/// The identity of a send of code. The same call, made again after a crash, is the same send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
+    /// The code.
+    pub eval: FormulaId,
+    /// Which of its sends, from 0.
+    pub send: u32,
+}
+
+/// The outcome of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// The call was made and returned a value.
+    Done {
+        /// The returned value.
+        value: Value,
+        /// The provenance of the value.
+        provenance: Provenance,
+    },
+    /// The call was refused: by a gate, by the user, or because its basis had changed since it was judged. Nothing
+    /// happened.
+    Refused(Vec<Finding>),
+    /// It was tried and failed. Nothing is left half done.
+    Failed(Finding),
+}

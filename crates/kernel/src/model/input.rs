@@ -1,0 +1,63 @@
+//! The input of a run: values, documents and items.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BlobHash, RunNumber};
+use crate::proposal::Value;
+use crate::provenance::{Provenance, Source};
+
+/// The input of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The named inputs: a record.
+    pub values: Value,
+    /// Documents that the model is shown.
+    #[serde(default)]
+    pub attachments: Vec<Attachment>,
+    /// For an `Each` run: the items, one for each child.
+    #[serde(default)]
+    pub items: Vec<Attachment>,
+    /// Files from which named inputs were read. Their content does not count as the user's own words.
+    #[serde(default)]
+    pub origins: Vec<Source>,
+    /// For an `Each` run that retries the failed items of another run: the results of the other items there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Box<Earlier>>,
+}
+
+/// The results of items in another run. These items have no children in this run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// That run.
+    pub run: RunNumber,
+    /// The results, by item.
+    pub results: BTreeMap<usize, Value>,
+    /// The provenance of the results.
+    pub provenance: Provenance,
+}
+
+impl Input {
+    /// Returns the result of an item in another run.
+    pub fn earlier(&self, index: usize) -> Option<&Value> {
+        self.earlier.as_ref().and_then(|earlier| earlier.results.get(&index))
+    }
+}
+
+/// A document handed to a run, kept by content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its file name.
+    pub name: String,
+    /// Its bytes.
+    pub hash: BlobHash,
+    /// The text that the model is shown.
+    pub text: BlobHash,
+    /// How many bytes the document has.
+    pub bytes: u64,
+    /// The media type, found in the content: `application/pdf`. Empty for documents that were taken in before the
+    /// type was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub media_type: String,
+}

@@ -1,0 +1,30 @@
+//! The types of formulas, names, grants, messages, runs and their parts.
+
+pub(crate) mod binding;
+pub mod budget;
+pub(crate) mod call;
+pub(crate) mod code_entry;
+pub(crate) mod entry;
+pub mod event;
+pub(crate) mod file_part;
+pub mod formula;
+pub mod grant;
+pub(crate) mod guard;
+pub mod id;
+pub(crate) mod input;
+pub(crate) mod limits;
+pub mod message;
+pub mod modules;
+pub mod name;
+pub mod outcome;
+pub(crate) mod program;
+pub(crate) mod promise;
+pub mod proposal;
+pub mod provenance;
+pub(crate) mod reply;
+pub mod run;
+pub(crate) mod run_outcome;
+pub mod slot;
+pub mod started_effect;
+pub(crate) mod timer;
+pub(crate) mod usage;

@@ -1,0 +1,27 @@
+//! A worker definition with its files and limits.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::BlobHash;
+
+use super::limits::Limits;
+
+/// The name under which a program keeps its project's policies. They lie beside the worker file, and models do not
+/// see them.
+pub const PROJECT_POLICY: &str = "policy.cedar";
+
+/// A worker definition with all that it consists of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// The worker's name.
+    pub name: String,
+    /// Its definition.
+    pub definition: BlobHash,
+    /// The files that the definition includes, by name.
+    #[serde(default)]
+    pub includes: BTreeMap<String, BlobHash>,
+    /// The limits of one run of it.
+    pub limits: Limits,
+}

@@ -1,0 +1,27 @@
+//! The outcome of a run: its result, or its failure and the remedy.
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::proposal::Value;
+
+/// A failure and its remedy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// A short, stable name: `model/unauthorized`, `output/invalid`, …
+    pub code: String,
+    /// The failure, in one sentence. It may quote foreign text.
+    pub message: Untrusted,
+    /// The remedy.
+    pub help: String,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Its result.
+    Done(Value),
+    /// Why it has none.
+    Failed(Trouble),
+}

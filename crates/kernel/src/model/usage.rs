@@ -1,0 +1,37 @@
+//! The usage of a run: tokens, time and money.
+
+use serde::{Deserialize, Serialize};
+
+/// The usage of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that models read.
+    pub input_tokens: u64,
+    /// Tokens that models wrote.
+    pub output_tokens: u64,
+    /// How long models took, in milliseconds.
+    pub model_ms: u64,
+    /// The cost of models, in millionths of a dollar, by the prices known when each answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub usd_micros: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(amount: &u64) -> bool {
+    *amount == 0
+}
+
+impl Usage {
+    /// Returns all tokens, read and written.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// Adds another usage to this one.
+    pub fn add(&mut self, other: Usage) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.model_ms = self.model_ms.saturating_add(other.model_ms);
+        self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
+    }
+}
