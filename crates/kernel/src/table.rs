@@ -187,6 +187,20 @@ pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
     key
 }
 
+/// Returns the key of a run among those that named a file, by the last part of the file's path.
+pub fn file_run_key(file_name: &str, run: RunNumber) -> Vec<u8> {
+    [&file_run_prefix(file_name)[..], &number_key(run.0)].concat()
+}
+
+/// Returns the beginning of the keys of all runs that named a file. A long name is cut; no part of a path holds a NUL.
+pub fn file_run_prefix(file_name: &str) -> Vec<u8> {
+    let name = &file_name.as_bytes()[..file_name.len().min(MAX_FILE_NAME_LEN)];
+    [name, &[0]].concat()
+}
+
+/// The bytes of a file's name that a key holds.
+const MAX_FILE_NAME_LEN: usize = 255;
+
 /// Returns the key of a permission: for one proposal, or for any of a run.
 pub fn permission_key(fingerprint: Fingerprint, proposal: Option<StepRef>) -> Vec<u8> {
     let place = proposal.map_or([0; 16], |p| step_key(p.run, p.step));

@@ -69,6 +69,8 @@ tables! {
     Awaiting = "awaiting",
     /// Small bytes addressed by content themselves, kept in the transaction of the first row that names them.
     Bytes = "bytes",
+    /// The runs whose effects named a file, by the last part of the file's path and by the run. `why FILE` reads them.
+    FileRun = "file_run",
 }
 
 /// The owner of a row: the number of an agent's formula.

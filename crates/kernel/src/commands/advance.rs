@@ -4,8 +4,11 @@ use crate::command::{Advance, Fault, Move, Reply};
 use crate::id::{RunNumber, StepRef};
 use crate::message::{ApprovalEntry, Body};
 use crate::provenance::{Provenance, Source};
+use crate::query::named_file;
 use crate::run::{Completion, Entry, Input, Parent, Phase, Run, Shape, State as RunState, Usage, WaitReason};
 use crate::state::State;
+use crate::table;
+use crate::txn::Table;
 
 use super::run_end::{self, finish};
 use super::start::{Seed, create};
@@ -153,7 +156,19 @@ fn complete(
     if !run.is_agent_journal() {
         run.provenance = run.provenance.join(&provenance);
     }
+    index_file(state, run.number, &completion)?;
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
+    Ok(())
+}
+
+/// Writes down that an effect of a run named a file, so that a question about the file finds the run.
+fn index_file(state: &mut State<'_>, run: RunNumber, completion: &Completion) -> Result<(), Fault> {
+    let Completion::Done { value, .. } = completion else { return Ok(()) };
+    if let Some(name) = named_file(value) {
+        let key = table::file_run_key(name, run);
+        let owner = state.owner();
+        table::save(state.txn, Table::FileRun, &owner, &key, &true, None)?;
+    }
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
+use crate::proposal::Value;
 use crate::run::{Run, Step};
 use crate::table::{self, EdgeRow, MailboxRow, Task};
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
@@ -500,4 +501,32 @@ pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFa
 pub fn is_begun(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<bool, StoreFault> {
     Ok(table::run(txn, owner, at.run)?
         .is_some_and(|run| matches!(run.open.get(&at.step), Some(crate::run::Phase::Executing { .. }))))
+}
+
+/// The fields in which the result of an effect names a file.
+pub const FILE_FIELDS: [&str; 3] = ["path", "file", "directory"];
+
+/// Returns the last part of the path that the result of an effect names.
+pub fn named_file(value: &Value) -> Option<&str> {
+    let path = FILE_FIELDS.into_iter().find_map(|field| value.get(field)?.as_str())?;
+    file_name(path)
+}
+
+/// Returns the last part of a path.
+pub fn file_name(path: &str) -> Option<&str> {
+    path.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())
+}
+
+/// Returns the runs of a host whose effects named a file of this name, newest first, at most `most`.
+pub fn runs_of_file(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    name: &str,
+    most: usize,
+) -> Result<Vec<RunNumber>, StoreFault> {
+    let start = table::file_run_prefix(name);
+    let end = table::prefix_end(&start);
+    let rows = txn.range(Table::FileRun, owner, &start, &end, most, true)?;
+    let number = |key: Vec<u8>| key[start.len()..].try_into().ok().map(u64::from_be_bytes).map(RunNumber);
+    Ok(rows.into_iter().filter_map(|(key, _)| number(key)).collect())
 }

@@ -152,7 +152,7 @@ fn a_call_is_proposed_begun_and_completed_in_the_agents_name() {
     let [begun] = &outcome.begun[..] else { panic!("{:?}", outcome.begun) };
     assert_eq!((begun.step(), begun.proposal().principal), (at, fae.agent));
     assert_eq!(begun.grant().id, fae.grant);
-    assert_eq!(fae.world.steps(at.run), "proposed judged begun");
+    assert_eq!(fae.world.steps(at.run), "proposed judged effect_started");
     assert_eq!(fae.stands(at), CallStatus::Open);
     let owner = fae.at.host.number;
     let rows = query::outbox(&mut fae.world.store, &owner).unwrap();
@@ -465,7 +465,7 @@ fn agent_journal_ends_with_its_agent() {
     assert!(query::outbox(&mut fae.world.store, &host.number).unwrap().is_empty());
     assert_eq!(agent_journal::journal_of(&mut fae.world.store, &agent).unwrap(), None);
     // The journal can still be read.
-    assert!(fae.world.steps(begun.run).starts_with("proposed judged begun"));
+    assert!(fae.world.steps(begun.run).starts_with("proposed judged effect_started"));
 }
 
 #[test]

@@ -31,8 +31,27 @@ fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
     assert_eq!(begun.proposal(), outcome.begun[0].proposal());
     w.advance(run, vec![Move::Complete { proposal: step, completion: done() }, finish("x")]);
     assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_none());
-    assert_eq!(w.steps(run), "proposed judged begun completed finished");
+    assert_eq!(w.steps(run), "proposed judged effect_started completed finished");
     assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty());
+}
+
+#[test]
+fn completed_effect_is_found_by_the_name_of_its_file() {
+    let mut w = Fixture::new();
+    let runs_of = |w: &mut Fixture, path: &str| {
+        let host = w.host.number;
+        query::runs_of_file(&mut w.store, &host, query::file_name(path).unwrap(), 10).unwrap()
+    };
+    let (first, other) = (w.start(), w.start());
+    for (run, path) in [(first, "a/b.md"), (other, "b.md"), (other, "b.mdx")] {
+        let (step, _) = w.propose(run, "out", "write", Decision::Allow);
+        let value = Value::from_json(&serde_json::json!({ "path": path })).unwrap();
+        let completion = Completion::Done { value, provenance: Provenance::host() };
+        w.advance(run, vec![Move::Complete { proposal: step, completion }]);
+    }
+    assert_eq!(runs_of(&mut w, "/x/b.md"), [other, first]);
+    assert_eq!(runs_of(&mut w, "b.mdx"), [other]);
+    assert!(runs_of(&mut w, "b.m").is_empty() && runs_of(&mut w, "a").is_empty());
 }
 
 #[test]

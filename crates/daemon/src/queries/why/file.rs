@@ -48,8 +48,11 @@ struct RunFacts {
 /// How many runs are still looked at for a later change once one is found.
 const MAX_LATER_RUNS: usize = 5_000;
 
-/// Returns a name is a file that was written, or a slot.
+/// Returns the reasons for a name: of a file that a run wrote or read, or of a slot.
 pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
+    if let Some(reasons) = why_indexed_file(daemon, name)? {
+        return Ok(reasons);
+    }
     let (mut best, mut staged, mut looked_at): (Option<RunFacts>, Option<(i64, String)>, _) = (None, None, 0);
     // The youngest run need not have changed it last: another may have waited for an answer.
     runs::for_each_run(daemon, None, |run| {
@@ -68,11 +71,42 @@ pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, F
         }
         Ok(looked_at < MAX_LATER_RUNS && best.as_ref().is_none_or(|best| best.relation != FileRelation::Slot))
     })?;
-    let Some(mut best) = best else {
+    let Some(best) = best else {
         return Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`")).help(
             "ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote",
         ));
     };
+    Ok(with_staged_note(best, staged))
+}
+
+/// Returns the reasons for a file that an effect of a run named, or nothing if no run did. The kernel indexes the runs by
+/// the name of the file when an effect completes.
+fn why_indexed_file(daemon: &HostDaemon, name: &str) -> Result<Option<Vec<Reason>>, Failure> {
+    let Some(file_name) = query::file_name(name) else { return Ok(None) };
+    let found = daemon.read(|txn| {
+        let numbers = query::runs_of_file(txn, &daemon.host.number, file_name, MAX_LATER_RUNS)?;
+        numbers
+            .into_iter()
+            .map(|number| table::run(txn, &daemon.host.number, number))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let (mut best, mut staged): (Option<RunFacts>, Option<(i64, String)>) = (None, None);
+    for run in found.into_iter().flatten() {
+        let Some(known) = run_facts(daemon, name, &run)? else { continue };
+        if known.relation == FileRelation::Staged && staged.is_none() {
+            staged = Some((known.at_ms, known.at.clone()));
+        }
+        if best.as_ref().is_none_or(|best| (best.relation, best.at_ms) < (known.relation, known.at_ms)) {
+            best = Some(known);
+        }
+    }
+    // A directory of a slot has a name as well, and newer runs may have it.
+    let Some(best) = best.filter(|best| best.relation != FileRelation::Slot) else { return Ok(None) };
+    Ok(Some(with_staged_note(best, staged)))
+}
+
+/// Returns the reasons, with a note of a later change that exists only in a staged copy.
+fn with_staged_note(mut best: RunFacts, staged: Option<(i64, String)>) -> Vec<Reason> {
     if best.relation == FileRelation::Changed
         && let Some((at_ms, at)) = staged
         && at_ms > best.at_ms
@@ -80,7 +114,7 @@ pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, F
         let said = "changed it later in a staged copy alone: that is not what lies there";
         best.reasons.insert(1, Reason::new(at, said));
     }
-    Ok(best.reasons)
+    best.reasons
 }
 
 /// Returns the time of the last entry of a run, or of the run at its top: that one records the files put in place.
@@ -242,7 +276,7 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
             };
             let Some(proposal) = proposals.get(at) else { continue };
             let Some((.., Some(directory))) = directories.get(&proposal.grant) else { continue };
-            let made = ["path", "file", "directory"]
+            let made = query::FILE_FIELDS
                 .into_iter()
                 .find_map(|field| value.get(field)?.as_str().map(str::to_owned));
             let Some(made) = made else { continue };
