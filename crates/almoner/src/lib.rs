@@ -79,7 +79,7 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Inbox(args) => verbs::inbox::inbox(&acting, args),
         Verb::Approve(args) => verbs::answer::approve(&acting, args),
         Verb::Deny(args) => verbs::answer::deny(&acting, args),
-        Verb::Happened(args) => verbs::answer::confirm_outcome(&acting, args),
+        Verb::Outcome(args) => verbs::answer::confirm_outcome(&acting, args),
         Verb::Runs(args) => verbs::runs::runs(&acting, args),
         Verb::Trace(args) => verbs::trace::trace(&acting, args),
         Verb::Why(args) => verbs::why::why(&acting, args),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Kind {
     /// An object.
     Object,
-    /// Returns a promise.
+    /// A promise.
     Promise,
     /// The answer to a question.
     Question,

@@ -75,7 +75,7 @@ pub struct Made {
     pub by: Option<String>,
     /// The slot and the method.
     pub call: String,
-    /// Returns the arguments.
+    /// The arguments.
     pub arguments: Json,
     /// `done`, `refused` or `failed`.
     pub came_to: String,

@@ -106,7 +106,7 @@ pub enum AgentAct {
         names: BTreeMap<String, NamePath>,
         /// For a worker: its start options, with slots bound to resources outside the store.
         spec: Box<StartSpec>,
-        /// Returns where the result goes.
+        /// Where the result goes.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// Returns the number of the last event.
+    /// The number of the last event.
     pub seq: u64,
     /// Its hash.
     pub hash: BlobHash,
@@ -42,7 +42,7 @@ pub struct AuditReport {
     pub gone: u64,
     /// The anchor of the log's last event.
     pub end: Option<Anchor>,
-    /// Returns the first error of the parser.
+    /// The first fault of the log.
     pub broken: Option<AuditFault>,
     /// Whether the log contains the requested anchor.
     pub contains: Option<bool>,

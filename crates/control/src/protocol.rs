@@ -494,7 +494,7 @@ pub enum Response {
     FormulaSummaries(Vec<FormulaSummary>),
     /// A formula.
     Formula(Box<FormulaView>),
-    /// Returns a grant.
+    /// A grant.
     Grant(Box<GrantView>),
     /// A graph.
     Graph(Box<Graph>),
@@ -508,7 +508,7 @@ pub enum Response {
     UndoReport(Box<UndoReport>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
-    /// Returns the number of the last event; 0 if there is none.
+    /// The number of the last event; 0 if there is none.
     LastEvent(u64),
     /// Something happened.
     Event(Box<Event>),
@@ -549,7 +549,7 @@ pub enum Response {
     Policy(Box<PolicyFile>),
     /// The result of an audit of the event log.
     Audited(Box<AuditReport>),
-    /// Returns the runs that are forgotten.
+    /// The runs that are forgotten.
     Forgotten(Vec<RunNumber>),
     /// The result of a garbage collection.
     Freed(FreedSpace),
@@ -570,7 +570,7 @@ pub struct PolicyFile {
     pub digest: Option<BlobHash>,
     /// The policies in their order.
     pub policies: Vec<PolicyRow>,
-    /// Returns how many examples came out as they must.
+    /// The number of examples that came out as they must.
     pub examples: usize,
     /// The warnings.
     pub warnings: Vec<Untrusted>,

@@ -128,7 +128,7 @@ pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max:
 pub enum Document {
     /// A file of this machine, by absolute path.
     File {
-        /// Returns the path.
+        /// The path.
         path: String,
     },
     /// Bytes that were brought to the daemon before.

@@ -23,7 +23,7 @@ pub struct Status {
     pub code: CodeCount,
     /// How many messages wait for an answer.
     pub needs_you: usize,
-    /// Returns how many commits the store has made since the daemon began.
+    /// How many commits the store has made since the daemon began.
     pub commits: u64,
     /// How often it has waited for the disk.
     pub syncs: u64,
@@ -58,7 +58,7 @@ pub struct Plan {
     pub model: String,
     /// The content of each slot, in a sentence.
     pub slots: Vec<String>,
-    /// Returns the tools that the model is offered.
+    /// The tools that the model is offered.
     pub tools: Vec<String>,
     /// The documents, each with its size.
     pub documents: Vec<String>,

@@ -70,7 +70,7 @@ pub struct Asker {
     pub more: usize,
     /// The oldest: as long as it is not answered, it says who is meant.
     pub oldest: MessageNumber,
-    /// Returns the run with which it began, if runs ask.
+    /// The run with which it began, if runs ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
 }
@@ -80,7 +80,7 @@ pub struct Asker {
 pub struct ThreadPage {
     /// The messages that need an answer, by sender; the sender of the newest message comes first.
     pub open: Vec<Asker>,
-    /// Returns how many messages need an answer.
+    /// How many messages need an answer.
     pub open_count: usize,
     /// The number of messages of all kinds that need an answer.
     #[serde(default)]

@@ -44,7 +44,7 @@ pub struct NameRow {
 /// A page of the names in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamePage {
-    /// Returns the names.
+    /// The names.
     pub rows: Vec<NameRow>,
     /// The names that everybody has, which begin with `@`; not on later pages.
     pub special: Vec<NameRow>,
@@ -320,7 +320,7 @@ pub struct ProposedSlot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisCoverage {
-    /// Returns all of it.
+    /// All of it.
     #[default]
     Complete,
     /// The text also uses it in ways that the analysis cannot follow.

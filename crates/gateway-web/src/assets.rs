@@ -77,7 +77,7 @@ impl Asset {
     }
 }
 
-/// Returns all of them.
+/// All of them.
 const ALL: [Asset; 5] = [SCRIPT, FORMS, PICK, STYLE, SIGN];
 
 fn pack(text: &str) -> Vec<u8> {

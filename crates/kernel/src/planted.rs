@@ -48,7 +48,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// Returns all of them.
+    /// All of them.
     pub const ALL: [Bug; 21] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,

@@ -44,7 +44,7 @@ pub enum ModelRef {
         base_url: Option<String>,
         /// The model's name there.
         model: String,
-        /// Returns the name of the secret that is its key, if the user chose one.
+        /// The name of the secret that is its key, if the user chose one.
         key: Option<String>,
     },
     /// Ollama.
@@ -60,7 +60,7 @@ pub enum ModelRef {
         base_url: String,
         /// The model's name there.
         model: String,
-        /// Returns the name of the secret that is its key, if the user chose one.
+        /// The name of the secret that is its key, if the user chose one.
         key: Option<String>,
     },
     /// A script of answers.

@@ -66,9 +66,9 @@ pub struct Server {
 /// An argument as policies see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Returns text as a value.
+    /// Text as a value.
     Text(String),
-    /// Returns a whole number.
+    /// A whole number.
     Integer(i64),
     /// Yes or no.
     Bool(bool),

@@ -28,7 +28,7 @@ pub(crate) struct Example {
 }
 
 impl Expected {
-    /// Returns all of them.
+    /// All of them.
     pub const ALL: [Expected; 3] = [Expected::Allow, Expected::Ask, Expected::Deny];
 
     /// Returns how it is written: `must_allow`, `must_ask`, `must_deny`.

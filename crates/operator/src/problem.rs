@@ -7,7 +7,7 @@ use passable::visible_line;
 /// One thing that is wrong with a policy file, or, beside others, worth knowing of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Returns the file, as the person knows it.
+    /// The file, as the person knows it.
     pub file: String,
     /// The line, from 1; `None` when it is about the whole file.
     pub line: Option<usize>,

@@ -34,7 +34,7 @@ const FACTS: &[(&str, &str, bool)] = &[
 pub struct Kind<'a> {
     /// The name that worker files use for it: `dir`.
     pub name: &'a str,
-    /// Returns its methods.
+    /// Its methods.
     pub interface: &'a Interface,
     /// The attribute of its name: `path` for directories, `name` for most others.
     pub attribute: &'static str,

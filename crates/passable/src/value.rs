@@ -54,13 +54,13 @@ pub enum Value<C = NoRef> {
     Undefined,
     /// `null`.
     Null,
-    /// Returns a boolean.
+    /// A boolean.
     Bool(bool),
     /// A double; `-0` equals `0` and `NaN` equals itself.
     Number(f64),
     /// An integer of any size.
     BigInt(Arc<BigInt>),
-    /// Returns text as a value.
+    /// Text as a value.
     String(Text),
     /// Immutable bytes.
     Bytes(Arc<[u8]>),
@@ -72,11 +72,11 @@ pub enum Value<C = NoRef> {
     Record(Record<C>),
     /// A tagged payload: sets, bags, maps, matchers, guards and all other values with a tag.
     Tagged(Tagged<C>),
-    /// Returns an error.
+    /// An error.
     Error(Arc<ErrorData>),
     /// A reference to a remotable object.
     Remotable(Arc<Remote<C>>),
-    /// Returns a reference to a promise.
+    /// A reference to a promise.
     Promise(Arc<Remote<C>>),
 }
 

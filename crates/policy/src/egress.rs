@@ -10,7 +10,7 @@ use resource::web::{AddressScope, Host, Place, address_scope};
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebGrant {
-    /// Returns where it lies.
+    /// Where it lies.
     pub place: Place,
     /// The methods of HTTP, in capitals.
     pub methods: BTreeSet<String>,

@@ -49,7 +49,7 @@ pub struct Facts {
     pub problems: Vec<Finding>,
 }
 
-/// Returns a path that an argument names.
+/// A path that an argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFact {
     /// The parameter's name.
@@ -206,7 +206,7 @@ pub struct Context<'a> {
     pub worker: &'a str,
     /// The facts that the capability knows about the call.
     pub facts: &'a Facts,
-    /// Returns the clock's reading, in milliseconds since 1970.
+    /// The clock's reading, in milliseconds since 1970.
     pub now_ms: i64,
     /// The files that the run has written so far.
     pub written: &'a [WrittenFile],

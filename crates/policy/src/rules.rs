@@ -12,7 +12,7 @@ use crate::secrets::Secrets;
 /// The rules for proposals beside the gates' own code. The default has none, and everything works.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Returns the vault's values, made ready to be looked for.
+    /// The vault's values, made ready to be looked for.
     pub secrets: Arc<Secrets>,
     /// The operator's own policies, if there are any.
     pub operator: Option<Arc<dyn Operator>>,

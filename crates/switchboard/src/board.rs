@@ -44,7 +44,7 @@ pub struct LimitReached {
     pub limit: usize,
 }
 
-/// Returns how much is in the table.
+/// How much is in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sides.

@@ -19,9 +19,9 @@ pub type Outcome = Result<Value<Ref>, Value<Ref>>;
 /// The name of a method or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Returns text as a value.
+    /// Text as a value.
     Text(Text),
-    /// Returns a symbol.
+    /// A symbol.
     Symbol(Symbol),
 }
 

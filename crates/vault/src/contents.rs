@@ -18,7 +18,7 @@ const MAX_SECRETS: usize = 1000;
 /// The form that is written.
 const VERSION: u32 = 1;
 
-/// Returns one secret.
+/// One secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The value.

@@ -100,7 +100,7 @@ pub struct Fold {
     pub collected: BTreeMap<usize, RunOutcome>,
     /// Whether a person has said that it goes no deeper.
     pub goes_no_deeper: bool,
-    /// Returns whether the run is over.
+    /// Whether the run is over.
     pub finished: bool,
     /// How long the run has been at work, waiting left out, in milliseconds.
     pub ran_ms: u64,

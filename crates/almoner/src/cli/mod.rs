@@ -80,7 +80,7 @@ pub enum Verb {
     /// Refuse what a card shows; the reason goes to the model
     Deny(DenyArgs),
     /// Tell Almoner whether an interrupted action took effect
-    Happened(OutcomeArgs),
+    Outcome(OutcomeArgs),
     /// Runs, newest first
     Runs(RunsArgs),
     /// The journal of a run (the latest, if none is named)

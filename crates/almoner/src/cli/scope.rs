@@ -24,7 +24,7 @@ impl Verb {
             | Verb::Inbox(_)
             | Verb::Approve(_)
             | Verb::Deny(_)
-            | Verb::Happened(_)
+            | Verb::Outcome(_)
             | Verb::Runs(_)
             | Verb::Trace(_)
             | Verb::Why(_)

@@ -26,12 +26,13 @@ pub fn how_to_answer(card: &Card) {
 pub enum CardInput {
     /// An answer.
     Answer(Request),
-    /// None now.
+    /// The word `later`: the user gives no answer now.
     Postpone,
 }
 
-/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `outcome N yes|no`, `later`. Nothing shorter is an
-/// answer, so that a key pressed for something else is none.
+/// Reads a line that the user typed under a card, or returns `None` if it is no complete command. The commands are
+/// `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `outcome N yes|no` and `later`. Shorter forms are rejected, so
+/// that a stray key press is never an answer.
 pub fn parse_card_input(line: &str) -> Option<CardInput> {
     let mut words = line.split_whitespace();
     let verb = words.next()?;
@@ -77,7 +78,11 @@ pub fn parse_card_input(line: &str) -> Option<CardInput> {
     }
 }
 
-/// Entries as people count them, to entries as the kernel does.
+/// Returns the kernel's indices, counted from 0, for entry numbers that users count from 1. An empty list gives
+/// `None`, which means all entries.
+///
+/// # Errors
+/// When a number is 0.
 pub fn entries(only: &[usize]) -> Result<Option<Vec<usize>>, Failure> {
     if only.is_empty() {
         return Ok(None);

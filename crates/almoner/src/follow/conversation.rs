@@ -20,7 +20,7 @@ const END_LINE: &str = "/end";
 
 /// One side of a conversation.
 pub struct Conversation {
-    /// Returns whether answers are shown while they are written.
+    /// Whether answers are shown while they are written.
     streams: bool,
     /// Lines that were typed and not said yet.
     unsent_lines: VecDeque<String>,

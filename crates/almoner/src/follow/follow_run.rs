@@ -1,4 +1,4 @@
-//! Attending a run: following its events, asking the person who is there, telling how it ends.
+//! The following of a run: its events, the questions to the user at the terminal, and its outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead as _;
@@ -27,7 +27,7 @@ use control::protocol::{Request, Response};
 use control::show::batch::Batch;
 use control::show::{message_view, progress, value};
 
-/// How often in a row the daemon may go down under a follower before anything has happened.
+/// The maximum number of times in a row that the daemon may go down without an event in between.
 const MAX_RESTARTS: usize = 5;
 
 /// The behaviour of a follower when a run needs a person.
@@ -37,7 +37,8 @@ pub enum AskMode {
     Prompt,
     /// Somebody answers from elsewhere.
     Wait,
-    /// The answer is no.
+    /// The follower denies each approval and declines each question. A card that asks about an outcome is left
+    /// waiting.
     Deny,
     /// No person is asked, and the run is left waiting.
     LeaveWaiting,
@@ -54,10 +55,11 @@ impl From<OnAsk> for AskMode {
     }
 }
 
-/// Follows a run to its end, or until only a person can move it, and prints the outcome.
+/// Follows a run to its end, or until it waits for a person who is not here, and prints the outcome.
 ///
 /// # Errors
-/// When the run fails, needs a person who is not here, or the daemon cannot be reached.
+/// When the run fails, stalls, or needs a person who is not here. When the user interrupts, or the daemon cannot be
+/// reached.
 pub fn follow_run(acting: &Session<'_>, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> ExitResult {
     let telling = if how.events { EventOutput::Events } else { EventOutput::Lines };
     let followed = follow(acting, run, after, how.on_ask.into(), telling);
@@ -116,30 +118,30 @@ pub fn needs_you(acting: &Session<'_>, run: RunNumber, pending: &[MessageNumber]
 pub enum EventOutput {
     /// Nothing.
     Quiet,
-    /// A line for each event worth one, on standard error.
+    /// A line on standard error for each event that has a description.
     Lines,
     /// The same, and every event as a line of JSON on standard output.
     Events,
 }
 
-/// How following ended.
+/// The outcome of following a run.
 #[derive(Debug)]
 pub enum FollowOutcome {
     /// The run is over.
     Finished(Box<Run>),
-    /// Only a person can move it: these messages wait.
+    /// The run waits for a person: these messages need an answer.
     NeedsYou(Vec<MessageNumber>),
     /// The run is a chat, and the user has left for now, or no person here talks to it.
     Paused,
-    /// It talks, and the person has no more to say.
+    /// The run is a chat, and the user has ended the conversation.
     Ended,
 }
 
-/// Follows a run to its end, or until only a person can move it. A run that was just started is followed from the
-/// event `after`; with `None` it may be of any age, and is followed from where it stands.
+/// Follows a run to its end, or until it waits for a person who is not here. A run that was just started is followed
+/// from the event `after`. With `None`, the run may be of any age, and is followed from its current state.
 ///
 /// # Errors
-/// When the run stalls, or the daemon cannot be reached.
+/// When the run stalls, the user interrupts, or the daemon cannot be reached.
 pub fn follow(
     acting: &Session<'_>,
     run: RunNumber,
@@ -201,12 +203,12 @@ fn new_follower(
 enum FamilyState {
     /// The run is over.
     Finished(Box<Run>),
-    /// It is not; this is the last event that its state includes.
+    /// The run is not over. The number is that of the last event that its state includes.
     Running(u64),
 }
 
 enum FollowerInput {
-    /// Something from the daemon.
+    /// A response of the daemon.
     Response(Box<Response>),
     /// The daemon has gone.
     Disconnected,
@@ -225,15 +227,15 @@ struct RunFollower<'a> {
     output: EventOutput,
     /// Runs of the family that are neither waiting nor over.
     active: BTreeSet<RunNumber>,
-    /// The run and all that it has started.
+    /// The run and its descendants.
     family: BTreeSet<RunNumber>,
-    /// Approvals that wait for an answer.
+    /// The messages that wait for an answer: approvals and questions.
     pending: BTreeSet<MessageNumber>,
-    /// The approval about which the person is being asked.
+    /// The message about which the user is being asked.
     asked: Option<MessageNumber>,
     /// The troubles of stalled runs of the family.
     trouble: BTreeMap<RunNumber, Trouble>,
-    /// The conversation, if the run is a chat: the typed lines, and the answers that were printed.
+    /// The conversation, if the user talks to the run here: the typed lines, and the answers that were printed.
     conversation: Option<Conversation>,
     /// The tree that is drawn instead of lines, if the terminal can draw one.
     live: Option<LiveTree>,
@@ -241,7 +243,7 @@ struct RunFollower<'a> {
 }
 
 impl RunFollower<'_> {
-    /// Learns from the store where the family stands.
+    /// Loads the present state of the run and its descendants from the daemon.
     fn catch_up(&mut self) -> Result<FamilyState, Failure> {
         let after = self.acting.last_event()?;
         let family = match self.acting.ask(Request::Family { run: self.root })? {
@@ -323,12 +325,12 @@ impl RunFollower<'_> {
                     Response::Stuck { run, trouble } if self.family.contains(&run) => {
                         return Err(Failure::of_trouble(&trouble));
                     }
-                    // It ends on purpose, or cannot read its store: it is not started again for that.
+                    // The daemon ends on purpose, or cannot read its store. The follower does not start it again.
                     Response::Failed(failure) => return Err(failure),
                     _ => {}
                 },
                 FollowerInput::Disconnected => {
-                    // Killed: the next one goes on where the journal ends.
+                    // The daemon was killed. The next one goes on where the journal ends.
                     falls += 1;
                     if falls > MAX_RESTARTS {
                         return Err(self.restart_failure());
@@ -396,7 +398,7 @@ impl RunFollower<'_> {
             Change::Step { run, entry, .. } => match entry.as_str() {
                 "suspended" => {
                     self.active.remove(&run);
-                    // The run has said all that it had to say: now the question can stand at the end of the screen.
+                    // The suspended run prints no more lines now, so the question can stand at the end of the screen.
                     if self.asking == AskMode::Prompt && self.asked.is_none() {
                         self.ask_next()?;
                     }
@@ -410,7 +412,7 @@ impl RunFollower<'_> {
                 "finished" => {
                     self.active.remove(&run);
                 }
-                // Somebody else's steps: the run itself may be waiting or stalled all the same.
+                // These steps record the acts of others. The run itself may still be waiting or stalled.
                 "collected" | "answered" | "completed" => {}
                 _ => {
                     self.active.insert(run);
@@ -421,7 +423,7 @@ impl RunFollower<'_> {
                 self.pending.insert(number);
                 self.handle_message(number)?;
             }
-            // A message of a run that needs no answer is shown to its follower, who may read it now or later.
+            // A package needs no answer. The follower shows it, and the user may read it now or later.
             Change::Message { number, needs_you: false, kind, .. }
                 if kind == "package" && self.output == EventOutput::Lines =>
             {
@@ -469,7 +471,8 @@ impl RunFollower<'_> {
         }
     }
 
-    /// Checks whether the family has stopped. If no run moves, a person must answer, or a run has failed.
+    /// Returns the outcome if following ends because no run of the family is active, or `None` if it continues.
+    /// Outside of a conversation, a stalled run is an error.
     fn idle(&mut self) -> Result<Option<FollowOutcome>, Failure> {
         if !self.active.is_empty() {
             return Ok(None);
@@ -490,7 +493,8 @@ impl RunFollower<'_> {
         Ok(left.then(|| self.needs_you()))
     }
 
-    /// Returns the run has answered, and waits for the person to say something.
+    /// Prints the answers of a chat run that waits for the user, and takes the user's next turn. Returns `None` if
+    /// following continues.
     fn handle_pause(&mut self) -> Result<Option<FollowOutcome>, Failure> {
         let troubles = std::mem::take(&mut self.trouble);
         let Some(talk) = &mut self.conversation else { return Ok(None) };
@@ -526,7 +530,7 @@ impl RunFollower<'_> {
             return self.handle_question(&question);
         }
         match self.asking {
-            // A no is no answer to whether something happened: that waits for somebody who can look.
+            // A denial cannot answer whether something happened. The message waits for a person who can check.
             AskMode::Deny if questions::card(self.acting, number)?.in_doubt => {
                 self.write_lines(&format!("message {number} asks whether something happened, and waits"));
                 self.asking = AskMode::LeaveWaiting;
@@ -551,7 +555,7 @@ impl RunFollower<'_> {
                 };
                 self.write_lines(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
             }
-            // When the run waits, or, if it does already, at once.
+            // The follower asks at once if no run is active, and otherwise when a run is suspended.
             AskMode::Prompt if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
             AskMode::Prompt | AskMode::LeaveWaiting => {}
         }
@@ -569,7 +573,7 @@ impl RunFollower<'_> {
         Ok(())
     }
 
-    /// Shows the next card and asks.
+    /// Shows the next message that waits, a card or a question, and prompts for an answer.
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
@@ -587,7 +591,7 @@ impl RunFollower<'_> {
         Ok(())
     }
 
-    /// Writes lines that stay.
+    /// Writes lines that stay on the screen when the tree is drawn again.
     fn write_lines(&mut self, text: &str) {
         if let Some(live) = &mut self.live {
             live.erase();
@@ -630,14 +634,14 @@ impl RunFollower<'_> {
         Ok(None)
     }
 
-    /// Returns the daemon goes down whenever it takes the run up.
+    /// Returns the failure for a daemon that goes down whenever it continues the run.
     fn restart_failure(&self) -> Failure {
         Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root)).help(
             format!("{} says why; nothing that was recorded is lost", self.acting.place.log().display()),
         )
     }
 
-    /// Returns the person has had enough of following. Nothing happens to the run.
+    /// Returns the failure for a user who has stopped following. Nothing happens to the run.
     fn interrupt_failure(&self) -> Failure {
         if self.asked.is_some() {
             // The line may hold text that the user has typed so far.
@@ -646,7 +650,7 @@ impl RunFollower<'_> {
         interrupted(self.acting, self.root, &self.pending)
     }
 
-    /// Returns the end of following when the run waits, and no person here can answer.
+    /// Returns the outcome for a run that waits for answers, with the messages that need them.
     fn needs_you(&self) -> FollowOutcome {
         FollowOutcome::NeedsYou(self.pending.iter().copied().collect())
     }
@@ -663,7 +667,7 @@ fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
 /// Prints the outcome of a finished run.
 ///
 /// # Errors
-/// When the run failed.
+/// When the run failed, or is not over.
 pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitResult {
     let State::Finished { outcome } = &run.state else {
         return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));

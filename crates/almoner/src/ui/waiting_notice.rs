@@ -38,7 +38,7 @@ fn shows_waiting(verb: &Verb) -> bool {
         Verb::Inbox(_)
             | Verb::Approve(_)
             | Verb::Deny(_)
-            | Verb::Happened(_)
+            | Verb::Outcome(_)
             | Verb::Status(_)
             | Verb::Daemon(_)
             | Verb::Demo(_)

@@ -17,7 +17,7 @@ use crate::ui::output;
 use config::worker_file;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// The help for a pattern or a value, where no better advice is known.
+/// The help for a pattern, if the error has no better advice.
 const PATTERN_HELP: &str =
     "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
 const VALUE_HELP: &str = "a value is written like `3`, `\"text\"`, `[1, 2n]` or `{a: true}`";
@@ -37,7 +37,7 @@ struct Unreadable {
 impl Unreadable {
     fn new(name: &'static str, text: &str, error: PatternError, like: &'static str) -> Unreadable {
         let (mut text, mut span) = excerpt(text, &error.span);
-        // The end of a text is pointed at behind it.
+        // An error at the end of the text is marked at a space that is added there.
         if span.is_empty() && span.end == text.len() {
             text.push(' ');
             span.end += 1;
@@ -46,7 +46,8 @@ impl Unreadable {
     }
 }
 
-/// Returns the text, or of a long one the part around a span, and where the span is then.
+/// Returns a text and the span in it. A long text is cut to the part around the span, and the span is moved
+/// accordingly.
 fn excerpt(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
     let end = span.end.min(span.start.saturating_add(MAX_CONTEXT_BYTES));
     let from = text.floor_char_boundary(span.start.saturating_sub(MAX_CONTEXT_BYTES));
@@ -88,13 +89,13 @@ impl miette::Diagnostic for Unreadable {
 /// Runs `almoner check`.
 ///
 /// # Errors
-/// When the file cannot be used. The errors have been printed by then, each with its place.
+/// When the file cannot be loaded, or has errors. Errors in the file have been printed by then, each with its place.
 pub fn check(args: &CheckArgs) -> ExitResult {
     let bundle = worker_file::load(&args.worker)?;
     let definition = run::check(&bundle)?;
     if args.expand {
         let beside = args.worker.parent().unwrap_or(Path::new("")).to_owned();
-        // As a run would find it: a worker without slots, beside the one that calls it.
+        // A run finds the worker of an unbound slot in the same way: by the slot's name, in the caller's directory.
         let callee = |slot: &str| {
             let named = |suffix| Bundle::load(&beside.join(format!("{slot}{suffix}"))).ok();
             let bundle = named(".worker").or_else(|| named(".worker.md"))?;
@@ -107,10 +108,11 @@ pub fn check(args: &CheckArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner pattern check`.
+/// Runs `almoner pattern check`.
 ///
 /// # Errors
-/// When the value does not match, or one of the two cannot be read.
+/// When the value does not match, or one of the two cannot be read. With `--ndjson`, when standard input is not UTF-8
+/// text.
 pub fn pattern(verb: &PatternVerb) -> ExitResult {
     let PatternVerb::Check { pattern, value, ndjson } = verb;
     if *ndjson {

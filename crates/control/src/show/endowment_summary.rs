@@ -90,7 +90,7 @@ pub struct EndowmentSummary<'a> {
     pub picked: &'a BTreeMap<String, &'a PickRow>,
     /// For a worker: the plan of its run.
     pub plan: Option<&'a Plan>,
-    /// Returns where the result goes.
+    /// Where the result goes.
     pub goes_to: ResultGoesTo,
     /// The user's name for the result, and the present object of that name.
     pub result: Option<(&'a NamePath, Option<&'a NameRow>)>,

@@ -37,7 +37,7 @@ pub struct Connection {
     pub(crate) out: OutputQueue,
     /// The tasks that run on a thread of their own.
     pub(crate) queue: TaskQueue,
-    /// Returns whether it came by the gateway and has shown no good token yet.
+    /// Whether it came by the gateway and has shown no good token yet.
     is_unauthenticated: AtomicBool,
     /// How many messages have been looked at, as long as it has shown none.
     processed_messages: AtomicU64,

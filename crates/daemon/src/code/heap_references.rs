@@ -18,7 +18,7 @@ pub const PROMISE_TAG: u64 = 1 << 40;
 /// The numbers of one heap, with the objects and promises behind them.
 pub struct HeapReferences {
     eval: FormulaId,
-    /// Returns the heap, among all that there have been.
+    /// The heap, among all that there have been.
     pub heap: u64,
     side: Side,
     hosts: BTreeMap<u32, Ref>,

@@ -83,7 +83,7 @@ pub fn start(daemon: &HostDaemon, program: PathBuf) -> ExecutorThread {
     }
 }
 
-/// Returns where code goes, and messages to the objects that it has made.
+/// Where code goes, and messages to the objects that it has made.
 pub struct CodeExecutor {
     shared: Weak<Daemon>,
     daemon: WeakHostDaemon,

@@ -28,7 +28,7 @@ pub enum FileOutcome {
     Value(Value),
     /// A file or a directory: the names that lead to it from the root, and whether nothing in it may be changed.
     Part {
-        /// Returns the names.
+        /// The names.
         place: Vec<String>,
         /// Whether it is a file or a directory.
         kind: Part,

@@ -1,5 +1,5 @@
-//! The choices where a capability is asked for: everything that the agent has a name for. Each is described by our
-//! own record, and never by the thing's own words.
+//! The choices for a requested capability: everything that the agent has a name for. The daemon's own record
+//! describes each of them. Only interface names and the content of data are foreign text.
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
@@ -18,13 +18,13 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::view::PickRow;
 
-/// How many things are offered at most.
+/// The maximum number of choices.
 const MAX_PICKS: usize = 500;
 
-/// How many characters of a value are told.
+/// The maximum number of characters of a value in its description.
 const MAX_VALUE_CHARS: usize = 120;
 
-/// How deep directories of names are looked into.
+/// The maximum number of names in the path of a choice.
 const MAX_DEPTH: usize = 4;
 
 /// Returns everything that the agent has given a name to, in its directories as well. Special names are left out: an
@@ -62,7 +62,7 @@ fn collect_picks(
     path: &[String],
     rows: &mut Vec<Pick>,
 ) -> Result<(), Fault> {
-    // A directory that was granted and has ended has nothing to offer.
+    // If the grant of a directory has ended, the directory offers nothing.
     let Ok(hub) = view.container_for(txn, path, "list") else { return Ok(()) };
     for name in view.list(txn, &hub)? {
         if name.starts_with('@') || rows.len() >= MAX_PICKS {
@@ -117,7 +117,7 @@ fn pick_row(
     });
     let is_promise = matches!(formula, Formula::Promise { .. });
     let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
-    // Nothing but data comes of a promise that is kept and leads nowhere, and nothing of a broken one.
+    // A kept promise that leads to no capability holds data, and a broken promise holds nothing.
     let data = (is_promise && !pending) || !Requirement::Capability.takes(formula);
     let Methods { known, has_others: others } = match data || pending {
         true => Methods { known: vec![], has_others: false },
@@ -165,7 +165,7 @@ fn describe_value(value: &Value) -> String {
     let head: String = line.chars().take(MAX_VALUE_CHARS).collect();
     let more = if head.len() < line.len() { " …" } else { "" };
     match value {
-        // They say it themselves.
+        // The content of these values already says their type.
         Value::Undefined | Value::Null | Value::Bool(_) => line,
         _ => format!("{}: {head}{more}", value.in_words()),
     }
@@ -194,13 +194,14 @@ fn maker_name(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<St
     Ok(format!("code of somebody else ({})", author.short()))
 }
 
-/// Returns the name of an interface by our own record. For an object of code it is the name that was recorded when
-/// others could first hold it; for everything else it is the type. It returns `None` if no name is known.
+/// Returns the name of an object's interface, from the daemon's own record. For an object of code, it is the name
+/// that was recorded when others could first hold the object. For any other capability, it is the name of its type.
+/// Data, evaluations and promises that lead to no object have none, and neither has code that names no interface.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(crate) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
-    /// The name of an object whose maker has not named its interface.
+    /// The interface name of an object whose maker has given none.
     const DEFAULT_INTERFACE: &str = "Remotable";
     // A name often stands for a promise that has been kept.
     let id = name_lookup::settled_references(txn, id)?.pop().unwrap_or(*id);
@@ -214,11 +215,11 @@ pub(crate) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<
     })
 }
 
-/// Returns the value with the result of each promise that was kept in its place. A name often stands for a promise,
-/// and its result is handed on. The kernel checks the kind of each capability.
+/// Returns the value with each promise replaced by the capability that it was kept with. Other promises stay. A name
+/// often stands for a promise, and the receiver gets its result. The kernel checks the kind of each capability.
 ///
 /// # Errors
-/// When the agent does not hold a capability in the value.
+/// When the agent does not hold a capability in the value, or the capability is gone.
 pub fn with_settled_promises(daemon: &HostDaemon, agent: FormulaId, value: &Value) -> Result<Value, Failure> {
     value.try_map_capabilities(&mut |is_promise, remote: &Remote<FormulaId>| {
         let id = &remote.reference;

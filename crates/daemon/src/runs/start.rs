@@ -61,7 +61,7 @@ pub struct EndowmentStart {
     pub number: MessageNumber,
     /// Slots bound to names of the host's.
     pub names: BTreeMap<String, NamePath>,
-    /// Returns where the result goes.
+    /// Where the result goes.
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,

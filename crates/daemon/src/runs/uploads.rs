@@ -29,7 +29,7 @@ pub struct PendingUploads {
     kept: Mutex<Vec<PendingUpload>>,
 }
 
-/// Returns one file.
+/// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PendingUpload {
     /// Its bytes.

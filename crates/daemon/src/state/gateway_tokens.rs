@@ -20,7 +20,7 @@ const TOKEN_BYTES: usize = 32;
 /// The tokens that were given out, and where they can be used.
 #[derive(Default)]
 pub struct GatewayTokens {
-    /// Returns where the gateway listens, if there is one.
+    /// Where the gateway listens, if there is one.
     gateway: OnceLock<SocketAddr>,
     waiting: Mutex<Vec<GatewayToken>>,
 }

@@ -8,7 +8,7 @@ use super::sessions::HostKind;
 pub struct RequestHeaders<'a> {
     /// `GET`, `POST`, …
     pub method: &'a str,
-    /// Returns the path.
+    /// The path.
     pub path: &'a str,
     /// The host that the browser believes it is asking.
     pub host: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! The approval card: every argument, the findings of the gates, the sources of the words, and the answer.
+//! The approval card: the arguments and their sources, the findings of the gates, and the buttons for an answer.
 
 use control::exit::Failure;
 use control::show::budget_request;
@@ -12,7 +12,10 @@ use super::messages::worker_preview::{self, ApprovalPreview};
 use crate::page::parts;
 use crate::page_request::PageRequest;
 
-/// Returns a digest of everything that the card shows, to which an answer is bound.
+/// Returns a digest of the card, without its history of earlier approvals. An answer is bound to this digest.
+///
+/// # Errors
+/// When the card cannot be serialized.
 pub fn digest(card: &Card) -> Result<String, Failure> {
     // The history of earlier approvals grows with every answer elsewhere, and changes nothing here.
     let bytes = serde_json::to_vec(&Card { asked: vec![], ..card.clone() })
@@ -20,10 +23,10 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// Returns the card, with its answers as long as any is missing.
+/// Returns the card. It has the buttons for an answer as long as an answer is missing.
 ///
 /// # Errors
-/// When it cannot be written down.
+/// When the card cannot be serialized.
 pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
@@ -57,7 +60,7 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     })
 }
 
-/// Returns the preview of the grants of an approval, if the user asked for it.
+/// Returns the preview of the grants of an approval, if the user has asked for it or pressed an approving button.
 fn granted(asked: &PageRequest, card: &Card) -> Option<ApprovalPreview> {
     let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));
     let marked = marked(asked).filter(|_| wanted)?;
@@ -66,7 +69,7 @@ fn granted(asked: &PageRequest, card: &Card) -> Option<ApprovalPreview> {
     ApprovalPreview::of(asked, card, marked.as_deref()).ok().flatten()
 }
 
-/// Returns the entries that were marked. `None` if one of the marks is none.
+/// Returns the indices of the marked entries, or `None` if one of them is not a number.
 pub fn marked(asked: &PageRequest) -> Option<Vec<usize>> {
     let marks = asked.body.iter().filter(|(name, _)| name == "entry");
     marks.map(|(_, text)| text.parse().ok()).collect()
@@ -96,7 +99,7 @@ fn tally(entries: &[CardEntry]) -> String {
     format!("{} calls: {}", entries.len(), words.join(", "))
 }
 
-/// Returns one entry; of several those that were answered are folded.
+/// Returns one entry of the card. If the card has several entries, those that were answered are folded.
 fn entry(
     asked: &PageRequest,
     card: &Card,
@@ -137,7 +140,8 @@ fn entry(
     }
 }
 
-/// Returns everything that an entry would permit. A folded entry contains no blocks that must be unfolded first.
+/// Returns the details of an entry: its arguments, its changes and the findings of the gates. A folded entry contains
+/// no blocks that must be unfolded first.
 fn body(
     asked: &PageRequest,
     card: &Card,
@@ -181,7 +185,7 @@ fn body(
     }
 }
 
-/// Returns whether an entry is marked: all are, until somebody has taken a mark away.
+/// Returns whether an entry is marked. Every entry is marked until the user has sent the form.
 fn is_marked(asked: &PageRequest, entry: usize) -> bool {
     asked.body.is_empty() || marked(asked).is_some_and(|marked| marked.contains(&entry))
 }
@@ -240,7 +244,7 @@ fn answer_line(answer: &Said) -> Markup {
     }
 }
 
-/// Returns the buttons for an answer. Enter submits none of them: in the reason, it only leads on to the buttons.
+/// Returns the buttons for an answer. Enter presses none of them: in the reason, it begins a new line.
 fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
     html! {
         fieldset.answers {

@@ -20,7 +20,7 @@ pub struct UploadedFile {
     pub name: String,
     /// Its bytes.
     pub hash: BlobHash,
-    /// Returns how many they are.
+    /// Their size in bytes.
     pub bytes: usize,
 }
 

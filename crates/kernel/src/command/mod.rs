@@ -53,7 +53,7 @@ pub struct Command {
 pub struct UserCommand {
     /// Its verb.
     pub verb: String,
-    /// Returns all of it.
+    /// All of it.
     pub text: Untrusted,
 }
 
@@ -70,7 +70,7 @@ pub enum Act {
         /// The agent.
         agent: FormulaId,
     },
-    /// Returns a person answers an approval.
+    /// A person answers an approval.
     Answer(AnswerApproval),
     /// A person lets stalled runs go on.
     Resume {
@@ -173,7 +173,7 @@ pub enum Cancel {
         /// The name.
         path: NamePath,
     },
-    /// Returns a run.
+    /// A run.
     Run {
         /// Which.
         run: RunNumber,

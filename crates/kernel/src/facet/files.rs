@@ -54,7 +54,7 @@ pub enum FileOp {
     List(Way),
     /// A reference to a file or a directory.
     Lookup(Way),
-    /// Returns the text of a file.
+    /// The text of a file.
     Read {
         /// Which.
         way: Way,

@@ -13,13 +13,13 @@ use crate::proposal::Value;
 /// The shape of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgShape {
-    /// Returns the pattern that every value matches.
+    /// The pattern that every value matches.
     Any,
-    /// Returns text as a value.
+    /// Text as a value.
     Text,
     /// Text, or nothing.
     MaybeText,
-    /// Returns a name, or an array of names.
+    /// A name, or an array of names.
     NameOrPath,
     /// An array of texts, or of names.
     Texts,
@@ -37,7 +37,7 @@ pub enum ArgShape {
     TextOrRecord,
     /// An object.
     Remotable,
-    /// Returns an error.
+    /// An error.
     Error,
 }
 

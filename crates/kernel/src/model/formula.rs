@@ -40,7 +40,7 @@ pub enum Formula {
         host: FormulaId,
         /// Where code runs that is endowed without saying where.
         main: FormulaId,
-        /// Returns the root of the store.
+        /// The root of the store.
         endo: FormulaId,
         /// The directory of formulas that stay although no other name leads to them.
         pins: FormulaId,
@@ -64,7 +64,7 @@ pub enum Formula {
     },
     /// A directory: names for formulas, kept in a pet store.
     Directory {
-        /// Returns the names.
+        /// The names.
         store: FormulaId,
     },
     /// A table of pet names.
@@ -116,7 +116,7 @@ pub enum Formula {
     Lookup {
         /// Where the path begins.
         hub: FormulaId,
-        /// Returns the path.
+        /// The path.
         path: NamePath,
     },
     /// An inert program with named slots. It holds no authority.

@@ -140,7 +140,7 @@ pub enum Decision {
     Allow,
     /// A person is asked first.
     Ask,
-    /// Returns a ruling that refuses the proposal.
+    /// A ruling that refuses the proposal.
     Deny,
 }
 

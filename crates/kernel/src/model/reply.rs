@@ -118,12 +118,12 @@ pub enum Then {
     Nothing,
     /// The agent that was made or found.
     Agent {
-        /// Returns the name of its interface.
+        /// The name of its interface.
         interface: Cow<'static, str>,
     },
     /// The object that was made.
     Object {
-        /// Returns the name of its interface.
+        /// The name of its interface.
         interface: Cow<'static, str>,
     },
     /// The promise for the requested result.

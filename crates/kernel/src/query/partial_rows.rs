@@ -127,7 +127,7 @@ pub fn message(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Message>,
 /// Where the log of an agent ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogEnd {
-    /// Returns the number of the last event.
+    /// The number of the last event.
     pub seq: u64,
     /// Its hash.
     pub hash: BlobHash,

@@ -19,9 +19,9 @@ pub(crate) struct MessageSubject {
 
 /// A grant or run that a command has ended.
 pub(crate) enum EndedObject {
-    /// Returns a grant.
+    /// A grant.
     Grant(FormulaId),
-    /// Returns a run.
+    /// A run.
     Run(HostRun),
 }
 

@@ -31,7 +31,7 @@ pub fn encode<C: Reference>(value: &Value<C>) -> CapData<C> {
 pub enum SlotKind {
     /// An object.
     Remotable,
-    /// Returns a promise.
+    /// A promise.
     Promise,
 }
 

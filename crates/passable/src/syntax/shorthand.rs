@@ -27,9 +27,9 @@ use crate::value::{Reference, Value};
 pub enum Node {
     /// A string.
     Text(String, Span),
-    /// Returns a number.
+    /// A number.
     Number(f64, Span),
-    /// Returns a boolean.
+    /// A boolean.
     Bool(bool, Span),
     /// Nothing.
     Null(Span),

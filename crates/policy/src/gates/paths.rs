@@ -1,5 +1,6 @@
-//! The problems that the capability itself found: paths that lead out, suffixes, sizes, missing files. And files
-//! within it whose names say that they hold keys, or that a program obeys them.
+//! The gate for paths. It denies a call for the problems that the capability itself found: paths that lead out,
+//! suffixes, sizes, missing files. It asks about files whose names say that they hold keys, or that a program obeys
+//! them.
 
 use kernel::proposal::{Effect, Finding};
 use passable::{quoting, visible_line};
@@ -22,7 +23,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 /// Returns the question about a file whose name, or whose target's name, is protected.
 fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let reads = context.proposal.effect == Effect::Observe;
-    // A list of names is shown in any case.
+    // Both count: the path as the call names it, and the path to which its links lead.
     let names = [Some(&fact.path), fact.leads_to.as_ref()];
     let (path, why) = names.into_iter().flatten().find_map(|path| {
         let judged = |path: &str| protected(path).filter(|why| !reads || *why == ProtectionReason::Keys);
@@ -40,8 +41,8 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     ))
 }
 
-/// Returns where a file lies from the root of the file system: `config` in an endowed `.git` is `.git/config`. The
-/// endowed directory itself was named by a person.
+/// Returns the paths of a file from the root of the file system, one for each name of the endowed directory. `config`
+/// in an endowed `.git` is `.git/config`. The endowed directory itself is not checked, because a person named it.
 fn places<'a>(context: &'a Context<'_>, path: &'a str) -> impl Iterator<Item = String> + 'a {
     let is_within = context.subject.is(Kind::Dir { write: false }) && !path.is_empty();
     let roots = context.subject.names.iter().filter(move |_| is_within);
@@ -87,7 +88,7 @@ mod tests {
             (at("change", &["/home/me/.config/autostart"], "a.desktop"), (Ask, Ask), obeyed),
             (at("look", &["/home/me/.ssh"], "config"), (Ask, Ask), keys),
             (at("look", &["/home/me/.ssh"], ""), (Allow, Allow), &[]),
-            // Of a directory that goes by two names, both count.
+            // If a directory has two names, both count.
             (at("change", &["/mnt/g", "/home/me/p/.git"], "config"), (Ask, Ask), obeyed),
             (at("change", &["/home/me/git"], "config"), (Allow, Allow), &[]),
             (at("look", &["/home/me/.git"], "config"), (Allow, Allow), &[]),

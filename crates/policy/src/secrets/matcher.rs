@@ -26,7 +26,7 @@ pub(super) enum PatternRef {
     Form(usize),
     /// A shape, by its place.
     Shape(usize),
-    /// Returns the stand-in for a value.
+    /// The stand-in for a value.
     StandIn,
 }
 

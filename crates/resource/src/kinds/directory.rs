@@ -113,7 +113,7 @@ pub fn staged_copy(real: &str) -> String {
 /// A path of this machine, with the limits of its grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSpec {
-    /// Returns the absolute path.
+    /// The absolute path.
     pub path: String,
     /// Whether it may be written.
     pub write: bool,

@@ -154,7 +154,7 @@ fn committed_version_in_the_log_counts() {
 fn later_and_foreign_stores_are_refused_unchanged() {
     let root = tempfile::tempdir().unwrap();
     let (later, foreign) = (root.path().join("later"), root.path().join("foreign"));
-    make(&later, ALMO, 7).close().unwrap();
+    make(&later, ALMO, 1000).close().unwrap();
     let error = refused(&later);
     assert_eq!(error.to_string(), "cannot open the store: a later build wrote it");
     assert!(error.help().ends_with("Nothing was changed."), "{}", error.help());

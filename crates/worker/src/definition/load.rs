@@ -39,13 +39,13 @@ pub enum LoadError {
     /// It is there, but it is not a file that can be read: a directory, a pipe, a device.
     #[error("`{}` is not a file", path.display())]
     NotAFile {
-        /// Returns the path.
+        /// The path.
         path: PathBuf,
     },
     /// It is larger than a worker file, or a file that it includes, may be.
     #[error("`{}` is larger than {} KiB", path.display(), limit >> 10)]
     TooLarge {
-        /// Returns the path.
+        /// The path.
         path: PathBuf,
         /// How many bytes would have been allowed.
         limit: usize,
@@ -53,7 +53,7 @@ pub enum LoadError {
     /// It is not text.
     #[error("`{}` is not UTF-8 text: the byte at offset {offset} (line {line}) cannot be read", path.display())]
     NotText {
-        /// Returns the path.
+        /// The path.
         path: PathBuf,
         /// How many bytes before the first bad one.
         offset: usize,
@@ -63,13 +63,13 @@ pub enum LoadError {
     /// It leads out of the directory of the worker file.
     #[error("`{}` leads out of the directory of the worker file", path.display())]
     OutsideDirectory {
-        /// Returns the path.
+        /// The path.
         path: PathBuf,
     },
     /// The system refused.
     #[error("`{}` cannot be read", path.display())]
     Io {
-        /// Returns the path.
+        /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,

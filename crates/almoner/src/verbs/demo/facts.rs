@@ -1,4 +1,5 @@
-//! Right and wrong facts: a run's results beside the facts expected before any model had seen the documents.
+//! The comparison of a run's results with the expected facts, which were written down before any model saw the
+//! documents.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ struct ExpectedDocument {
     facts: BTreeMap<String, String>,
 }
 
-/// One fact of one document.
+/// One fact of one document: the expected text, the text that the run found, and whether that is right.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub(super) document: String,
@@ -34,7 +35,8 @@ impl Expected {
         serde_json::from_slice(json)
     }
 
-    /// Compares the results of a run, by document: records with `output.class` and `facts`. A missing fact is wrong.
+    /// Compares the results of a run with the expected facts. `found` has a record with `output.class` and `facts`
+    /// for each document, by name. A missing fact is wrong.
     pub(super) fn compare(&self, found: &BTreeMap<String, Value>) -> Vec<Fact> {
         let mut facts = Vec::new();
         for (name, document) in &self.documents {
@@ -44,7 +46,8 @@ impl Expected {
             facts.push(self.fact(name, "class", &document.class, class));
             for (key, expected) in &document.facts {
                 let mut got = text(&result["facts"][key]);
-                // A sum is read as two fields, so that each can be held to its form.
+                // The worker gives an amount and its currency in two fields, so that a pattern can check each. They
+                // are joined here for the comparison.
                 if let Some(currency) = result["facts"]["currency"].as_str().filter(|_| key == "amount") {
                     got = format!("{got} {currency}");
                 }
@@ -98,7 +101,8 @@ fn text_matches(expected: &[String], got: &[String]) -> bool {
         || (stands_in(got, expected) && got.len() * 2 >= expected.len())
 }
 
-/// Returns a number without needless zeros, and a currency code.
+/// Returns the number and the currency code in a text, or `None` if the text has another form. The number has no
+/// needless zeros.
 fn amount(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     let is_code = |s: &str| s.len() == 3 && s.bytes().all(|b| b.is_ascii_uppercase());

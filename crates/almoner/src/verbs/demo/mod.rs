@@ -1,4 +1,4 @@
-//! `almoner demo`: a hijacked worker, then a live one, over the same five documents.
+//! `almoner demo`: a hijacked worker, then a live one, each over five documents.
 
 mod bare_loop;
 mod facts;
@@ -13,10 +13,10 @@ use crate::ui::output;
 use config::place::Place;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// `almoner demo`.
+/// Runs `almoner demo`.
 ///
 /// # Errors
-/// When a part does not come out as it must.
+/// When a part fails, or its result is not the expected one.
 pub fn demo(place: &Place, args: &DemoArgs) -> ExitResult {
     if args.scripted {
         let home = tempfile::tempdir().map_err(|e| io("a directory for the store", &e))?;
@@ -36,7 +36,7 @@ pub fn demo(place: &Place, args: &DemoArgs) -> ExitResult {
     if args.hijacked {
         return Ok(Exit::Ok);
     }
-    // Before a model is fetched or a folder laid out.
+    // The store is checked before a model is fetched or a folder is laid out.
     place.inspect_store()?;
     let work = match &args.inbox {
         Some(dir) => dir.clone(),

@@ -33,7 +33,7 @@ enum FormPlace {
     Said,
     Worker,
     Model,
-    /// Returns the slot of this name.
+    /// The slot of this name.
     Slot(String),
     /// The lines that fill slots.
     Slots,

@@ -17,7 +17,7 @@ use crate::page::{link, parts};
 pub struct Facts {
     /// The most of it, in a line; nothing if nothing is told.
     pub brief: Option<Markup>,
-    /// Returns all of it.
+    /// All of it.
     pub all: Markup,
 }
 

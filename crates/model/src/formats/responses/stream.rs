@@ -1,4 +1,4 @@
-//! Responses: an answer out of its events, or out of one object.
+//! The assembly of an answer in the Responses format, from the events of a stream or from one object.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
 use crate::served::calls::{Calls, PartialCall};
 
-/// Puts a reply together.
+/// The parts of a reply that have been read so far.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Stream {
     text: String,
@@ -21,7 +21,7 @@ pub(in crate::formats) struct Stream {
 }
 
 impl Stream {
-    /// Adds a call as it begins.
+    /// Adds the function call of an item. Items of other kinds are ignored.
     fn begin(&mut self, index: u64, item: Item) -> Result<(), ModelError> {
         if item.kind.as_deref() == Some("function_call") {
             self.seen_any = true;
@@ -32,13 +32,13 @@ impl Stream {
         Ok(())
     }
 
-    /// Adds a finished item and returns its new text. The item repeats its pieces, or is the only source where none
-    /// came.
+    /// Adds a finished item and returns its new text. For a call, the item replaces the pieces that came before. A
+    /// message counts only if the reply has no text yet.
     fn finish_item(&mut self, index: u64, item: Item) -> Result<String, ModelError> {
         match item.kind.as_deref() {
             Some("function_call") => match self.calls.at(index) {
                 Some(call) => {
-                    // An empty text after pieces is no correction of them.
+                    // Empty arguments do not replace the pieces that came before.
                     call.arguments = item
                         .arguments
                         .filter(|all| !all.is_empty())
@@ -67,7 +67,7 @@ impl Stream {
         added
     }
 
-    /// Reads the final statement about the answer as a whole.
+    /// Adds the object that describes the whole answer, and returns its new text.
     fn finish_response(&mut self, response: Response) -> Result<String, ModelError> {
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
             return Err(in_band_error(&error));
@@ -81,7 +81,7 @@ impl Stream {
         self.reason = response.incomplete_details.and_then(|details| details.reason);
         self.status = response.status;
         let mut added = String::new();
-        // Where no pieces came before, the answer is here.
+        // If no pieces came before, the whole answer is in this object.
         let nothing_came = self.text.is_empty() && self.calls.0.is_empty();
         for (index, item) in response.output.into_iter().flatten().enumerate().filter(|_| nothing_came) {
             match item.kind.as_deref() {

@@ -18,7 +18,7 @@ use crate::pages::messages::step_up;
 
 /// The preview of the choices.
 pub struct EndowmentPreview {
-    /// Returns all of it.
+    /// All of it.
     sentences: Vec<Sentence>,
     /// The plan of the run, if the program is a worker.
     pub plan: Option<Plan>,
