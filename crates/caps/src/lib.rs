@@ -2,7 +2,7 @@
 //!
 //! A capability is opened for one grant and confined to it. It has three tasks. It gives the facts of a call before
 //! the call is made ([`Capability::facts`]). It makes the call ([`Capability::perform`], which takes nothing but a
-//! [`Begun`]). After a crash, it tells whether the call was made ([`Capability::probe`]). Facts can go stale. So the
+//! [`kernel::started_effect::StartedEffect`]). After a crash, it tells whether the call was made ([`Capability::probe`]). Facts can go stale. So the
 //! capability enforces them again at the moment of effect, on open directories and not on paths.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]

@@ -79,3 +79,8 @@ CREATE TABLE bytes (
     owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
     PRIMARY KEY (owner, key)
 ) WITHOUT ROWID;
+-- The runs whose effects named a file, by the last part of its path.
+CREATE TABLE file_run (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;

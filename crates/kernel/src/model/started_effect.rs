@@ -12,36 +12,36 @@ use crate::proposal::Proposal;
 ///
 /// ```compile_fail,E0451
 /// fn forge(step: kernel::StepRef, proposal: kernel::proposal::Proposal, grant: kernel::grant::Grant) {
-///     let _ = kernel::begun::Begun { step, proposal, grant, reopened: false };
+///     let _ = kernel::started_effect::StartedEffect { step, proposal, grant, reopened: false };
 /// }
 /// ```
 ///
 /// nor copy one,
 ///
 /// ```compile_fail,E0599
-/// fn again(begun: &kernel::begun::Begun) -> kernel::begun::Begun {
-///     kernel::begun::Begun::clone(begun)
+/// fn again(effect: &kernel::started_effect::StartedEffect) -> kernel::started_effect::StartedEffect {
+///     kernel::started_effect::StartedEffect::clone(effect)
 /// }
 /// ```
 ///
 /// nor change the call that it allows,
 ///
 /// ```compile_fail,E0616
-/// fn bend(mut begun: kernel::begun::Begun) {
-///     begun.proposal.method = "burn".to_owned();
+/// fn bend(mut effect: kernel::started_effect::StartedEffect) {
+///     effect.proposal.method = "burn".to_owned();
 /// }
 /// ```
 ///
 /// nor read one from a wire, nor create a default one.
 ///
 /// ```compile_fail,E0277
-/// fn read(text: &str) -> Option<kernel::begun::Begun> {
+/// fn read(text: &str) -> Option<kernel::started_effect::StartedEffect> {
 ///     serde_json::from_str(text).ok()
 /// }
 /// ```
 ///
 /// ```compile_fail,E0277
-/// fn made_up() -> kernel::begun::Begun {
+/// fn made_up() -> kernel::started_effect::StartedEffect {
 ///     fn of<T: Default>() -> T {
 ///         T::default()
 ///     }
@@ -52,8 +52,8 @@ use crate::proposal::Proposal;
 /// An executor can only look at one:
 ///
 /// ```
-/// fn perform(begun: &kernel::begun::Begun) -> &str {
-///     &begun.proposal().method
+/// fn perform(effect: &kernel::started_effect::StartedEffect) -> &str {
+///     &effect.proposal().method
 /// }
 /// ```
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::text;
 const MAX_LEN: u64 = 1 << 30;
 
 /// Returns the methods of a directory as agents use it by themselves. Methods that only look go through
-/// [`super::Handed::readable_place`].
+/// [`super::GrantedDirectory::readable_place`].
 pub fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let path = |name: &str| Param::required(name, text(MAX_LEN), "from the root of the directory");

@@ -1,4 +1,4 @@
-//! A directory that an agent was granted and uses without a run: every look and every change takes a [`Begun`].
+//! A directory that an agent was granted and uses without a run: every look and every change takes a [`kernel::started_effect::StartedEffect`].
 //!
 //! A call names its paths from the root of the directory, and the part of the directory in which it is made. The
 //! states that it depends on are pinned when it is judged, and must still hold when it is made.
