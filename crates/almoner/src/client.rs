@@ -14,38 +14,40 @@ use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
-/// How long a daemon may take from its start to its first answer.
+/// The maximum time from the start of a daemon to its first answer.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A connection to the daemon.
 pub struct Client {
     stream: UnixStream,
     reader: BufReader<UnixStream>,
-    /// The agent on whose behalf it asks; `None` means the store's own host.
+    /// The agent on whose behalf the client asks. `None` means the store's own host.
     agent: Option<String>,
     /// The daemon's build.
     pub build: String,
 }
 
 impl Client {
-    /// Connects to the daemon, starting one if none listens.
+    /// Connects to the daemon, and starts a daemon if none listens.
     ///
     /// # Errors
-    /// When it cannot be started, says why it cannot, or does not answer.
+    /// When the daemon cannot be started, ends with a failure, or does not answer.
     pub fn connect(place: &Place) -> Result<Client, Failure> {
         if let Some(client) = Client::connect_if_running(place)? {
             return Ok(client);
         }
-        // The daemon would say the same, but by then its log and its socket's directory are there.
+        // The daemon would report the same failure, but only after it has created its log and the directory of its
+        // socket.
         place.inspect_store()?;
         let begun = Instant::now();
         let mut daemon = start(place)?;
-        // Who has the store, if it is not a daemon that can be reached.
+        // The failure of a daemon that found the store in use. It is reported if no daemon can be reached in time.
         let mut owned = None;
         let mut pause = Duration::from_millis(20);
         loop {
             if let Some(client) = Client::connect_if_running(place)? {
-                // When it ends before we do, somebody must take note of it.
+                // A thread waits for the daemon, so that no zombie process is left if the daemon ends before this
+                // process.
                 std::thread::spawn(move || daemon.wait());
                 return Ok(client);
             }
@@ -62,8 +64,8 @@ impl Client {
                 });
             }
             match ended {
-                // Another daemon has the store: one that is coming up, and will listen; or one that is going down,
-                // and makes room for the next.
+                // Another daemon has the store. That daemon is either starting and will listen soon, or ending and
+                // will release the store.
                 Some(status) if status.code() == Some(Exit::Conflict as i32) => {
                     owned = Some(why_it_ended(&mut daemon, status));
                     std::thread::sleep(pause);
@@ -78,10 +80,10 @@ impl Client {
         }
     }
 
-    /// Connects to the daemon if one listens.
+    /// Connects to the daemon, or returns `None` if no daemon listens.
     ///
     /// # Errors
-    /// When one listens that cannot be talked to.
+    /// When a daemon listens, but the client cannot talk to it.
     pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
         let stream = match UnixStream::connect(place.socket()) {
             Ok(stream) => stream,
@@ -98,7 +100,7 @@ impl Client {
                     .help("the socket must belong to you; remove it if no daemon runs"));
             }
         };
-        // Keys go over this socket: only to a daemon of the same user.
+        // Keys are sent over this socket, so the client talks only to a daemon of the same user.
         let listener = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| disconnected(&e.into()))?;
         if listener.uid != rustix::process::getuid() {
             let message = format!("{} belongs to another user", place.socket().display());
@@ -110,11 +112,12 @@ impl Client {
         let mut client = Client { stream, reader, agent: None, build: String::new() };
         let hello =
             Hello { version: VERSION, build: control::BUILD.to_owned(), keys: vendor_keys::from_env() };
-        // A daemon that is just ending may hang up before it answers; that is as good as none.
+        // A daemon that is ending may hang up before it answers. That counts as no daemon.
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);
         }
-        // Greeting takes no work: one that is silent is stuck, and a person should not wait for it.
+        // A daemon can answer the greeting at once. A daemon that stays silent is stuck, and the user should not wait
+        // for it.
         client.stream.set_read_timeout(Some(START_TIMEOUT)).map_err(|e| disconnected(&e))?;
         let answer = frame::read(&mut client.reader);
         client.stream.set_read_timeout(None).map_err(|e| disconnected(&e))?;
@@ -131,21 +134,21 @@ impl Client {
                     place.log().display()
                 )))
             }
-            // It has ended meanwhile, or does not speak as any daemon does: then it does not own the store either.
+            // The daemon has ended meanwhile, or the process that listens is no daemon and does not own the store.
             Ok(None) | Err(_) => Ok(None),
         }
     }
 
-    /// Returns the same connection, on behalf of an agent from here on.
+    /// Returns the same connection. From now on, its requests are made on behalf of the agent.
     #[must_use]
     pub fn on_behalf_of(self, agent: Option<&str>) -> Client {
         Client { agent: agent.map(str::to_owned), ..self }
     }
 
-    /// Returns whether the daemon has not hung up.
+    /// Returns whether the daemon still keeps the connection open.
     pub fn is_open(&self) -> bool {
         let mut ends = [PollFd::new(&self.stream, PollFlags::IN)];
-        // Nothing is due between two requests: a stream that can be read has ended.
+        // The daemon sends nothing between two requests, so a stream that can be read has ended.
         matches!(rustix::event::poll(&mut ends, Some(&Timespec::default())), Ok(0))
     }
 
@@ -169,7 +172,7 @@ impl Client {
         self.read()
     }
 
-    /// Asks without waiting.
+    /// Sends a request without waiting for the answer.
     ///
     /// # Errors
     /// When the daemon is gone.
@@ -178,7 +181,8 @@ impl Client {
         frame::write(&mut self.stream, &asked).map_err(|e| disconnected(&e))
     }
 
-    /// Returns the next answer as it is, a failure too; `None` when the daemon is gone.
+    /// Returns the next answer, or `None` if the daemon is gone. Unlike [`Client::read`], it also returns a failure
+    /// as an answer.
     pub fn receive(&mut self) -> Option<Response> {
         frame::read(&mut self.reader).ok().flatten()
     }
@@ -215,14 +219,15 @@ fn start(place: &Place) -> Result<std::process::Child, Failure> {
         std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(place.log()).map_err(fail)?;
     let mut command = Command::new(exe);
     command.args(["daemon", "--on-demand"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    // A group of its own: Ctrl-C in this terminal is not for the daemon. The root directory keeps no other directory
-    // in use.
+    // The daemon gets a process group of its own, so that Ctrl-C in this terminal does not reach it. Its current
+    // directory is the root, so that it keeps no other directory in use.
     command.process_group(0).current_dir("/");
     command.envs(place.as_env());
     command.spawn().map_err(fail)
 }
 
-/// Returns the failure of a daemon that could not start. The daemon writes it to its standard output as JSON.
+/// Returns the failure of a daemon that could not start. The daemon writes the failure to its standard output as
+/// JSON.
 fn why_it_ended(daemon: &mut std::process::Child, status: std::process::ExitStatus) -> Failure {
     let mut said = String::new();
     if let Some(mut out) = daemon.stdout.take() {

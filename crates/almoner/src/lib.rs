@@ -32,8 +32,8 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help goes to standard output and is no failure; clap knows which is which. It quotes a wrong argument,
-            // and that can be the name of a file that somebody else chose.
+            // Help goes to standard output and is no failure. An error goes to standard error as a note, because it
+            // can quote a file name that somebody else chose.
             if error.use_stderr() {
                 ui::output::note(&error.render().to_string());
             } else {

@@ -609,7 +609,7 @@ const MAKE_HELP: &str = "\
 A directory is one package: its first module is what `exports` or `main` in package.json says, or index.js, and its
 modules import each other by relative paths. Files that end in .js, .mjs, .json, .txt and .md are taken, but for those
 with a dot before their names and those in node_modules. A ZIP file is an archive of sources with a
-compartment-map.json, as Endo's tools write it. What is on the disk comes before what has the name.
+compartment-map.json, as Endo's tools write it. A path on the disk takes precedence over a name in the store.
 
 The first module exports `make(powers, context, { env, state })`. It reaches its powers and nothing else: no files, no
 network, no clock, no built-in modules.";

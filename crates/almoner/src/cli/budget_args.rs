@@ -1,4 +1,4 @@
-//! How much more a run may use, as people type it.
+//! The additional budget of a run, as options on the command line.
 
 use clap::Args;
 use kernel::budget::Raise;
@@ -45,7 +45,7 @@ impl BudgetArgs {
         all.into_iter().filter_map(|(flag, said)| Some((flag, said?.clone()))).collect()
     }
 
-    /// Returns the amounts that are added, or nothing if none is given.
+    /// Returns the amounts to add, or `None` if no option was given.
     ///
     /// # Errors
     /// When an amount cannot be read.

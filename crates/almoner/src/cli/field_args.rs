@@ -5,14 +5,14 @@ use passable::{Node, PatternError, Secrecy};
 
 use control::exit::{Exit, Failure};
 
-/// A slot or a field, as a person writes it.
+/// A slot or a field, as the user wrote it on the command line.
 #[derive(Debug, PartialEq)]
 pub struct FieldSpec {
-    /// Its name.
+    /// The name of the slot or field.
     pub name: String,
-    /// Its pattern as it was written.
+    /// The text of the pattern, as it was written.
     pub text: String,
-    /// Its pattern.
+    /// The parsed pattern.
     pub pattern: Pattern,
     /// The text that the reader sees: the name, unless a label was written.
     pub label: String,
@@ -20,10 +20,10 @@ pub struct FieldSpec {
     pub secret: bool,
 }
 
-/// Reads `name:pattern` or `name:pattern=label`.
+/// Parses `name:pattern` or `name:pattern=label`.
 ///
 /// # Errors
-/// When it is neither, or the pattern cannot be read.
+/// When the text has neither form, or the pattern cannot be read.
 pub fn parse_field_spec(text: &str) -> Result<FieldSpec, Failure> {
     let wrong = |what: &str| {
         Failure::new(Exit::Usage, format!("{text}: {what}"))
@@ -57,7 +57,8 @@ fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Fa
     })
 }
 
-/// Returns where the `=` before the label stands: the first that is in no brackets and no quotes.
+/// Returns the position of the `=` before the label, or `None` if there is no label. A `=` inside of brackets or
+/// quotes does not count.
 fn end_of_pattern(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_u32, None);
     for (at, c) in text.char_indices() {
@@ -73,7 +74,7 @@ fn end_of_pattern(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns a pattern as people write it: an `M.` expression, or the shorthand of worker files.
+/// Parses a pattern: an `M.` expression, or the shorthand of worker files.
 fn read_pattern(text: &str) -> Result<Pattern, PatternError> {
     let expression = text.contains("M.") || text.starts_with(['{', '[', '"', '\'']);
     if expression {

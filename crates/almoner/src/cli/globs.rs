@@ -1,4 +1,4 @@
-//! Patterns of paths that the shell has left alone: `'in/*.pdf'`.
+//! The expansion of path patterns that the shell did not expand, like `'in/*.pdf'`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,23 @@ use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
 
-/// The most files that a pattern may stand for.
+/// The maximum number of files that a pattern may match.
 const MAX_FILES: usize = 100_000;
 
-/// How deep `**` goes.
+/// The maximum number of directory levels that `**` descends.
 const MAX_DEPTH: usize = 64;
 
-/// Returns whether a text that is no path may stand for several.
+/// Returns whether a text contains characters of a pattern. The caller has already checked that the text is not an
+/// existing path.
 pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Returns the files that a pattern stands for, by name. Hidden ones only where the pattern says so.
+/// Returns the files that a pattern matches, sorted by name. Hidden files match only if the pattern has a leading
+/// dot.
 ///
 /// # Errors
-/// When it cannot be read, stands for nothing, or for too much.
+/// When the pattern cannot be read, matches no file, or matches too many files.
 pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
     let shown = visible_line(pattern);
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
@@ -53,7 +55,7 @@ pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
         .collect()
 }
 
-/// One name of a pattern.
+/// One part of a pattern, between two slashes.
 enum PatternPart {
     Name(String),
     Any {
@@ -73,7 +75,7 @@ impl PatternPart {
             return Ok(PatternPart::Name(text.to_owned()));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).build();
-        // A set says when a pattern is too much for it; a single matcher would panic.
+        // A `GlobSet` returns an error if the pattern is too large. A single matcher would panic.
         let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
         let set = set.map_err(|error| error.kind().to_string())?;
         Ok(PatternPart::Any { set, hidden: text.starts_with('.') })
@@ -102,7 +104,7 @@ fn walk(at: &Path, parts: &[PatternPart], depth: usize, found: &mut Vec<PathBuf>
             walk(at, rest, depth, found);
             for name in names(at).into_iter().filter(|name| !name.starts_with('.')) {
                 let below = at.join(name);
-                // Links are not followed: they may lead back.
+                // Links are not followed, because a link may lead back to a directory above it.
                 if std::fs::symlink_metadata(&below).is_ok_and(|meta| meta.is_dir()) {
                     walk(&below, parts, depth + 1, found);
                 }
@@ -111,7 +113,8 @@ fn walk(at: &Path, parts: &[PatternPart], depth: usize, found: &mut Vec<PathBuf>
     }
 }
 
-/// Returns the names of the entries of a directory, or none if it cannot be read. Skips names that are not text.
+/// Returns the names of the entries of a directory, or no names if the directory cannot be read. Names that are not
+/// text are skipped.
 fn names(dir: &Path) -> Vec<String> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

@@ -9,10 +9,10 @@ use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
 
-/// How much is read from standard input or from a `k=@file`, in bytes.
+/// The maximum size of standard input and of a file in `k=@file`, in bytes.
 const MAX_INPUT_BYTES: u64 = 10 << 20;
 
-/// Inputs, told apart.
+/// The inputs of a run, sorted by their form.
 #[derive(Debug, Default, PartialEq)]
 pub struct Inputs {
     /// The named inputs.
@@ -68,7 +68,7 @@ pub enum NamedText<'a> {
     Json(&'a str),
 }
 
-/// Takes `k=v` or `k:=json` apart.
+/// Splits `k=v` or `k:=json` into the name and the value. Returns `None` if the text has neither form.
 pub fn split_named(text: &str) -> Option<(&str, NamedText<'_>)> {
     match (text.split_once(":="), text.split_once('=')) {
         (Some((name, value)), Some((other, _))) if name.len() < other.len() => {
@@ -81,9 +81,9 @@ pub fn split_named(text: &str) -> Option<(&str, NamedText<'_>)> {
 
 /// The value of a named input.
 enum NamedInput {
-    /// It stands on the command line.
+    /// The value stands on the command line.
     Typed(Value),
-    /// It was read from a file: whose words they are is not known.
+    /// The value was read from a file, so its author is not known.
     Read { path: String, text: String },
 }
 
@@ -91,7 +91,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Returns whether it is written as a named input is.
+/// Returns whether a text has the form of a named input.
 fn is_named(text: &str) -> bool {
     split_named(text).is_some_and(|(name, _)| is_name(name))
 }
@@ -122,10 +122,10 @@ fn read_named(text: &str) -> Result<(String, NamedInput), Failure> {
     Ok((name.to_owned(), value))
 }
 
-/// Returns a file as text.
+/// Returns the content of a file as text.
 ///
 /// # Errors
-/// When it cannot be read, is too long, or is not text.
+/// When the file cannot be read, is too large, or is not UTF-8 text.
 pub fn read_text(path: &str) -> Result<String, Failure> {
     let fail = |e: std::io::Error| {
         let exit = match e.kind() {
@@ -158,7 +158,7 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
 /// Returns all of standard input as text.
 ///
 /// # Errors
-/// When it is too long or not text.
+/// When standard input cannot be read, is too long, or is not UTF-8 text.
 pub fn stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
@@ -179,7 +179,7 @@ pub fn stdin() -> Result<String, Failure> {
     })
 }
 
-/// Returns the files of a directory by name, hidden ones and directories left out.
+/// Returns the files of a directory, sorted by name. Hidden files and directories are left out.
 fn files_of(dir: &str) -> Result<Vec<Document>, Failure> {
     let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{dir}: {e}"));
     let mut names = Vec::new();

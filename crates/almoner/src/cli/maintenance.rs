@@ -86,7 +86,7 @@ pub enum InstallationPart {
 }
 
 impl InstallationPart {
-    /// All of them, in the order of the report.
+    /// All parts of the installation, in the order of the report.
     pub const ALL: [InstallationPart; 8] = [
         InstallationPart::Place,
         InstallationPart::Settings,

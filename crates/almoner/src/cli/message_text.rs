@@ -60,8 +60,8 @@ pub fn parse_message_text(text: &str) -> Result<MessageText, Failure> {
     Ok(pieces)
 }
 
-/// Returns the longest beginning of these characters, without the points and slashes at its end: those belong to the
-/// sentence.
+/// Splits a text after its longest prefix of the given characters. Full stops and slashes at the end of the prefix
+/// belong to the sentence, and go to the second part.
 fn split_word(text: &str, is_part: impl Fn(char) -> bool) -> (&str, &str) {
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     let end = text[..end].trim_end_matches(['.', '/']).len();

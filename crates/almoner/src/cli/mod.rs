@@ -1,4 +1,4 @@
-//! The types of the command line. The module `commands` carries the commands out.
+//! The types of the command line. The module `verbs` carries the commands out.
 
 pub mod agents;
 mod budget_args;
@@ -49,8 +49,8 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
 #[command(after_help = agents::HELP)]
 pub struct Cli {
     /// Act as this agent of yours, by its name
-    // It has an id of its own. Every command gets a global argument, and one of its own arguments could have the same
-    // id.
+    // The argument has an id of its own. A global argument is added to every command, and an argument of the command
+    // could have the same id.
     #[arg(id = "as", long = "as", global = true, value_name = "AGENT", hide = true)]
     pub agent: Option<String>,
     /// The verb.
@@ -315,7 +315,7 @@ pub struct ChatArgs {
 }
 
 impl ChatArgs {
-    /// Returns how it is followed.
+    /// Returns the options for following the run of the conversation.
     pub fn follow(&self) -> FollowArgs {
         FollowArgs { on_ask: self.on_ask, json: false, events: false, detach: false }
     }
@@ -340,7 +340,7 @@ pub struct InboxArgs {
 /// `almoner approve`.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The message's number; without one, the only one that waits
+    /// The message's number; without one, Almoner lists the messages that wait and asks for it
     pub message: Option<String>,
     /// Fill a slot of a new worker with a name of yours: `place=notes`
     #[arg(value_name = "SLOT=NAME")]
@@ -371,7 +371,7 @@ pub struct ApproveArgs {
 /// `almoner deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// The message's number; without one, the only one that waits
+    /// The message's number; without one, Almoner lists the messages that wait and asks for it
     pub message: Option<String>,
     /// Why; the model is told
     #[arg(short = 'r', long, default_value = "")]
@@ -459,7 +459,7 @@ pub struct StatsArgs {
     pub json: JsonArg,
 }
 
-/// Returns a time that has passed, like `7d`.
+/// Parses an age, like `7d`.
 fn parse_age(text: &str) -> Result<std::time::Duration, String> {
     let wrong = || "write a number and m, h, d or w, like 7d".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! Programs of modules on this machine: a directory, or a ZIP file.
+//! The reading of a program of modules from this machine: a directory, or a ZIP file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,16 +11,16 @@ use vat::archive::{MAP, MAX_ARCHIVE_BYTES, MAX_ENTRIES, is_importable};
 use control::exit::{Exit, Failure};
 use control::protocol::GivenModules;
 
-/// How deep directories may lie in one another.
+/// The maximum depth of directories in a program.
 const MAX_DEPTH: usize = 32;
 
-/// The folder of other packages: a directory is one package.
+/// The folder of other packages. It is left out, because a directory is read as one package.
 const PACKAGES_DIR: &str = "node_modules";
 
-/// Reads the program at a path; `None` if nothing is there.
+/// Reads the program at a path, or returns `None` if the path does not exist.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or has links in it.
+/// When the program cannot be read, is too large, or contains links.
 pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
     let place = Path::new(path);
     let found = match fs::metadata(place) {
@@ -49,7 +49,7 @@ pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
         .help("name a directory or a ZIP file"));
     }
     let bytes = bytes(place, MAX_ARCHIVE_BYTES)?;
-    // As every ZIP file begins, also one without a single file in it.
+    // Every ZIP file begins with these bytes, also one that contains no file.
     if !bytes.starts_with(b"PK") {
         return Err(Failure::new(Exit::Invalid, format!("{} is no ZIP archive", display_path(place))).help(
             "name an archive of modules, or a directory with an `index.js`; `almoner eval @FILE` runs one file of code",
@@ -72,7 +72,10 @@ fn too_large(path: &Path) -> Failure {
     Failure::new(Exit::Invalid, what).help("leave out what it does not import")
 }
 
-/// Returns the bytes of a file, if there are not more than so many.
+/// Returns the bytes of a file.
+///
+/// # Errors
+/// When the file cannot be read, or has more than `most` bytes.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let file = fs::File::open(path).map_err(|e| read_failure(path, &e))?;
     let mut bytes = Vec::new();
@@ -84,7 +87,7 @@ fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
 struct ModuleFiles {
     files: BTreeMap<String, String>,
     remaining: usize,
-    /// Whether it is an unpacked archive, in which a file may have any name.
+    /// Whether the directory is an unpacked archive, in which a file may have any name.
     is_archive: bool,
 }
 
@@ -118,7 +121,7 @@ impl ModuleFiles {
                 return Err(Failure::new(Exit::Invalid, format!("{} is a link", display_path(&path)))
                     .help("put what it leads to in its place, or take it away"));
             }
-            // A program runs without knowing where it was compiled from.
+            // A program runs without its source maps, so a large source map is left out.
             let is_map = !self.is_archive && name.ends_with(".map");
             if is_map && entry.metadata().is_ok_and(|found| found.len() > self.remaining as u64 / 4) {
                 continue;

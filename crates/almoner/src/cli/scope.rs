@@ -9,7 +9,7 @@ pub enum Scope {
     Agent,
     /// The user alone: the verb concerns this machine or the whole store.
     User,
-    /// None: the daemon starts it as a confined process.
+    /// No agent: the daemon starts the verb as a confined process.
     Process,
 }
 

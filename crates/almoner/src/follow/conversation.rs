@@ -18,32 +18,32 @@ use control::protocol::{Request, Response};
 /// The line that ends a conversation for good.
 const END_LINE: &str = "/end";
 
-/// One side of a conversation.
+/// The user's side of a conversation: the typed lines, and the printed answers.
 pub struct Conversation {
     /// Whether answers are shown while they are written.
     streams: bool,
-    /// Lines that were typed and not said yet.
+    /// The typed lines that have not been sent yet.
     unsent_lines: VecDeque<String>,
     /// Whether nothing more will be typed.
     is_closed: bool,
     /// Whether the person has been asked to type something.
     is_prompted: bool,
-    /// Up to which step of the journal the answers were told.
+    /// The last step of the journal whose answer has been printed.
     last_shown_step: u64,
-    /// The step that prompted the streamed answer, and the text of it that has been printed.
+    /// The step that prompted the streamed answer, and the part of the answer that has been printed.
     shown: (u64, String),
 }
 
 /// The user's next action in a conversation.
 #[derive(Debug, PartialEq)]
 pub enum UserTurn {
-    /// Says this.
+    /// The user says this.
     Say(String),
-    /// Has not said anything yet.
+    /// The user has not said anything yet.
     Listen,
-    /// Leaves for now.
+    /// The user leaves, and may continue the conversation later.
     Leave,
-    /// Has no more to say.
+    /// The user ends the conversation for good.
     End,
 }
 
@@ -61,8 +61,8 @@ impl Conversation {
         }
     }
 
-    /// Returns whether a change gets a line between the messages. Calls and troubles do, the steps towards an answer
-    /// do not.
+    /// Returns whether a change is shown as a line between the messages. Calls and problems are shown. The other
+    /// steps of a run are not.
     pub fn is_shown(change: &Change) -> bool {
         const SHOWN_CHANGES: [&str; 5] = ["proposed", "judged", "completed", "stalled", "exhausted"];
         match change {
@@ -89,7 +89,7 @@ impl Conversation {
         self.is_closed = true;
     }
 
-    /// Returns the user's next action. If no line is queued, it prompts the user.
+    /// Returns the user's next action. If no line is queued, the user is prompted.
     pub fn next(&mut self) -> UserTurn {
         match self.unsent_lines.pop_front() {
             Some(line) if line.trim() == END_LINE => UserTurn::End,
@@ -110,7 +110,7 @@ impl Conversation {
     /// # Errors
     /// When the reader has closed standard output.
     pub fn show_stream(&mut self, prompted: u64, from: usize, text: &str) -> Result<(), Failure> {
-        // Of answers that were told already nothing is shown again.
+        // An answer that has already been printed is not shown again.
         if prompted <= self.last_shown_step {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl Conversation {
     }
 }
 
-/// Returns the text of a reply that was kept.
+/// Returns the text of a recorded reply.
 fn answer(acting: &Session<'_>, hash: kernel::BlobHash) -> Result<String, Failure> {
     match acting.ask(Request::Blob { hash })? {
         Response::Blob(Some(text)) => {

@@ -1,4 +1,4 @@
-//! `almoner form` and `almoner submit`.
+//! `almoner submit`, and the prompts for values that a form or an endowment needs.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn read_text(
     }
 }
 
-/// Reads JSON as a value that the pattern of its field takes; a secret stays text.
+/// Reads JSON as a value that matches the pattern of its field. A string for a secret field stays text.
 fn read_json(
     hole: Option<&FieldSpec>,
     pattern: Option<&Pattern>,
@@ -145,7 +145,7 @@ fn is_needed(hole: &FieldSpec, fields: &[Field]) -> bool {
     hole.default.is_none() && !optional
 }
 
-/// Prints the fields that still need a value, and returns the failure with which the command ends.
+/// Prints the fields that still need a value. Returns the failure with which the command ends.
 pub fn print_missing_fields(
     number: MessageNumber,
     verb: &str,
@@ -204,7 +204,7 @@ fn ask(
     }
 }
 
-/// Reads the text of one field, or says why it does not fit.
+/// Reads the text of one field. If the text does not fit, the error is the reason.
 fn read_field(
     acting: &Session<'_>,
     hole: &FieldSpec,
@@ -221,10 +221,10 @@ fn read_field(
     read_text(Some(hole), pattern, text).map_err(|mismatch| mismatch.teach())
 }
 
-/// Waits for a whole command: no single key sends anything.
+/// Asks the user to type a whole command, so that a single key press never sends anything.
 ///
 /// # Errors
-/// When the person wants to come back later.
+/// When the user types `later`, or ends the input.
 pub fn confirm(command: &str) -> Result<(), Failure> {
     loop {
         match prompt::line(&format!("Type `{command}`, or `later`: "), &[])? {
@@ -235,12 +235,12 @@ pub fn confirm(command: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the failure of a person who has given up for now.
+/// Returns the failure for a user who gives no answer now.
 pub fn nothing_sent() -> Failure {
     Failure::new(Exit::NeedsYou, "nothing was sent; the message waits as long as you like")
 }
 
-/// Returns the command with everything that was written in the end, for the transcript; secrets are left out.
+/// Returns the command for the transcript, with all values that were given in the end. Secrets are left out.
 fn transcript_line(
     acting: &Session<'_>,
     number: MessageNumber,
@@ -328,7 +328,7 @@ mod tests {
         check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));
         check(&["key=5"], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
         check(&[r#"key:="5""#], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
-        // The daemon knows which fields there are.
+        // The daemon knows the names of the fields, so an unknown name passes here.
         check(&["nay=5"], Ok(r#"{"nay":{"written":"text","text":"5"}}"#));
         check(&["a=@/no/such/file"], Err(Exit::NotFound));
         check(&["a"], Err(Exit::Usage));

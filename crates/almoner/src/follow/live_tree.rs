@@ -1,4 +1,4 @@
-//! Following at a terminal: one tree, drawn anew whenever something changes.
+//! The live display of a run at a terminal: one tree, redrawn whenever something changes.
 
 use kernel::RunNumber;
 use kernel::event::Change;
@@ -19,17 +19,17 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// Returns a tree of nothing, if this terminal can draw one.
+    /// Returns an empty tree, or `None` if this terminal cannot draw a tree.
     pub fn begin() -> Option<LiveTree> {
         output::can_draw().then(|| LiveTree { tree: Tree::default(), drawn: ScreenLines::default() })
     }
 
-    /// Takes note of runs that were there before.
+    /// Adds runs that were loaded from the daemon.
     pub fn add_runs(&mut self, runs: &[Run]) {
         runs.iter().for_each(|run| self.tree.add_run(run));
     }
 
-    /// Takes note of a change.
+    /// Applies a change to the tree, and loads the runs that the tree does not know yet.
     pub fn apply_change(&mut self, acting: &Session<'_>, change: &Change) {
         let run = match change {
             Change::Step { run, .. } | Change::RunFinished { run, .. } => Some(*run),
@@ -37,7 +37,7 @@ impl LiveTree {
         };
         if self.tree.apply_change(change) {
             for run in run.map(|run| self.tree.above(run)).unwrap_or_default() {
-                // Who cannot be asked now is asked after the next step.
+                // If a run cannot be loaded now, it is loaded after its next step.
                 if let Ok(run) = self.load_runs(acting, run) {
                     self.add_runs(&run);
                 }
@@ -45,7 +45,7 @@ impl LiveTree {
         }
     }
 
-    /// Returns the summary of a run, as lists have it, without its documents.
+    /// Loads the summary of a run, without its documents. The list is empty if the run does not exist.
     fn load_runs(&mut self, acting: &Session<'_>, run: RunNumber) -> Result<Vec<Run>, Failure> {
         let below = Some(RunNumber(run.0.saturating_add(1)));
         let answer = acting.ask(Request::Runs { limit: 1, below, roots: false })?;
@@ -58,18 +58,18 @@ impl LiveTree {
         }
     }
 
-    /// Takes note of a model's progress, as text that has been made visible.
+    /// Sets the current activity of a run's model. The text must already be made visible.
     pub fn set_activity(&mut self, run: RunNumber, what: String) {
         self.tree.set_activity(run, what);
     }
 
-    /// Draws it at the end of the screen.
+    /// Draws the tree at the end of the screen.
     pub fn draw(&mut self) {
         let tree = &self.tree;
         self.drawn.draw(|rows| tree.lines(rows));
     }
 
-    /// Makes room for other things.
+    /// Erases the tree, so that other lines can be printed.
     pub fn erase(&mut self) {
         self.drawn.erase();
     }

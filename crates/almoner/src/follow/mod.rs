@@ -1,4 +1,4 @@
-//! Following a run: its progress, its questions, and the answers of the person.
+//! The following of a run: its progress, its questions, and the user's answers.
 
 pub mod answer_lines;
 pub mod conversation;

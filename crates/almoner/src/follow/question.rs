@@ -22,10 +22,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// Returns the question of this number; `None` if the message is something else.
+    /// Returns the question with this number, or `None` if the message is no question.
     ///
     /// # Errors
-    /// When there is no such message.
+    /// When no message has this number.
     pub fn load(acting: &Session<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
         let view = acting.message(number)?;
         let is_one = match view.letter.body() {
@@ -59,7 +59,7 @@ impl Question {
         Ok(())
     }
 
-    /// Shows it to somebody who answers from elsewhere.
+    /// Shows the question, with the command that answers it from elsewhere.
     pub fn show_without_prompt(&self, acting: &Session<'_>) {
         output::note(&message_view::render(&self.view, output::columns()));
         let verb = match self.view.letter.body() {
@@ -97,7 +97,7 @@ impl Question {
         });
     }
 
-    /// Sends a typed answer. If the line is no answer, it prompts again.
+    /// Sends a typed answer. If the line is no answer, or the answer fails, the instructions are shown again.
     pub fn answer(&self, acting: &Session<'_>, line: &str) {
         let number = self.number.to_string();
         let rest = |verb: &str| {

@@ -1,4 +1,4 @@
-//! The command as the person typed it, for the transcript.
+//! The command as the user typed it, for the transcript.
 
 /// Returns a word of a command as the transcript shows it.
 pub fn transcript_word(word: &str) -> String {
@@ -8,7 +8,7 @@ pub fn transcript_word(word: &str) -> String {
     }
 }
 
-/// Returns the command as the person gave it, for the transcript.
+/// Returns the command as the user typed it, for the transcript.
 pub fn command_line() -> String {
     std::env::args()
         .enumerate()

@@ -25,7 +25,7 @@ use control::view::{MessageView, ObjectView, PromiseState};
 
 /// The session of one command. All its requests go over one connection, which the first of them opens.
 pub struct Session<'a> {
-    /// Where the daemon is.
+    /// The place of the daemon's socket and store.
     pub place: &'a Place,
     /// The agent, by a name path of the host's; `None` means the host.
     pub agent: Option<&'a str>,
@@ -39,12 +39,12 @@ impl Ask for Session<'_> {
 }
 
 impl<'a> Session<'a> {
-    /// Returns a session of the agent of this name, or of the host without a name.
+    /// Returns a session of the agent with this name. `None` means the host.
     pub fn new(place: &'a Place, agent: Option<&'a str>) -> Session<'a> {
         Session { place, agent, client: RefCell::default() }
     }
 
-    /// Opens a connection of its own, for events that come while the session asks.
+    /// Opens a second connection, for events that arrive while the session sends requests.
     ///
     /// # Errors
     /// When the daemon cannot be reached.
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
 
     fn with_client<T>(&self, act: impl FnOnce(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut client = match self.client.take() {
-            // A daemon that ended between two requests of a person is started again.
+            // A daemon can end between two requests. Then a new connection is opened, which starts a daemon again.
             Some(client) if client.is_open() => client,
             _ => self.open_connection()?,
         };
@@ -82,10 +82,10 @@ impl<'a> Session<'a> {
         answer
     }
 
-    /// Does something, in the words of the command line.
+    /// Sends an act, with the command line as its text for the transcript.
     ///
     /// # Errors
-    /// When it is not done.
+    /// When the daemon refuses the act, or cannot be reached.
     pub fn act(&self, verb: &str, act: AgentAct) -> Result<Response, Failure> {
         self.act_with_text(verb, command_line(), act)
     }
@@ -99,24 +99,24 @@ impl<'a> Session<'a> {
         self.ask(self.request(verb, text, act))
     }
 
-    /// Returns the request to do something.
+    /// Returns the request for an act, with its verb and its text for the transcript.
     pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
         let said = UserCommand { verb: verb.to_owned(), text: Untrusted::new(text) };
         Request::Act { said: Some(said), act: Box::new(act) }
     }
 
-    /// Does something to mail.
+    /// Sends an act on mail.
     ///
     /// # Errors
-    /// When it is not done.
+    /// When the daemon refuses the act, or cannot be reached.
     pub fn mail(&self, verb: &str, act: MailAct) -> Result<Response, Failure> {
         self.act(verb, AgentAct::Mail { act: Box::new(act) })
     }
 
-    /// Looks at something.
+    /// Sends a look-up, and returns the answer.
     ///
     /// # Errors
-    /// When there is no such thing.
+    /// When the thing does not exist, or the daemon cannot be reached.
     pub fn look_up(&self, look: Look) -> Result<Response, Failure> {
         self.ask(Request::Look { look })
     }
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
     /// Returns a message in full.
     ///
     /// # Errors
-    /// When there is no such message.
+    /// When no message has this number.
     pub fn message(&self, number: MessageNumber) -> Result<MessageView, Failure> {
         match self.look_up(Look::Message { number })? {
             Response::Message(letter) => Ok(*letter),
@@ -160,10 +160,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits until a promise has come to something.
+    /// Waits until a promise is settled, and returns its state.
     ///
     /// # Errors
-    /// When the agent does not hold it, or the daemon goes.
+    /// When the agent does not hold the promise, or the daemon goes.
     pub fn wait(&self, promise: FormulaId) -> Result<PromiseState, Failure> {
         match self.look_up(Look::Promise { promise, wait: true })? {
             Response::Promise(state) => Ok(state),
@@ -171,7 +171,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Names in the agent's own directory, for completion: of things that somebody may be given.
+    /// Returns the names in the agent's own directory, for completion. The list is empty if the daemon cannot be
+    /// asked.
     pub fn names(&self) -> Vec<String> {
         match self.look_up(Look::Names { path: None }) {
             Ok(Response::Names(rows)) => rows.into_iter().map(|row| row.name).collect(),
@@ -179,7 +180,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns how a command continues in the words that a person types.
+    /// Returns a command as the user would type it: `rest` after `almoner`, with `--as` if an agent was named.
     pub fn command(&self, rest: &str) -> String {
         match self.agent {
             Some(agent) => format!("`almoner --as {} {rest}`", visible_line(agent)),
@@ -187,7 +188,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Refuses to act as somebody else, for commands that only the host has.
+    /// Refuses to act for another agent. Commands that only the host has call it.
     ///
     /// # Errors
     /// When an agent was named.
@@ -211,7 +212,7 @@ pub fn print_reply(response: &Response, json: bool) -> ExitResult {
         output::note(&replies::describe(response));
     }
     Ok(match response {
-        // That somebody was faster changes nothing, and is an exit code of its own.
+        // If somebody else has answered before, nothing changes, and the command has an exit code of its own.
         Response::Reply(Reply::AlreadySettled) => Exit::Conflict,
         _ => Exit::Ok,
     })
@@ -266,18 +267,18 @@ pub fn print_promise(state: &PromiseState, json: bool) -> ExitResult {
     }
 }
 
-/// Returns a message's number, as a person writes it.
+/// Parses the number of a message.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is no number of a message.
 pub fn parse_message_number(text: &str) -> Result<MessageNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner inbox`"))
 }
 
-/// Returns a name path, as a person writes it.
+/// Parses a name path.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is no name path.
 pub fn parse_path(text: &str) -> Result<NamePath, Failure> {
     NamePath::parse(text).map_err(|e| {
         Failure::from_error(Exit::Usage, e)
@@ -285,10 +286,10 @@ pub fn parse_path(text: &str) -> Result<NamePath, Failure> {
     })
 }
 
-/// Returns the same, if there is one.
+/// Parses a name path, if a text is given.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is no name path.
 pub fn parse_optional_path(text: Option<&str>) -> Result<Option<NamePath>, Failure> {
     text.map(parse_path).transpose()
 }

@@ -1,4 +1,4 @@
-//! Questions to the daemon that several commands have.
+//! Requests to the daemon that several commands send.
 
 use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
@@ -13,7 +13,7 @@ use control::show::journal::child;
 /// Returns one run.
 ///
 /// # Errors
-/// When there is none of this number.
+/// When no run has this number.
 pub fn run(acting: &Session<'_>, run: RunNumber) -> Result<Run, Failure> {
     match acting.ask(Request::GetRun { run })? {
         Response::Run(run) => Ok(*run),
@@ -27,7 +27,7 @@ pub const LAST_RUN: &str = "last";
 /// Returns the newest run that no other run started.
 ///
 /// # Errors
-/// When there is none.
+/// When there are no runs.
 pub fn latest(acting: &Session<'_>) -> Result<RunNumber, Failure> {
     match acting.ask(Request::Runs { limit: 1, below: None, roots: true })? {
         Response::Runs(runs) => runs
@@ -41,7 +41,7 @@ pub fn latest(acting: &Session<'_>) -> Result<RunNumber, Failure> {
 /// Returns all steps of a run.
 ///
 /// # Errors
-/// When there is none of this number.
+/// When no run has this number.
 pub fn journal(acting: &Session<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
     journal_from(acting, run, 1)
 }
@@ -49,7 +49,7 @@ pub fn journal(acting: &Session<'_>, run: RunNumber) -> Result<Vec<Step>, Failur
 /// Returns the steps of a run from number `first` on.
 ///
 /// # Errors
-/// When there is none of this number.
+/// When no run has this number.
 pub fn journal_from(acting: &Session<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -77,10 +77,10 @@ pub fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Ste
     Ok(all)
 }
 
-/// Returns one card.
+/// Returns the card of an approval.
 ///
 /// # Errors
-/// When there is no approval of this number.
+/// When no approval has this number.
 pub fn card(acting: &Session<'_>, message: MessageNumber) -> Result<Card, Failure> {
     match acting.ask(Request::Card { message })? {
         Response::Card(card) => Ok(*card),

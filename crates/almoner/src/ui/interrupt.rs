@@ -1,4 +1,4 @@
-//! Ctrl-C while a run is followed: the run is left as it is, and the person is told how to come back to it.
+//! Ctrl-C while a run is followed. The run is left as it is, and the user is told how to return to it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,8 +16,8 @@ pub struct InterruptWatch {
 }
 
 impl InterruptWatch {
-    /// Begins to watch. `tell` is called, on a thread of its own, at the first Ctrl-C. Where the system does not let
-    /// signals be watched, Ctrl-C ends the process as ever, which loses nothing either.
+    /// Begins to watch. The first Ctrl-C calls `tell` on a separate thread. If the system cannot watch signals,
+    /// Ctrl-C ends the process as usual, and nothing is lost.
     pub fn begin(tell: impl FnOnce() + Send + 'static) -> InterruptWatch {
         let at_once = EXITS_IMMEDIATELY.get_or_init(|| {
             let at_once = Arc::new(AtomicBool::new(true));

@@ -1,7 +1,7 @@
-//! The two streams: results go to standard output, everything else to standard error.
+//! The output of a command: results go to standard output, everything else to standard error.
 //!
-//! The caller makes the foreign parts of its text visible, each in its line. Text for a terminal is made visible here
-//! once more, as a whole. If a caller forgot it, no control character acts on the terminal all the same.
+//! The caller replaces the control characters in foreign text, line by line (the text is made visible). On a
+//! terminal, this module does so once more for the whole text, in case a caller forgot it.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn result(line: &str) -> Result<(), Failure> {
     writeln!(io::stdout().lock(), "{line}").map_err(|e| write_failure(&e))
 }
 
-/// Writes a part of the result that goes on, without ending the line.
+/// Writes a part of a result without ending the line, because more follows.
 ///
 /// # Errors
 /// When the reader has closed standard output.
@@ -42,7 +42,8 @@ pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     result(&json::escaped(&text))
 }
 
-/// Writes lines of the result that hold foreign text. On a terminal, it wraps them, so that the terminal breaks none.
+/// Writes lines of the result that contain foreign text. For a terminal, the lines are wrapped, so that the terminal
+/// breaks none.
 ///
 /// # Errors
 /// When the reader has closed standard output.
@@ -51,12 +52,12 @@ pub fn listing(text: &str) -> Result<(), Failure> {
     result(&lines::fit(text, columns))
 }
 
-/// Writes why a command failed.
+/// Writes the failure of a command to standard error.
 pub fn failure(failure: &Failure) {
     note(&failure.render(stderr_width()));
 }
 
-/// Writes lines for the person who watches that hold words of others.
+/// Writes lines that contain foreign text to standard error, wrapped to the width of the terminal.
 pub fn report(text: &str) {
     note(&lines::fit(text, stderr_width()));
 }
@@ -71,13 +72,14 @@ pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line.trim_end_matches('\n')));
 }
 
-/// Writes text for the person who watches, without ending the line.
+/// Writes text for the user to standard error, without ending the line.
 pub fn prompt(text: &str) {
     let mut err = io::stderr().lock();
     let _ = err.write_all(visible(text).as_bytes()).and_then(|()| err.flush());
 }
 
-/// Returns whether a person sees standard error on a terminal on which lines can be drawn anew, and wants that.
+/// Returns whether lines on standard error can be redrawn, and the user wants that. This needs a terminal, and no
+/// `NO_COLOR`.
 pub fn can_draw() -> bool {
     let says = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     io::stderr().is_terminal()
@@ -86,18 +88,18 @@ pub fn can_draw() -> bool {
         && size().is_some()
 }
 
-/// Lines at the end of the screen that are drawn anew.
+/// Lines at the end of the screen that are redrawn in place.
 #[derive(Debug, Default)]
 pub struct ScreenLines {
-    /// How many characters each line has that stands there.
+    /// The number of characters of each line that is on the screen now.
     widths: Vec<usize>,
     /// The number of columns for which the lines on the screen were made, and their text.
     shown: (usize, String),
 }
 
 impl ScreenLines {
-    /// Draws lines in the place of those that stand there: as many as the screen has room for, and none broken. `lines`
-    /// is told how many that are.
+    /// Draws lines in the place of those that were drawn before. Each line is clipped to the width of the screen.
+    /// `lines` gets the maximum number of lines.
     pub fn draw(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
         let Some((columns, rows)) = size() else { return };
         let lines = lines(rows.saturating_sub(1).max(1));
@@ -113,7 +115,7 @@ impl ScreenLines {
         let _ = io::stderr().lock().write_all(format!("{before}{text}").as_bytes());
     }
 
-    /// Takes them away.
+    /// Erases the lines from the screen.
     pub fn erase(&mut self) {
         if let Some((columns, _)) = size() {
             let before = self.rewind(columns);
@@ -122,8 +124,8 @@ impl ScreenLines {
         self.widths.clear();
     }
 
-    /// Returns how a terminal of so many columns gets back to the first of them, and forgets all that follows. One
-    /// that has become narrower has broken them.
+    /// Returns the control sequence that goes back to the first line and erases everything below. A terminal that has
+    /// become narrower shows a line as several rows.
     fn rewind(&self, columns: usize) -> String {
         match self.widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
             0 => String::new(),
@@ -149,7 +151,7 @@ pub fn reader() -> Reader {
     if io::stdout().is_terminal() { Reader::Person } else { Reader::Program }
 }
 
-/// Returns how many columns a card may take: as many as the terminal has, and not so many that it cannot be read.
+/// Returns the maximum width of a card: the width of the terminal, but not more than can be read easily.
 pub fn columns() -> usize {
     width().unwrap_or(80).min(120)
 }
@@ -159,7 +161,7 @@ fn stderr_width() -> Option<usize> {
     io::stderr().is_terminal().then(width).flatten()
 }
 
-/// Returns the width of the terminal; of the narrower one, if there are two.
+/// Returns the width of the terminal. If both streams are terminals, it is the smaller width.
 fn width() -> Option<usize> {
     let sizes = [rustix::termios::tcgetwinsize(io::stderr()), rustix::termios::tcgetwinsize(io::stdout())];
     sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).min()

@@ -22,20 +22,20 @@ use control::exit::{Exit, Failure};
 pub enum PromptInput {
     /// A line, without spaces around it.
     Line(String),
-    /// The end of the input: they have no more to say.
+    /// The end of the input: the user types nothing more.
     End,
 }
 
-/// Asks for a line. Tab completes the words given, where the terminal can do that.
+/// Asks for a line. Where the terminal allows it, Tab completes the given words.
 ///
 /// # Errors
-/// When the person interrupts, or the terminal fails.
+/// When the user interrupts, or the terminal fails.
 pub fn line(prompt: &str, words: &[String]) -> Result<PromptInput, Failure> {
     if is_plain() {
         output::prompt(prompt);
         let mut line = String::new();
         let count = io::stdin().lock().read_line(&mut line).map_err(|e| failed(&e))?;
-        // A terminal without completion passes a tab on. It is meant as a question for the list.
+        // A terminal without completion passes a tab on. A tab counts as `?`, which asks for the list of words.
         let line = line.trim_matches([' ', '\n', '\r']).replace('\t', "?");
         return Ok(if count == 0 { PromptInput::End } else { PromptInput::Line(line) });
     }
@@ -55,21 +55,23 @@ pub fn line(prompt: &str, words: &[String]) -> Result<PromptInput, Failure> {
 /// Asks for a line that the terminal does not show.
 ///
 /// # Errors
-/// When the person interrupts, or the terminal fails.
+/// When the user interrupts, the terminal fails, or the line is not UTF-8 text.
 pub fn secret(prompt: &str) -> Result<PromptInput, Failure> {
-    // Before the prompt: a Ctrl-C in between would be a signal, which the library does not see.
+    // The echo is turned off before the prompt. Otherwise a Ctrl-C in between would be a signal, which the library
+    // does not see.
     let quiet = NoEcho::begin();
     output::prompt(prompt);
-    // The library raises the signal of Ctrl-C before it restores the terminal, so the signal must not end us there.
+    // At Ctrl-C, the library raises the signal before it restores the terminal. The signal must not end this process
+    // then.
     let watch = InterruptWatch::begin(|| {});
-    // It opens the terminal anew, so that one is found where no process group has one of its own.
+    // The library reads `/dev/stdin`, so that it also works in a process without a controlling terminal.
     let config = ConfigBuilder::new().input_file_path("/dev/stdin").output_discard().build();
     let typed = rpassword::read_password_with_config(config);
     drop(watch);
     drop(quiet);
     output::note("");
     match typed {
-        // The library takes the end of a terminal that was closed for the end of the line.
+        // If the terminal is closed, the library reports the end of a line.
         Ok(_) if !io::stdin().is_terminal() => Ok(PromptInput::End),
         Ok(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
             Err(Failure::new(Exit::Invalid, "what was typed is not UTF-8 text").help("nothing was sent"))
@@ -81,9 +83,10 @@ pub fn secret(prompt: &str) -> Result<PromptInput, Failure> {
     }
 }
 
-/// As long as this lives, the terminal of standard input shows nothing and hands each key on, Ctrl-C among them.
+/// A guard that turns off the echo of the terminal on standard input. While it lives, each key is passed on,
+/// including Ctrl-C.
 struct NoEcho {
-    /// The settings of the terminal before; none where there is no terminal.
+    /// The previous settings of the terminal, or `None` without a terminal.
     before: Option<Termios>,
 }
 
@@ -94,7 +97,7 @@ impl NoEcho {
             now.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
             now.special_codes[SpecialCodeIndex::VMIN] = 1;
             now.special_codes[SpecialCodeIndex::VTIME] = 0;
-            // The library makes these settings again, and reports its errors.
+            // Errors are ignored here, because the library makes the same settings again and reports its errors.
             let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &now);
         }
         NoEcho { before }
@@ -109,13 +112,13 @@ impl Drop for NoEcho {
     }
 }
 
-/// Returns the names among these that begin in this way, for a person to read.
+/// Returns the words that begin with `beginning`, as a line for the user.
 pub fn matching(words: &[String], beginning: &str) -> String {
     let found: Vec<_> = words.iter().filter(|w| w.starts_with(beginning)).map(|w| visible_line(w)).collect();
     if found.is_empty() { "  (none)".to_owned() } else { format!("  {}", found.join("  ")) }
 }
 
-/// Returns whether the terminal only writes lines, so that nothing can be edited in them.
+/// Returns whether the terminal only writes lines, so that lines cannot be edited.
 fn is_plain() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
@@ -128,7 +131,7 @@ fn failed(e: &dyn std::error::Error) -> Failure {
     Failure::new(Exit::Failure, format!("the terminal: {e}")).help("say all of it on the command line")
 }
 
-/// Words that Tab completes, as the whole line.
+/// The words that Tab completes. A word is completed only from the start of the line.
 struct WordCompleter<'a>(&'a [String]);
 
 impl Completer for WordCompleter<'_> {

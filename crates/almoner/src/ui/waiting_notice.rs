@@ -11,11 +11,11 @@ use control::frame;
 use control::protocol::{ClientKeys, Hello, Response, VERSION};
 use control::show::waiting::waiting;
 
-/// How long a person waits for this at most.
+/// The maximum time that the notice may delay a command.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Tells how much waits, if a person looks, and the command is not one that shows it or answers it anyway. No daemon is
-/// started for that.
+/// Prints the number of waiting messages, if a person sees the output. Commands that show or answer messages print no
+/// notice. No daemon is started for it.
 pub fn print_notice(place: &Place, verb: &Verb) {
     if !is_at_terminal() || shows_waiting(verb) {
         return;
@@ -25,7 +25,7 @@ pub fn print_notice(place: &Place, verb: &Verb) {
     }
 }
 
-/// Returns whether a person sees both streams, and neither is for a program.
+/// Returns whether a person reads the output: both streams are terminals, and `--json` is not given.
 fn is_at_terminal() -> bool {
     std::io::stdout().is_terminal()
         && std::io::stderr().is_terminal()
@@ -48,7 +48,7 @@ fn shows_waiting(verb: &Verb) -> bool {
     )
 }
 
-/// Returns a connection, if there is one at once: a daemon that is behind with its callers is not waited for.
+/// Returns a connection, or `None` if no daemon accepts it at once. A busy daemon is not waited for.
 fn connect(place: &Place) -> Option<UnixStream> {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

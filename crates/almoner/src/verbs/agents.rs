@@ -1,4 +1,4 @@
-//! `almoner mkguest`, `mkhost`, `share` and `accept`; and which command a verb is.
+//! `almoner mkguest`, `mkhost`, `share` and `accept`, and the dispatch of all verbs for agents, names and mail.
 
 use kernel::NamePath;
 use kernel::command::{AgentKind, ProvideAgent};
@@ -19,7 +19,7 @@ use control::protocol::{AgentAct, Response};
 /// Runs the command of a verb.
 ///
 /// # Errors
-/// When the command fails; see its own function.
+/// When the command fails. The function of the command says when.
 pub fn run(acting: &Session<'_>, verb: &AgentVerb) -> ExitResult {
     match verb {
         AgentVerb::List(args) => names::list(acting, args),
@@ -91,7 +91,7 @@ fn make(acting: &Session<'_>, args: &MakeArgs, kind: AgentKind) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns where the agent itself stands: beside its handle.
+/// Returns the name path of a new agent, which lies beside the name path of its handle.
 fn profile_for(name: &NamePath) -> Result<NamePath, Failure> {
     let (before, last) = name.split();
     NamePath::new(before.iter().cloned().chain([format!("profile-for-{last}")]))

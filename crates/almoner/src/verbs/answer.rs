@@ -1,4 +1,4 @@
-//! `almoner approve` and `almoner deny`.
+//! `almoner approve`, `deny` and `outcome`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -108,10 +108,10 @@ pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
     send(acting, request, args.json.json)
 }
 
-/// `almoner outcome`.
+/// Runs `almoner outcome`.
 ///
 /// # Errors
-/// When there is no message of this number that asks whether something happened.
+/// When no message of this number asks whether an action took effect.
 pub fn confirm_outcome(acting: &Session<'_>, args: &OutcomeArgs) -> ExitResult {
     let number = session::parse_message_number(&args.message)?;
     let happened = args.happened == YesOrNo::Yes;
@@ -129,7 +129,7 @@ fn parse_slot_name(text: &str) -> Result<(String, NamePath), Failure> {
     Ok((slot.to_owned(), session::parse_path(path)?))
 }
 
-/// Returns the text of a worker that a person has changed.
+/// Reads a worker file that the user has changed.
 fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|e| {
         let shown = passable::visible_line(&path.display().to_string()).into_owned();
@@ -139,7 +139,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Returns the failure for a message that asks for nothing, or needs more than a yes or no.
+/// Returns the failure for a message that asks for nothing, or needs another answer than yes or no.
 fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Failure {
     let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
     let failure = Failure::new(
@@ -151,7 +151,7 @@ fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Failure {
     )
 }
 
-/// Refuses choices that only a card of several entries has.
+/// Refuses the options `--only` and `--run` for a message that is not a card.
 fn reject_card_options(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(), Failure> {
     if only.is_empty() && !for_run {
         return Ok(());
@@ -170,7 +170,7 @@ fn send(acting: &Session<'_>, request: Request, json: bool) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns the message that is meant: the one named, or the only one that waits.
+/// Returns the number of the named message. Without one, it shows the waiting messages, and the user types a number.
 fn resolve_message(acting: &Session<'_>, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
     if let Some(text) = named {
         return session::parse_message_number(text);

@@ -13,10 +13,10 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::show::event;
 
-/// `almoner audit`: the last events, or whether all of them are as they were recorded.
+/// Runs `almoner audit`: prints the last events, or verifies the whole log.
 ///
 /// # Errors
-/// When something is not as it was recorded.
+/// When an event, or something that an event describes, has been changed since it was recorded.
 pub fn audit(acting: &Session<'_>, args: &AuditArgs) -> ExitResult {
     let request = match &args.verb {
         Some(AuditVerb::Verify { contains, .. }) => {

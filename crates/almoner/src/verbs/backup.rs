@@ -8,12 +8,12 @@ use config::place::Place;
 use control::exit::{Exit, ExitResult};
 use control::protocol::Request;
 
-/// `almoner backup`.
+/// Runs `almoner backup`.
 ///
 /// # Errors
-/// When something is there already, or the copy cannot be made. Nothing is left of it then.
+/// When the target exists already, or the copy cannot be made. A failed copy leaves nothing behind.
 pub fn backup(place: &Place, args: &BackupArgs) -> ExitResult {
-    // The daemon has another directory than the person.
+    // The path is made absolute, because the daemon has another current directory than the user.
     let path = cli::absolute(&args.to)?;
     Client::connect(place)?.ask(Request::Backup { path: path.clone() })?;
     output::note(&format!(

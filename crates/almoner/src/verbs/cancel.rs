@@ -9,10 +9,10 @@ use crate::session::{Session, print_reply};
 use control::exit::ExitResult;
 use control::protocol::AgentAct;
 
-/// `almoner cancel`.
+/// Runs `almoner cancel`.
 ///
 /// # Errors
-/// When there is no such run or name, or nothing of it can be ended.
+/// When the run or the name does not exist, or nothing of it can be ended.
 pub fn cancel(acting: &Session<'_>, args: &CancelArgs) -> ExitResult {
     let what = match args.thing.parse() {
         Ok(run) => Cancel::Run { run },
@@ -22,10 +22,10 @@ pub fn cancel(acting: &Session<'_>, args: &CancelArgs) -> ExitResult {
     print_reply(&acting.act("cancel", act)?, args.json.json)
 }
 
-/// `almoner remake`.
+/// Runs `almoner remake`.
 ///
 /// # Errors
-/// When no code has come to this, or somebody else endowed it.
+/// When the thing was not made by code, or another agent endowed that code.
 pub fn remake(acting: &Session<'_>, args: &RemakeArgs) -> ExitResult {
     let act = AgentAct::Remake { path: session::parse_path(&args.name)? };
     print_reply(&acting.act("remake", act)?, args.json.json)

@@ -1,4 +1,4 @@
-//! `almoner chat`: a conversation with a worker. It is one run, which waits between the messages.
+//! `almoner chat`: a conversation with a worker. A conversation is one run, which waits between the messages.
 
 use std::io::IsTerminal as _;
 
@@ -54,7 +54,7 @@ pub fn chat(acting: &Session<'_>, args: &ChatArgs) -> ExitResult {
     }
 }
 
-/// Begins one.
+/// Starts a conversation. Returns its run, the last event before it, and the last step whose answer has been printed.
 fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
     let (worker, wants, given) = match &args.worker {
         None => {
@@ -101,7 +101,7 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
     }
 }
 
-/// Goes on with one: the named one, or the latest that is open.
+/// Continues a conversation: the named one, or the latest that is open. Returns the same values as `begin`.
 fn resume_chat(
     acting: &Session<'_>,
     args: &ChatArgs,
@@ -152,7 +152,7 @@ fn latest(acting: &Session<'_>) -> Result<Run, Failure> {
     }
 }
 
-/// Ends one for good.
+/// Ends a conversation for good.
 fn end(acting: &Session<'_>, number: RunNumber) -> ExitResult {
     let what = kernel::command::Cancel::Run { run: number };
     let reason = Untrusted::new("the conversation is over");

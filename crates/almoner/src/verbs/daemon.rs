@@ -12,13 +12,13 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use daemon::DaemonOptions;
 
-/// How long a daemon that a command started stays without work, in seconds.
+/// The time after which an idle daemon ends if a command started it, in seconds.
 const IDLE_TIMEOUT_SECONDS: u64 = 600;
 
-/// `almoner daemon`.
+/// Runs `almoner daemon`.
 ///
 /// # Errors
-/// When the store cannot be opened or the socket not be made.
+/// When the store cannot be opened, or the socket cannot be made.
 pub fn daemon(place: &Place, args: &DaemonArgs) -> ExitResult {
     let idle = match (args.idle, args.on_demand) {
         (Some(0), _) | (None, false) => None,
@@ -28,7 +28,7 @@ pub fn daemon(place: &Place, args: &DaemonArgs) -> ExitResult {
     daemon::run(place, DaemonOptions { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
 }
 
-/// `almoner status`.
+/// Runs `almoner status`.
 ///
 /// # Errors
 /// When the daemon cannot be started.
@@ -63,7 +63,7 @@ pub fn status(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner stop`.
+/// Runs `almoner stop`.
 ///
 /// # Errors
 /// When the daemon does not end.
@@ -76,10 +76,10 @@ pub fn stop(place: &Place) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Ends the daemon and waits until it has given up its store. False if none ran.
+/// Ends the daemon, and waits until it has released its store. Returns `false` if no daemon ran.
 ///
 /// # Errors
-/// When it does not end.
+/// When the daemon does not end.
 pub fn halt(place: &Place) -> Result<bool, Failure> {
     let Some(mut client) = Client::connect_if_running(place)? else { return Ok(false) };
     let pid = match client.ask(Request::Status)? {
@@ -98,11 +98,11 @@ pub fn halt(place: &Place) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Returns whether some process has the store. Its number would not tell: a process that has ended keeps it until its
-/// parent takes note, and in a container there may be none that ever does.
+/// Returns whether a process holds the store. The process number would not tell: an ended process keeps its number
+/// until its parent waits for it, which in a container may never happen.
 fn is_owned(place: &Place) -> bool {
     use rustix::fs::{FlockOperation, flock};
     let Ok(lock) = std::fs::File::open(place.store().join("lock")) else { return false };
-    // Held for no longer than this line; a daemon that starts just then is started again by its client.
+    // The lock is held only for this line. If a daemon starts at this moment and fails, its client starts it again.
     flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
 }

@@ -16,10 +16,10 @@ use config::worker_file;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::AgentAct;
 
-/// `almoner define`.
+/// Runs `almoner define`.
 ///
 /// # Errors
-/// When the program cannot be used, or, if its result is waited for, when it is refused.
+/// When the program cannot be used. When the command waits for the result, and the program is refused.
 pub fn define(acting: &Session<'_>, args: &DefineArgs) -> ExitResult {
     let program = read(&args.file, &args.slot)?;
     let act = AgentAct::Define {
@@ -35,7 +35,7 @@ pub fn define(acting: &Session<'_>, args: &DefineArgs) -> ExitResult {
     print_request(acting, &acting.act("define", act)?, &args.ask)
 }
 
-/// `almoner edit`.
+/// Runs `almoner edit`.
 ///
 /// # Errors
 /// When the program cannot be used, or the message is no definition.
@@ -56,7 +56,7 @@ pub fn edit(acting: &Session<'_>, args: &EditArgs) -> ExitResult {
     print_reply(&acting.act("edit", act)?, args.json.json)
 }
 
-/// A program as it goes to the daemon.
+/// A program in the form in which it is sent to the daemon.
 #[derive(Debug)]
 struct Program {
     name: String,
@@ -84,7 +84,7 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
         run::check(&bundle)?;
         let (name, mut source) = (bundle.name, bundle.source);
         if !source.trim_start().starts_with("---") {
-            // A worker file may be a prompt alone; without its front it would pass for code.
+            // A worker file may consist of a prompt alone. Without front matter, the daemon would take it for code.
             source = format!("---\n---\n{source}");
         }
         return Ok(Program { name, source, includes: bundle.includes, slots: holes });
@@ -102,10 +102,10 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
     Ok(Program { name, source, includes: BTreeMap::new(), slots: holes })
 }
 
-/// `almoner request-evaluation`.
+/// Runs `almoner request-evaluation`.
 ///
 /// # Errors
-/// When it cannot be asked, or, if it is waited for, when it is refused.
+/// When the request cannot be sent. When the command waits for the result, and the request is refused.
 pub fn request_evaluation(acting: &Session<'_>, args: &RequestEvaluationArgs) -> ExitResult {
     let source = read_code(&args.source)?;
     let (names, paths) = parse_names(&args.names)?;

@@ -14,10 +14,10 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::health_check::HealthCheck;
 use control::protocol::{Request, Response};
 
-/// `almoner doctor`: all of it, or the parts that were named.
+/// Runs `almoner doctor` for all parts, or for the named ones.
 ///
 /// # Errors
-/// Only when the report cannot be printed. A fault of the installation is a line of the report.
+/// When the report cannot be printed. A fault of the installation is no error, but a line of the report.
 pub fn doctor(place: &Place, args: &DoctorArgs) -> ExitResult {
     let wanted: Vec<InstallationPart> = InstallationPart::ALL
         .into_iter()
@@ -49,7 +49,8 @@ pub fn doctor(place: &Place, args: &DoctorArgs) -> ExitResult {
     Ok(if ok { Exit::Ok } else { Exit::Failure })
 }
 
-/// Has the daemon examine a part. This process does so where no daemon can be reached.
+/// Asks the daemon to examine a part of the installation. If no daemon can be reached, this process examines the
+/// part.
 fn examine(
     place: &Place,
     client: &mut Result<Client, Failure>,

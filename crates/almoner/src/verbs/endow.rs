@@ -29,11 +29,11 @@ use resource::{Endowment, Row, TextStart, describe_spec};
 /// The bindings of slots, and the remaining arguments.
 #[derive(Debug, Default, PartialEq)]
 struct SlotBindings {
-    /// By names of the person's.
+    /// The slots that are bound to names of the user's.
     names: BTreeMap<String, NamePath>,
-    /// By paths of this machine.
+    /// The slots that are bound to things of this machine, like paths.
     paths: Vec<Endowment>,
-    /// Inputs and documents.
+    /// The inputs and documents.
     rest: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
             let by_file = definition.as_ref().and_then(|definition| definition.model.as_deref());
             ModelChoice::Reference(models::choose(acting.place, args.model.as_deref(), by_file, false)?)
         }
-        // The daemon refuses it for code, which asks no model.
+        // For code, the daemon refuses a model, because code asks none.
         false => args.model.clone().map_or(ModelChoice::Usual, ModelChoice::Named),
     };
     if output::can_ask() {
@@ -159,7 +159,7 @@ fn ask(
             output::note(&prompt::matching(names, beginning));
             continue;
         }
-        // A text is a name if there is one, and otherwise unless it begins as a kind does.
+        // A text is a name if that name exists. Otherwise it is a name unless it has the form of an endowment.
         let begins = || text.starts_with(['.', '/']) || Row::for_text(&text).0.start != TextStart::Path;
         let done = if !names.contains(&text) && begins() {
             cli::parse_endowment(&format!("{}={text}", hole.name)).map(|path| bound.paths.push(path))
@@ -177,7 +177,7 @@ fn ask(
     }
 }
 
-/// Returns the definition of a worker that was proposed; none for code, or if its file does not parse.
+/// Returns the definition of a proposed worker. Returns `None` for code, or if the worker file does not parse.
 fn definition(view: &MessageView) -> Option<Definition> {
     let source = view.source.as_ref().filter(|_| view.is_worker)?;
     let bundle = Bundle {
@@ -189,7 +189,7 @@ fn definition(view: &MessageView) -> Option<Definition> {
     definition::parse(&bundle).0
 }
 
-/// Returns the command with everything that was bound in the end, for the transcript.
+/// Returns the command with all bindings, for the transcript.
 fn transcript_line(args: &EndowArgs, bound: &SlotBindings) -> String {
     let mut text = command_line::command_line();
     let said = |slot: &str| {
@@ -201,7 +201,7 @@ fn transcript_line(args: &EndowArgs, bound: &SlotBindings) -> String {
     text
 }
 
-/// Returns the bindings as the user types them, without those that `said` knows already.
+/// Returns the bindings as the user would type them, without those of slots for which `said` is true.
 fn render_bindings(bound: &SlotBindings, said: &dyn Fn(&str) -> bool) -> String {
     let mut text = String::new();
     for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {

@@ -15,10 +15,10 @@ use control::exit::{Exit, ExitResult};
 use control::protocol::Response;
 use control::show::code::console;
 
-/// `almoner eval`.
+/// Runs `almoner eval`.
 ///
 /// # Errors
-/// When a name stands for nothing; when the code throws, or passes a limit.
+/// When a name does not exist, or the code throws or exceeds a limit.
 pub fn eval(acting: &Session<'_>, args: &EvalArgs) -> ExitResult {
     let source = read_code(&args.source)?;
     let (names, paths) = parse_names(&args.names)?;

@@ -19,10 +19,10 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Copy, Request, Response};
 use control::show::journal::child;
 
-/// `almoner export`.
+/// Runs `almoner export`.
 ///
 /// # Errors
-/// When there is no such run, or the file cannot be written.
+/// When the run does not exist, or the file cannot be written.
 pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
     let run: RunNumber = match args.run.as_str() {
         questions::LAST_RUN => questions::latest(acting)?,
@@ -84,7 +84,7 @@ pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns a run and all that it started, with their journals; those above come first.
+/// Returns a run and all runs that it started, with their journals. A run comes before those that it started.
 fn family(acting: &Session<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
     let mut all = Vec::new();
     let mut waiting = vec![root];
@@ -118,7 +118,7 @@ fn unexpected_row() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon's answer cannot be read").help("`almoner stop`, then try again")
 }
 
-/// The blobs beside the store, by hash, each with descriptions of its uses.
+/// The blobs that an export contains, by hash, each with descriptions of its uses.
 #[derive(Default)]
 struct Blobs(BTreeMap<BlobHash, Vec<String>>);
 
@@ -143,7 +143,7 @@ impl Blobs {
 
     fn add_step(&mut self, step: &Step, documents: bool) {
         match &step.entry {
-            // They hold the documents too.
+            // A request also contains the documents.
             Entry::Prompted { request, .. } if documents => self.add(*request, "request".to_owned()),
             Entry::Spilled { whole, .. } if documents => self.add(*whole, "result".to_owned()),
             Entry::Replied { reply, .. } => self.add(*reply, "reply".to_owned()),

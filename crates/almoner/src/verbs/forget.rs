@@ -15,7 +15,7 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{FreedSpace, Request, Response};
 
-/// How long bytes that were put lately are left alone, in words.
+/// The note that recently written bytes are not freed yet.
 const RECENT_BYTES_NOTE: &str = "what was written in the last quarter of an hour goes later, by itself";
 
 /// Runs `almoner forget`.
@@ -83,7 +83,7 @@ fn sweep(acting: &Session<'_>) -> Result<FreedSpace, Failure> {
     }
 }
 
-/// `almoner gc`.
+/// Runs `almoner gc`.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -15,10 +15,10 @@ use crate::ui::diagnostics;
 use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// `almoner form`.
+/// Runs `almoner form`.
 ///
 /// # Errors
-/// When it cannot be asked, or, if it is waited for, when it is refused.
+/// When the form cannot be sent. When the command waits for the answer, and the form is refused.
 pub fn form(acting: &Session<'_>, args: &FormArgs) -> ExitResult {
     let mut fields = match &args.file {
         Some(file) => fields_of(&file.to_string_lossy())?,

@@ -7,10 +7,10 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 
-/// `almoner gateway`: a token with which a client of the gateway becomes the agent.
+/// Runs `almoner gateway`: prints a token with which a client of the gateway becomes the agent.
 ///
 /// # Errors
-/// When the daemon has no gateway, or there is no such agent.
+/// When the daemon has no gateway, or the agent does not exist.
 pub fn gateway(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     let pass = match acting.ask(Request::Pass)? {
         Response::Pass(pass) => pass,

@@ -13,7 +13,7 @@ use control::protocol::{AgentAct, Look, Response};
 use control::show::object_view;
 use control::view::GrantRow;
 
-/// `almoner grants`.
+/// Runs `almoner grants`.
 ///
 /// # Errors
 /// When the daemon cannot be reached.
@@ -29,10 +29,10 @@ pub fn grants(acting: &Session<'_>, args: JsonArg) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner revoke`.
+/// Runs `almoner revoke`.
 ///
 /// # Errors
-/// When there is no such grant, or a name was granted more than once.
+/// When the grant does not exist, or the object of a name was granted more than once.
 pub fn revoke(acting: &Session<'_>, args: &RevokeArgs) -> ExitResult {
     let grant = match args.grant.parse() {
         Ok(grant) => grant,

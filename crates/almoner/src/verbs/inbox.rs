@@ -23,10 +23,10 @@ use control::show::{message_view, outcome};
 /// The interval at which a follower polls, because the mail of an agent causes no events for others.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// `almoner inbox`.
+/// Runs `almoner inbox`.
 ///
 /// # Errors
-/// When there is no such message.
+/// When the message does not exist.
 pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
     if let Some(text) = &args.message {
         let shown = render_message(acting, session::parse_message_number(text)?)?;
@@ -57,7 +57,8 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Shows the present messages, then each new one as it comes, until the reader or the daemon goes.
+/// Shows the present messages, then each new message when it arrives. Ends when the reader closes standard output, or
+/// the daemon goes.
 fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>) -> ExitResult {
     let filter = MessageFilter::Mailbox { open: !args.all, order: Order::OldestFirst };
     let ask = |page| match acting.ask(Request::Messages { filter: filter.clone(), page })? {
@@ -80,20 +81,20 @@ fn follow(acting: &Session<'_>, args: &InboxArgs, mut letters: Vec<MailboxEntry>
     }
 }
 
-/// A message as a person reads it.
+/// A message in the forms in which commands print it.
 pub struct RenderedMessage {
-    /// As text.
+    /// The message as text.
     pub text: String,
-    /// As JSON.
+    /// The message as JSON.
     pub json: Json,
     /// The commands that the user can type about the message.
     pub next: Option<String>,
 }
 
-/// Returns one message: an approval as its card, anything else as a letter.
+/// Returns one message: an approval as its card, any other message as a letter.
 ///
 /// # Errors
-/// When there is no such message.
+/// When the message does not exist.
 pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<RenderedMessage, Failure> {
     let view = acting.message(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::from_error(Exit::Failure, e));

@@ -13,13 +13,13 @@ use crate::ui::output;
 use config::place::Place;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// How often it is looked whether there is more.
+/// The interval at which the log is checked for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// `almoner logs`. With `-f` it goes on until it is interrupted.
+/// Runs `almoner logs`. With `-f`, it continues until it is interrupted.
 ///
 /// # Errors
-/// When there is nothing to show, or it cannot be read.
+/// When the log does not exist or cannot be read.
 pub fn logs(place: &Place, args: &LogsArgs) -> ExitResult {
     let path = place.log();
     let mut log = Log::open(&path)?;
@@ -58,12 +58,12 @@ pub fn logs(place: &Place, args: &LogsArgs) -> ExitResult {
     }
 }
 
-/// A log that is read as it grows.
+/// A log file that is read while it grows.
 struct Log {
     reader: BufReader<std::fs::File>,
     inode: (u64, u64),
     at: u64,
-    /// A line that has not come to its end.
+    /// The beginning of a line whose end has not been written yet.
     partial_line: Vec<u8>,
 }
 
@@ -80,13 +80,13 @@ impl Log {
         Ok(Some(Log { reader, inode: (meta.dev(), meta.ino()), at: 0, partial_line: Vec::new() }))
     }
 
-    /// Returns whether another file lies there now, or this one was emptied.
+    /// Returns whether the path now leads to another file, or the file has become shorter.
     fn is_another(&self, path: &Path) -> bool {
         std::fs::metadata(path)
             .is_ok_and(|meta| (meta.dev(), meta.ino()) != self.inode || meta.len() < self.at)
     }
 
-    /// Returns the next line that has come to its end, made visible.
+    /// Returns the next complete line, with control characters made visible.
     fn next(&mut self) -> Result<Option<String>, Failure> {
         let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("the log: {e}"));
         // A reader that has reached the end stays there, so the seek makes it read the lines written since.

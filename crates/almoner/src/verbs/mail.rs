@@ -11,10 +11,10 @@ use crate::session::{Session, print_reply, print_request};
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, AnswerInput, Response};
 
-/// `almoner send`.
+/// Runs `almoner send`.
 ///
 /// # Errors
-/// When it cannot be sent.
+/// When the message cannot be sent.
 pub fn send(acting: &Session<'_>, args: &SendArgs) -> ExitResult {
     let cli::MessageText { strings, names, paths } = cli::parse_message_text(&args.text.join(" "))?;
     let to = session::parse_path(&args.to)?;
@@ -22,17 +22,17 @@ pub fn send(acting: &Session<'_>, args: &SendArgs) -> ExitResult {
     print_reply(&acting.mail("send", act)?, args.json.json)
 }
 
-/// `almoner reply`.
+/// Runs `almoner reply`.
 ///
 /// # Errors
-/// When it cannot be sent.
+/// When the reply cannot be sent.
 pub fn reply(acting: &Session<'_>, args: &ReplyArgs) -> ExitResult {
     let cli::MessageText { strings, names, paths } = cli::parse_message_text(&args.text.join(" "))?;
     let act = MailAct::Reply { number: session::parse_message_number(&args.message)?, strings, names, paths };
     print_reply(&acting.mail("reply", act)?, args.json.json)
 }
 
-/// `almoner adopt`.
+/// Runs `almoner adopt`.
 ///
 /// # Errors
 /// When nothing of this name came with the message.
@@ -46,10 +46,10 @@ pub fn adopt(acting: &Session<'_>, args: &AdoptArgs) -> ExitResult {
     print_reply(&acting.mail("adopt", act)?, args.json.json)
 }
 
-/// `almoner dismiss`.
+/// Runs `almoner dismiss`.
 ///
 /// # Errors
-/// When there is no such message.
+/// When a message does not exist.
 pub fn dismiss(acting: &Session<'_>, args: &DismissArgs) -> ExitResult {
     if args.all {
         return print_reply(&acting.mail("dismiss", MailAct::DismissAll)?, args.json.json);
@@ -63,10 +63,10 @@ pub fn dismiss(acting: &Session<'_>, args: &DismissArgs) -> ExitResult {
     print_reply(&Response::Reply(Reply::Dismissed { count }), args.json.json)
 }
 
-/// `almoner request`.
+/// Runs `almoner request`.
 ///
 /// # Errors
-/// When it cannot be asked, or, if it is waited for, when it is refused.
+/// When the request cannot be sent. When the command waits for the answer, and the request is refused.
 pub fn request(acting: &Session<'_>, args: &RequestArgs) -> ExitResult {
     let act = MailAct::Request {
         to: session::parse_path(&args.to)?,
@@ -76,10 +76,10 @@ pub fn request(acting: &Session<'_>, args: &RequestArgs) -> ExitResult {
     print_request(acting, &acting.mail("request", act)?, &args.ask)
 }
 
-/// `almoner resolve`.
+/// Runs `almoner resolve`.
 ///
 /// # Errors
-/// When there is no such request or no such name.
+/// When the request or the name does not exist.
 pub fn resolve(acting: &Session<'_>, args: &ResolveArgs) -> ExitResult {
     let number = session::parse_message_number(&args.message)?;
     let answered = parse_request_answer(number, args)?;
@@ -108,10 +108,10 @@ fn parse_request_answer(number: MessageNumber, args: &ResolveArgs) -> Result<Ans
     })
 }
 
-/// `almoner reject`.
+/// Runs `almoner reject`.
 ///
 /// # Errors
-/// When there is no such message, or it asks for nothing.
+/// When the message does not exist, or asks for nothing.
 pub fn reject(acting: &Session<'_>, args: &RejectArgs) -> ExitResult {
     let reason = Untrusted::new(args.reason.clone());
     let act = MailAct::Reject { number: session::parse_message_number(&args.message)?, reason };

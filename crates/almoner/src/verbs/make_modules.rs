@@ -15,10 +15,10 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, GivenModules, Response};
 
-/// `almoner make`.
+/// Runs `almoner make`.
 ///
 /// # Errors
-/// When there is no such program, or none that can be run; when its `make` throws, or passes a limit.
+/// When the program does not exist or cannot be run, or its `make` throws or exceeds a limit.
 pub fn make(acting: &Session<'_>, args: &MakeModulesArgs) -> ExitResult {
     let act = AgentAct::Make {
         given: read_program(acting, &args.program)?,
@@ -35,7 +35,7 @@ pub fn make(acting: &Session<'_>, args: &MakeModulesArgs) -> ExitResult {
     }
 }
 
-/// Returns the program from the disk, or else by its name.
+/// Returns the program at a path of this machine. If the path does not exist, the text is a name of the agent's.
 fn read_program(acting: &Session<'_>, program: &str) -> Result<GivenModules, Failure> {
     if let Some(found) = modules::read(program)? {
         return Ok(found);
@@ -47,7 +47,7 @@ fn read_program(acting: &Session<'_>, program: &str) -> Result<GivenModules, Fai
         )
         .help(format!("{} shows the names", acting.command("list")))
     };
-    // A text that is no valid name was meant as a path. An unknown name may have been meant as one.
+    // A text that is no valid name was meant as a path. An unknown name may have been meant as a path too.
     let path = NamePath::parse(program).map_err(|_| none())?;
     acting.object(path.clone()).map_err(|e| if e.exit == Exit::NotFound { none() } else { e })?;
     Ok(GivenModules::Named { path })

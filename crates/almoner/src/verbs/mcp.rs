@@ -17,10 +17,10 @@ use control::tools::ToolTable;
 use resource::mcp::is_server_name;
 use resource::secret::PREFIX as SECRET;
 
-/// `almoner mcp`.
+/// Runs `almoner mcp`.
 ///
 /// # Errors
-/// When something is not there, or not written as it should be.
+/// When a server or a file does not exist, or an argument has the wrong form.
 pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
     let config = &acting.place.config;
     match &args.verb {
@@ -181,7 +181,8 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
     })
 }
 
-/// Returns where a program's modules lie, if it lies among those of Node or in an environment of Python's.
+/// Returns the directories of a program's modules, if it lies in a `node_modules` folder or a virtual environment of
+/// Python.
 pub fn modules(program: &Path) -> Vec<String> {
     let texts =
         |paths: Vec<PathBuf>| paths.into_iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
@@ -194,7 +195,7 @@ pub fn modules(program: &Path) -> Vec<String> {
     let above = |path: &Path| Some(path.parent()?.parent()?.to_owned());
     for dir in [above(program), above(&real)].into_iter().flatten() {
         let Ok(settings) = std::fs::read_to_string(dir.join("pyvenv.cfg")) else { continue };
-        // The libraries that come with Python lie where it was made from.
+        // The libraries of Python itself lie in the installation from which the environment was made.
         let home = settings.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
             (key.trim() == "home").then(|| PathBuf::from(value.trim()).parent().map(Path::to_owned))?

@@ -1,5 +1,5 @@
-//! Imports servers of tools from the settings of other agents: the servers that can be taken over, and the reasons
-//! why others cannot.
+//! The import of servers of tools from the settings of other agents: the servers that can be taken over, and the
+//! reasons why others cannot.
 //!
 //! No secret is copied. A value that looks like a secret stays where it is, and the name of a vault secret replaces
 //! it.
@@ -16,10 +16,10 @@ use control::exit::{Exit, Failure};
 use resource::mcp::is_server_name;
 use resource::secret::PREFIX as SECRET;
 
-/// The largest file that is read.
+/// The maximum size of a settings file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Where agents keep their servers: in a project, and in the user's home.
+/// The settings files of other agents in a project. `HOME_FILES` are those in the user's home.
 const PROJECT_FILES: &[&str] =
     &[".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json"];
 const HOME_FILES: &[&str] = &[
@@ -34,7 +34,7 @@ const HOME_FILES: &[&str] = &[
     ".config/goose/config.yaml",
 ];
 
-/// Where in such a file servers stand, as JSON pointers.
+/// The JSON pointers to the tables of servers in a settings file.
 const SERVER_POINTERS: &[&str] =
     &["/mcpServers", "/servers", "/mcp/servers", "/context_servers", "/mcp_servers", "/extensions"];
 
@@ -42,22 +42,22 @@ const SERVER_POINTERS: &[&str] =
 /// inspected.
 const FETCHERS: &[&str] = &["npx", "uvx", "pipx", "bunx", "pnpx", "pnpm", "yarn", "dnx", "docker", "podman"];
 
-/// One server that was found.
+/// One server from a settings file.
 pub struct FoundServer {
-    /// Its name.
+    /// The name of the server.
     pub name: String,
-    /// The file.
+    /// The settings file.
     pub from: String,
-    /// How it is written down here, or why it cannot be.
+    /// The server as Almoner records it, or the reason why it cannot be taken over.
     pub server: Result<Server, String>,
     /// The notes that the user has to read.
     pub notes: Vec<String>,
 }
 
-/// Returns everything in the files; without any, in those that are usual and are there.
+/// Returns all servers in the named files. Without a file, the usual files are read, if they exist.
 ///
 /// # Errors
-/// When a file that was named cannot be read.
+/// When a named file cannot be read.
 pub fn find_servers(files: &[PathBuf]) -> Result<Vec<FoundServer>, Failure> {
     let mut found = Vec::new();
     if !files.is_empty() {
@@ -78,7 +78,7 @@ pub fn find_servers(files: &[PathBuf]) -> Result<Vec<FoundServer>, Failure> {
     let in_home = HOME_FILES.iter().filter_map(|file| Some(home.as_ref()?.join(file)));
     for file in PROJECT_FILES.iter().map(PathBuf::from).chain(in_home) {
         let Ok(text) = text(&file) else { continue };
-        // Settings without servers are no mistake.
+        // Settings without servers are no error.
         found.extend(read(&text, &file).unwrap_or_default());
     }
     Ok(found)
@@ -97,7 +97,7 @@ fn text(file: &Path) -> Result<String, String> {
 /// Returns the servers in one file.
 ///
 /// # Errors
-/// When it holds none, or cannot be read.
+/// When the text contains no servers, or cannot be parsed.
 pub fn read(text: &str, file: &Path) -> Result<Vec<FoundServer>, String> {
     let json: Json = if file.extension().is_some_and(|it| it == "toml") {
         let value: toml::Value = toml::from_str(text).map_err(|e| e.message().to_owned())?;
@@ -110,7 +110,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<FoundServer>, String> {
     let from = file.display().to_string();
     let mut found = Vec::new();
     let mut tables: Vec<&Json> = SERVER_POINTERS.iter().filter_map(|place| json.pointer(place)).collect();
-    // Claude Code keeps those of each project beside those of the user.
+    // Claude Code keeps the servers of each project beside those of the user.
     let projects = json.get("projects").and_then(Json::as_object).into_iter().flat_map(Map::values);
     tables.extend(projects.filter_map(|project| project.get("mcpServers")));
     if tables.is_empty() {
@@ -178,7 +178,7 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
     {
         let value = value.as_str().ok_or_else(|| format!("its variable {name} is no text"))?;
         if value.starts_with(SECRET) {
-            // Which of your secrets a program gets is for you to say, not for a file of others.
+            // The user decides which secrets a program gets, not a file that somebody else wrote.
             notes.push(format!("{name} was not taken: it names a secret of yours"));
         } else if is_secret(name, value) || value.contains("${") {
             notes.push(format!("{name} was not copied: `almoner secret set {name}`"));

@@ -17,10 +17,10 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::models::ModelList;
 use control::protocol::{Request, Response};
 
-/// `almoner models`.
+/// Runs `almoner models`.
 ///
 /// # Errors
-/// When a pull fails, or the person does not want it.
+/// When a model does not exist, a pull fails, or the user declines it.
 pub fn models(place: &Place, args: &ModelsArgs) -> ExitResult {
     match &args.verb {
         None => list(place, JsonArg::default()),
@@ -99,7 +99,7 @@ fn render(list: &ModelList) -> String {
     text + &format!("used when none is named: {}\n", list.used_because)
 }
 
-/// The person at this terminal.
+/// The user at this terminal, who is asked before weights are fetched.
 struct TerminalAttendant<'a>(&'a Place);
 
 impl Attendant for TerminalAttendant<'_> {
@@ -112,10 +112,10 @@ impl Attendant for TerminalAttendant<'_> {
     }
 }
 
-/// Chooses the model for a run, with the variables and the directory of this command.
+/// Chooses the model for a run. The environment variables and the directory of this command count.
 ///
 /// # Errors
-/// When the text names no model, or there is none and the person has none fetched.
+/// When the text names no model. When no model is available, and the user declines to fetch one.
 pub fn choose(
     place: &Place,
     named: Option<&str>,
@@ -130,10 +130,10 @@ pub fn choose(
     )
 }
 
-/// Fetches a model's weights, after asking.
+/// Fetches a model's weights, after asking the user.
 ///
 /// # Errors
-/// When the person does not want it, is not there, or it cannot be had.
+/// When the user declines or cannot be asked, or the weights cannot be fetched.
 pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Failure> {
     let dir = place.weights();
     if !is_here(place, weights) {

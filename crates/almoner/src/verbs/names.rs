@@ -18,10 +18,10 @@ use control::protocol::{AgentAct, Look, Response};
 use control::show::object_view;
 use control::view::PromiseState;
 
-/// `almoner list`.
+/// Runs `almoner list`.
 ///
 /// # Errors
-/// When there is no such directory.
+/// When the directory does not exist.
 pub fn list(acting: &Session<'_>, args: &ListArgs) -> ExitResult {
     let path = session::parse_optional_path(args.path.as_deref())?;
     let rows = match acting.look_up(Look::Names { path })? {
@@ -38,10 +38,10 @@ pub fn list(acting: &Session<'_>, args: &ListArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner show`.
+/// Runs `almoner show`.
 ///
 /// # Errors
-/// When the name stands for nothing, or for a promise that is open or broken.
+/// When the name does not exist, or stands for a promise that is open or broken.
 pub fn show(acting: &Session<'_>, args: &ShowArgs) -> ExitResult {
     let mut thing = acting.object(session::parse_path(&args.name)?)?;
     if let (Some(PromiseState::Pending), Some(id), true) = (&thing.promise, thing.id, args.wait) {
@@ -71,10 +71,10 @@ pub fn show(acting: &Session<'_>, args: &ShowArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner cat`.
+/// Runs `almoner cat`.
 ///
 /// # Errors
-/// When the name stands for nothing that is text.
+/// When the name does not exist, or stands for something that is no text.
 pub fn cat(acting: &Session<'_>, args: &CatArgs) -> ExitResult {
     let thing = acting.object(session::parse_path(&args.name)?)?;
     let text = match (&thing.text, thing.value.as_ref().and_then(Value::as_str)) {
@@ -90,10 +90,10 @@ pub fn cat(acting: &Session<'_>, args: &CatArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner store`.
+/// Runs `almoner store`.
 ///
 /// # Errors
-/// When a value cannot be read or kept.
+/// When a value cannot be read or stored.
 pub fn store(acting: &Session<'_>, args: &StoreArgs) -> ExitResult {
     let acts: Vec<AgentAct> = args.values.iter().map(|text| store_act(text)).collect::<Result<_, _>>()?;
     let mut last = None;
@@ -155,37 +155,37 @@ pub fn name(acting: &Session<'_>, args: &NameArgs) -> ExitResult {
     )
 }
 
-/// `almoner copy`.
+/// Runs `almoner copy`.
 ///
 /// # Errors
-/// When there is no such name.
+/// When the name does not exist.
 pub fn copy(acting: &Session<'_>, args: &FromToArgs) -> ExitResult {
     let (from, to) = (session::parse_path(&args.from)?, session::parse_path(&args.to)?);
     apply_acts(acting, "copy", [with_force(NameAct::Copy { from, to }, args.force)], args.json.json)
 }
 
-/// `almoner move`.
+/// Runs `almoner move`.
 ///
 /// # Errors
-/// When there is no such name.
+/// When the name does not exist.
 pub fn mv(acting: &Session<'_>, args: &FromToArgs) -> ExitResult {
     let (from, to) = (session::parse_path(&args.from)?, session::parse_path(&args.to)?);
     apply_acts(acting, "move", [with_force(NameAct::Move { from, to }, args.force)], args.json.json)
 }
 
-/// `almoner remove`.
+/// Runs `almoner remove`.
 ///
 /// # Errors
-/// When there is no such name.
+/// When a name does not exist.
 pub fn remove(acting: &Session<'_>, args: &NamesArgs) -> ExitResult {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::Remove { path });
     apply_acts(acting, "remove", acts, args.json.json)
 }
 
-/// `almoner mkdir`.
+/// Runs `almoner mkdir`.
 ///
 /// # Errors
-/// When the name is taken or the directory that it should stand in is none.
+/// When the name is taken, or lies in something that is no directory.
 pub fn mkdir(acting: &Session<'_>, args: &NamesArgs) -> ExitResult {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::MakeDirectory { path });
     apply_acts(acting, "mkdir", acts, args.json.json)
@@ -202,7 +202,7 @@ pub fn mount(acting: &Session<'_>, args: &MountArgs) -> ExitResult {
     apply_acts(acting, "mount", [act], args.json.json)
 }
 
-/// Returns the act as it is, or as a person insists on it.
+/// Returns the act. With `force`, it is an act that also succeeds if the name looks like another name.
 fn with_force(act: NameAct, force: bool) -> NameAct {
     if force { NameAct::Forced { act: Box::new(act) } } else { act }
 }

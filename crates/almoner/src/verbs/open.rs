@@ -18,10 +18,10 @@ use control::protocol::{Look, Request, Response};
 /// The programs that open an address. The first one that succeeds is used.
 const OPENERS: &[&str] = &["xdg-open", "open"];
 
-/// `almoner open`: the web pages, in a browser that is let in by it.
+/// Runs `almoner open`: opens the web pages in a browser, which is let in by the address.
 ///
 /// # Errors
-/// When the daemon cannot be reached, or there is nothing that opens a browser.
+/// When the daemon cannot be reached, or no browser can be opened.
 pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
     let what = OpenTarget::read(args.what.as_deref().unwrap_or("/"))?;
     let mut client = Client::connect(place)?;
@@ -48,7 +48,8 @@ pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
         output::note("it lets one browser in, once, within a minute");
         return Ok(Exit::Ok);
     }
-    // Other users of this machine read the arguments of programs: the code goes by a file that only this one reads.
+    // Other users of this machine can read the arguments of programs. So the secret address is passed in a file that
+    // only this user can read.
     let file = place.runtime.join("open.html");
     write_redirect_page(&place.runtime, &file, &url).map_err(|error| {
         Failure::new(Exit::Failure, format!("{}: {error}", file.display())).help("`almoner open --print`")
@@ -82,7 +83,7 @@ impl OpenTarget {
         }
         // Two slashes begin an address of another host.
         if what.starts_with('/') && !what.starts_with("//") && !what.contains('\\') {
-            // A name may have letters that stand in no address as they are.
+            // A name may contain characters that must be escaped in an address.
             let as_it_is = |byte: u8| byte.is_ascii_graphic();
             let written = what.bytes().map(|byte| match as_it_is(byte) {
                 true => char::from(byte).to_string(),
@@ -94,7 +95,7 @@ impl OpenTarget {
             .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
     }
 
-    /// Returns where its page is.
+    /// Returns the path of the page in its address.
     fn path(&self) -> String {
         match self {
             OpenTarget::Message(number) => format!("/m/{number}"),
@@ -104,8 +105,8 @@ impl OpenTarget {
     }
 }
 
-/// Returns a page for this user alone that goes on to the address. It has hexadecimal digits and the path that was
-/// checked.
+/// Writes a page that redirects to the address, and that only this user can read. The address contains only
+/// hexadecimal digits and the checked path.
 fn write_redirect_page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
     place::private_dir(runtime)
         .map_err(|failure| std::io::Error::other(failure.message.visible_line().into_owned()))?;

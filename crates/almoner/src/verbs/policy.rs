@@ -15,10 +15,10 @@ use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{PolicyFile, PolicyRow, Request, Response};
 use daemon::policy_row as row;
 
-/// `almoner policy`.
+/// Runs `almoner policy`.
 ///
 /// # Errors
-/// When the file is not there or not valid.
+/// When the file does not exist or is not valid.
 pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
     let own = || acting.place.config.join(NAME);
     match &args.verb {

@@ -27,7 +27,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
         ),
         None => None,
     };
-    // Which one is followed is decided before it goes on: afterwards none is stopped any more.
+    // The run to follow is chosen before the runs are resumed, because afterwards no run is stopped.
     let followed = match run {
         Some(run) => run,
         None => latest_stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
@@ -50,7 +50,8 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
 /// Returns the newest root run that has stalled or is at work, or that has started such a run.
 fn latest_stopped(acting: &Session<'_>) -> Result<Option<RunNumber>, Failure> {
     let mut below = None;
-    // Children are younger than their parents: a child that moves stands for the run above it.
+    // The walk goes from newer to older runs, so a child comes before its parent. If a child has stalled or is at
+    // work, its root run counts.
     let mut wanted: Option<RunNumber> = None;
     loop {
         let page = match acting.ask(Request::Runs { limit: usize::MAX, below, roots: false })? {
@@ -63,7 +64,7 @@ fn latest_stopped(acting: &Session<'_>) -> Result<Option<RunNumber>, Failure> {
             let moves = matches!(run.state, State::Ready | State::Stalled { .. });
             match run.parent {
                 None if moves || wanted == Some(run.number) => return Ok(Some(run.number)),
-                // The newest that moves is followed upwards.
+                // From the newest such run, the walk follows the parents up to the root.
                 Some(parent) if wanted == Some(run.number) || (wanted.is_none() && moves) => {
                     wanted = Some(parent.run);
                 }

@@ -68,7 +68,7 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
     start(acting, request, &args.follow)
 }
 
-/// Returns the last run of a worker over many documents.
+/// Returns the last run of a worker that was started with `--each`.
 fn last_batch(acting: &Session<'_>, name: &str) -> Result<RunNumber, Failure> {
     let mut below = None;
     loop {
@@ -104,10 +104,10 @@ fn plan(acting: &Session<'_>, request: RunRequest, from: Vec<String>, follow: &F
     }
 }
 
-/// Checks a worker file and prints everything that is wrong with it, each with its place.
+/// Checks a worker file, and prints all its problems, each with its place.
 ///
 /// # Errors
-/// When it cannot be used.
+/// When the file has an error.
 pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);

@@ -14,24 +14,25 @@ use config::vendor_keys;
 use control::exit::Failure;
 use resource::Endowment;
 
-/// The merged configuration.
+/// The merged configuration of a run.
 #[derive(Debug, Default)]
 pub struct RunConfig {
     /// The endowments of the slots.
     pub endow: Vec<Endowment>,
     /// The methods that need no approval.
     pub allow: Vec<String>,
-    /// The model, if one of them names one.
+    /// The model, if the command line, the environment or the project's file names one.
     pub model: Option<String>,
     /// The limits of the run, if the project's file tightens those of the worker file.
     pub limits: Option<Limits>,
     /// The text behind the command in the transcript, if the project's file contributes to the run.
     pub transcript_suffix: String,
-    /// The lines of the project's file, for a dry run. Not made visible.
+    /// The lines of the project's file, for a dry run. Control characters in them have not been made visible.
     pub from: Vec<String>,
 }
 
-/// Merges the command line with the project's file. If the user does not trust the file, prints that, and ignores it.
+/// Merges the command line with the project's file. A file that the user does not trust is ignored, and a note is
+/// printed.
 ///
 /// # Errors
 /// When an endowment cannot be read, or the file asks for more than it may.

@@ -12,7 +12,7 @@ use control::protocol::{Request, Response};
 use control::show::journal::state;
 use control::show::money;
 
-/// `almoner runs`.
+/// Runs `almoner runs`.
 ///
 /// # Errors
 /// When the daemon cannot be reached.
@@ -40,7 +40,7 @@ pub fn runs(acting: &Session<'_>, args: &RunsArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns the newest runs, at most `limit`; only those that no other run started if `roots`.
+/// Returns the newest runs, at most `limit`. With `roots`, runs that other runs started are left out.
 fn newest_runs(acting: &Session<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
     let mut runs: Vec<Run> = Vec::new();
     while runs.len() < limit {

@@ -10,10 +10,10 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 
-/// `almoner save`.
+/// Runs `almoner save`. No existing file is replaced.
 ///
 /// # Errors
-/// When the run is not over, was not one execution, or something is in the way of its files. Nothing is replaced.
+/// When the run is not over, was not a single execution, or a file of the same name exists.
 pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
     let (which, name) = parse_words(&args.words)?;
     let run = if which == LAST_RUN { questions::latest(acting)? } else { number(which)? };
@@ -26,7 +26,7 @@ pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
         Response::Saved(saved) => *saved,
         other => return Err(unexpected(&other)),
     };
-    // People read the paths from here.
+    // Paths are printed relative to the current directory.
     let from_here = |path: &str| -> String {
         let path = std::path::Path::new(path);
         output::path(path.strip_prefix(&here).unwrap_or(path))
@@ -45,13 +45,13 @@ pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `last as NAME`, `r17 as NAME`, or NAME alone.
+/// Parses `last as NAME`, `r17 as NAME`, or NAME alone, into a run and a name.
 fn parse_words(words: &[String]) -> Result<(&str, &str), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (which, name) = match words.as_slice() {
         [which, "as", name] => (*which, *name),
         [which, name] if *name != "as" => (*which, *name),
-        // A run alone has no name yet.
+        // A word that names a run is not taken for a worker's name.
         [name] if *name != LAST_RUN && name.parse::<kernel::RunNumber>().is_err() => (LAST_RUN, *name),
         _ => ("", ""),
     };
@@ -67,7 +67,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word with the quotes that a shell needs.
 fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

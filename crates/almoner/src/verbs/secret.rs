@@ -38,10 +38,10 @@ pub fn secret(place: &Place, args: &SecretArgs) -> ExitResult {
     }
 }
 
-/// `almoner unlock`.
+/// Runs `almoner unlock`.
 ///
 /// # Errors
-/// When there is nothing to unlock, or the passphrase is another one.
+/// When the passphrase cannot be asked for, or is wrong.
 pub fn unlock(place: &Place) -> ExitResult {
     let mut client = Client::connect(place)?;
     let view = ask(&mut client, SecretAct::List)?;
@@ -61,7 +61,7 @@ fn ask(client: &mut Client, act: SecretAct) -> Result<VaultView, Failure> {
     }
 }
 
-/// Asks for the passphrase and unlocks.
+/// Asks for the passphrase, and unlocks the vault.
 fn open(client: &mut Client) -> Result<VaultView, Failure> {
     let passphrase = read_secret("passphrase of the vault (not shown): ").map_err(|failure| {
         let failure = Failure { message: passable::Untrusted::new("the vault is locked"), ..failure };
@@ -70,7 +70,7 @@ fn open(client: &mut Client) -> Result<VaultView, Failure> {
     ask(client, SecretAct::Unlock { passphrase })
 }
 
-/// Returns the vault as it is, unlocked if it has to be.
+/// Returns the state of the vault. A locked vault is unlocked first.
 fn open_if_locked(client: &mut Client) -> Result<VaultView, Failure> {
     let view = ask(client, SecretAct::List)?;
     if view.locked { open(client) } else { Ok(view) }
@@ -175,7 +175,7 @@ fn origin(text: &str) -> Result<Origin, Failure> {
     })
 }
 
-/// Returns how the key of a new vault is protected: as the person says, else by the best that there is.
+/// Returns the protection of a new vault's key: the one that the user has chosen, or else the best that is available.
 fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
     match said {
         Some(Key::Keyring) => Ok(KeyChoice::Keyring),
@@ -210,8 +210,8 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
     }
 }
 
-/// Returns the value: typed without being shown, or all of standard input without the line break at its end. It never
-/// stands on the command line, where every process of this machine can read it.
+/// Returns the value of a secret. The user types it without echo, or it is read from standard input without the final
+/// line break. It is never an argument, because every process of this machine can read arguments.
 fn value(name: &str) -> Result<Secret, Failure> {
     if output::can_ask() {
         return read_secret(&format!("{name} (not shown): "));

@@ -8,10 +8,10 @@ use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 use control::sessions::{self, SessionAct};
 
-/// `almoner sessions`: the browsers that were let in; ends one of them, or all.
+/// Runs `almoner sessions`: lists the browsers that were let in, or ends the sessions of one or all.
 ///
 /// # Errors
-/// When there is none of this number, or the daemon cannot be reached.
+/// When no session has this number, or the daemon cannot be reached.
 pub fn sessions(acting: &Session<'_>, args: &SessionsArgs) -> ExitResult {
     let act = match args.revoke {
         Some(number) => SessionAct::Revoke { number },

@@ -17,10 +17,10 @@ use config::settings;
 use config::vendor_keys;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// `almoner setup`.
+/// Runs `almoner setup`.
 ///
 /// # Errors
-/// When settings are to be written and cannot be.
+/// When the settings cannot be written.
 pub fn setup(place: &Place, args: &SetupArgs) -> ExitResult {
     let found = KnownModels::new(place, &vendor_keys::from_env()).survey();
     let path = settings::path(place);
@@ -93,7 +93,7 @@ fn confirm(place: &Place, model: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Writes settings where there are none.
+/// Writes a new settings file. An existing file is never replaced.
 fn write(place: &Place, model: &str) -> Result<(), Failure> {
     let path = settings::path(place);
     place::private_dir(&place.config)?;

@@ -17,10 +17,10 @@ pub fn number(text: &str) -> Result<RunNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))
 }
 
-/// `almoner diff`.
+/// Runs `almoner diff`.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or has no staged copy.
+/// When the run does not exist, is not over, or has no staged copy.
 pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
     let request = Request::Diff { run: number(&args.run)?, only: args.only.clone() };
     match acting.ask(request)? {
@@ -31,10 +31,10 @@ pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner apply`.
+/// Runs `almoner apply`.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or has no staged copy.
+/// When the run does not exist, is not over, or has no staged copy.
 pub fn apply(acting: &Session<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs) -> ExitResult {
     let text = Untrusted::new(command_line());
     let (run, only) = (number(&args.run)?, args.only.clone());
@@ -54,7 +54,7 @@ pub fn apply(acting: &Session<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs)
     Ok(if applied.is_partial() { Exit::Conflict } else { Exit::Ok })
 }
 
-/// Returns the parts that are meant, of the one file that there is.
+/// Returns the selected hunks of the only file in a diff.
 fn selected_hunks(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
     let diff = match diff {
         Response::Diff(diff) => diff,
@@ -71,10 +71,10 @@ fn selected_hunks(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
     }
 }
 
-/// `almoner discard`.
+/// Runs `almoner discard`.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or has no staged copy.
+/// When the run does not exist, is not over, or has no staged copy.
 pub fn discard(acting: &Session<'_>, args: &DiscardArgs) -> ExitResult {
     let (run, only) = (number(&args.run)?, args.only.clone());
     let parts = match args.hunk.is_empty() {

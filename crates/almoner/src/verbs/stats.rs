@@ -8,7 +8,7 @@ use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 use control::show::stats;
 
-/// `almoner stats`.
+/// Runs `almoner stats`.
 ///
 /// # Errors
 /// When the daemon cannot be reached.

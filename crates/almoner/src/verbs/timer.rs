@@ -11,10 +11,10 @@ use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, Request, Response};
 
-/// `almoner timer`.
+/// Runs `almoner timer`.
 ///
 /// # Errors
-/// When the timer cannot be made, or there is none of that name.
+/// When the timer cannot be made, or no timer has this name.
 pub fn timer(acting: &Session<'_>, args: &TimerArgs) -> ExitResult {
     let path = session::parse_path(&args.name)?;
     if let Some(every) = &args.every {
@@ -27,7 +27,7 @@ pub fn timer(acting: &Session<'_>, args: &TimerArgs) -> ExitResult {
     }
     let ticks = AgentAct::Ticks { path, begin: !args.off };
     let response = match &args.every {
-        // The transcript has the command already.
+        // The first act has already put the command into the transcript.
         Some(_) => acting.ask(Request::Act { said: None, act: Box::new(ticks) })?,
         None => acting.act("timer", ticks)?,
     };

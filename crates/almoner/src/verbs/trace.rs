@@ -13,10 +13,10 @@ use control::protocol::{Look, Response};
 use control::show::{code, journal, timeline};
 use control::view::CodePage;
 
-/// `almoner trace`.
+/// Runs `almoner trace`.
 ///
 /// # Errors
-/// When there is no such run.
+/// When the run does not exist.
 pub fn trace(acting: &Session<'_>, args: &TraceArgs) -> ExitResult {
     let run = match &args.run {
         Some(text) if text == questions::LAST_RUN => questions::latest(acting)?,
@@ -69,10 +69,10 @@ fn trace_code(acting: &Session<'_>, thing: &str, json: bool) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns the whole journal of the code that came to `thing`.
+/// Returns the whole journal of the code whose result is `thing`.
 ///
 /// # Errors
-/// When no code did, or none that the agent endowed.
+/// When `thing` is no result of code, or another agent endowed the code.
 pub fn code_journal(acting: &Session<'_>, thing: &str) -> Result<CodePage, Failure> {
     let mut all: Option<CodePage> = None;
     loop {

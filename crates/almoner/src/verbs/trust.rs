@@ -1,7 +1,7 @@
-//! `almoner trust`: a project's `almoner.toml` is used only after its user has seen its content and trusted it.
+//! `almoner trust`: a project's `almoner.toml` is used only after the user has seen its content and trusted it.
 //!
-//! The same holds for a case that came along with a project. Before that, it neither leads out of its directory nor
-//! runs programs.
+//! The same holds for a case that came along with a project. A case that is not trusted neither leads out of its
+//! directory nor runs programs.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -77,7 +77,7 @@ struct TrustPreview {
     json: Value,
 }
 
-/// Shows it, and trusts it if its user says so.
+/// Shows the content of a file or a case, and trusts it if the user agrees.
 fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResult {
     let already = trust::is_trusted(place, &shown.path, shown.digest)?;
     if args.json.json {
@@ -107,7 +107,10 @@ fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResul
     Ok(Exit::Denied)
 }
 
-/// Trusts it if its digest is the one that was given.
+/// Trusts the shown content if the user has given its digest. Returns whether a digest was given.
+///
+/// # Errors
+/// When the given digest is another one.
 fn trust_by_digest(place: &Place, shown: &TrustPreview, digest: Option<&str>) -> Result<bool, Failure> {
     let Some(digest) = digest else { return Ok(false) };
     if digest != shown.digest.to_string() {
@@ -159,7 +162,7 @@ fn resolve_file(file: Option<&Path>) -> Result<PathBuf, Failure> {
         return Err(Failure::new(Exit::Usage, what).help("only a file of that name is looked for"));
     }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The directory of a file that is trusted may be gone.
+    // A trusted file may have been deleted together with its directory.
     let dir = std::fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).map_err(|e| fail(e, dir))?;
     Ok(dir.join(NAME))
 }

@@ -12,10 +12,10 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 
-/// `almoner undo`.
+/// Runs `almoner undo`.
 ///
 /// # Errors
-/// When there is no such run, or it is not over.
+/// When the run does not exist, or is not over.
 pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
     let run: RunNumber = args
         .run

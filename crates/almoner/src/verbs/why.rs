@@ -11,10 +11,10 @@ use control::protocol::{Look, Request, Response};
 use control::show::object_view;
 use control::show::reason::{self, Reason, WhyTarget};
 
-/// `almoner why`.
+/// Runs `almoner why`.
 ///
 /// # Errors
-/// When nothing is known of the thing.
+/// When nothing is known about the thing.
 pub fn why(acting: &Session<'_>, args: &WhyArgs) -> ExitResult {
     if args.kept {
         return print_retention(args, acting.look_up(Look::RetentionPaths { thing: args.thing.clone() })?);
@@ -28,7 +28,7 @@ pub fn why(acting: &Session<'_>, args: &WhyArgs) -> ExitResult {
     if is_name || args.thing.parse::<FormulaId>().is_ok() {
         match origin() {
             Ok(reasons) => return print_reasons(args, &reasons),
-            // Not a name: a slot, perhaps.
+            // The text is no name, but may be a slot.
             Err(failure)
                 if is_name && matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
             Err(failure) => return Err(failure),
@@ -37,7 +37,7 @@ pub fn why(acting: &Session<'_>, args: &WhyArgs) -> ExitResult {
     let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
     match acting.ask(Request::Why { thing }) {
         Ok(response) => print_reasons(args, &reasons(response)?),
-        // A guest has no runs: only names mean something to it.
+        // A guest has no runs, so for a guest the text can only be a name.
         Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => {
             print_reasons(args, &origin()?)
         }

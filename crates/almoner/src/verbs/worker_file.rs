@@ -15,16 +15,16 @@ use control::exit::{Exit, ExitResult, Failure};
 const NEW_WORKER: &str =
     "---\ndescription: What it does, in one line.\n---\nSay what is to be done, in plain words.\n";
 
-/// `almoner new`.
+/// Runs `almoner new`.
 ///
 /// # Errors
-/// When the name is none, or the file is there already.
+/// When the name is not valid, or the file exists already.
 pub fn new(args: &NewArgs) -> ExitResult {
     let name = args.name.trim_end_matches(".worker");
     let path = format!("{name}.worker");
     let file = Path::new(&path);
     create_file(file, NEW_WORKER)?;
-    // A name that no worker file may have is found out here, and nothing is left behind.
+    // If the name is not valid for a worker file, loading fails here, and the new file is removed.
     if let Err(failure) = Bundle::load(file) {
         drop(std::fs::remove_file(file));
         return Err(Failure::new(Exit::Usage, failure.to_string()).help(failure.help()));
@@ -68,10 +68,10 @@ pub fn import(args: &ImportArgs) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// `almoner schema`.
+/// Runs `almoner schema`.
 ///
 /// # Errors
-/// When it cannot be printed.
+/// When the schema cannot be printed.
 pub fn schema(args: &SchemaArgs) -> ExitResult {
     let SchemaArgs::Worker = args;
     let text = serde_json::to_string_pretty(&definition::schema())
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes a file that is not there yet.
+/// Writes a new file. An existing file is never replaced.
 fn create_file(path: &Path, text: &str) -> Result<(), Failure> {
     let shown = output::path(path);
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);

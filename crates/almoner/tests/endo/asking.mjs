@@ -245,7 +245,7 @@ test('define: a worker, endowed with a directory that has a name', async client 
   fs.mkdirSync(directory);
   await E(host).provideMount(directory, 'named-notes');
   await E(host).endow(number, { out: 'named-notes' });
-  // What it wants to change asks: somebody at the machine says yes.
+  // The model wants to write a file, so the daemon asks for approval. The user at the machine approves.
   let card;
   while (!card) {
     await sleep(20);

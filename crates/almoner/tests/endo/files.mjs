@@ -150,7 +150,7 @@ test('mounts: nothing leads out', async client => {
   await fails(E(sub).readText(['up', 'a.md']), 'leads out');
   equal(await E(sub).has('up', 'a.md'), false);
   await fails(E(sub).writeText(['up', 'x'], 'x'), 'symbolic link');
-  // What was looked up is what it was: a link in its place is not followed.
+  // The client looked up a directory. If a symbolic link replaces it, the mount does not follow the link.
   fs.renameSync(path.join(root, 'sub'), path.join(root, 'was'));
   fs.symlinkSync('../outside', path.join(root, 'sub'));
   await fails(E(sub).readText('secret'), /symbolic link|leads out/);
@@ -211,7 +211,7 @@ test('mounts: handed to a guest, and taken back', async client => {
   equal(await E(theirs).readText('a.md'), 'a');
   await E(file).writeText('by the guest');
   equal(fs.readFileSync(path.join(root, 'sub/b.md'), 'utf8'), 'by the guest');
-  // What was looked up is no formula: it is not kept, nor passed on.
+  // A directory that the guest looked up inside a mount has no formula, so the guest cannot store it.
   await fails(E(guest).storeValue(sub, 'kept'), 'not durable');
   const grants = JSON.parse(almoner('grants', '--json'));
   almoner('revoke', `g${grants.at(-1).number}`);
@@ -270,7 +270,7 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   for (const [call, says] of refused) {
     await fails(call(), says);
   }
-  // What changes something and needs a yes is asked about; a no is told to whoever called.
+  // The daemon asks the user about each change that needs approval. If the user says no, the caller gets the reason.
   const asked = [
     () => E(files).writeText('.env', 'mine'),
     () => E(files).writeText(['.git', 'config'], '[core]'),
@@ -290,7 +290,7 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   equal(fs.readdirSync(path.join(root, '.git')), []);
   equal(fs.readFileSync(path.join(root, 'a.md'), 'utf8'), 'a');
   ok(!fs.existsSync(path.join(root, 'sub', 'note.md')), 'a key was written');
-  // What no gate has anything against is done, names are shown, and the host's own hand is free.
+  // The gates let other calls through at once.
   await E(files).writeText('note.md', 'fine');
   equal(await E(files).readText('note.md'), 'fine');
   await E(files).move('note.md', ['sub', 'moved.md']);
@@ -388,7 +388,7 @@ test('mounts: one that the daemon keeps goes when nothing refers to it', async c
   })()).split(':')[0];
   const at = path.join(place.state, 'mounts', number);
   equal(fs.readFileSync(path.join(at, 'a/b/c'), 'utf8'), 'c');
-  // What nobody has seen in its time is nobody's to remove.
+  // The daemon must not remove a directory that it does not know.
   const foreign = path.join(place.state, 'mounts', 'ab'.repeat(32));
   fs.mkdirSync(foreign);
   await first.close();

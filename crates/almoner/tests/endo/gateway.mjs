@@ -126,7 +126,7 @@ test('gateway: what makes no sense ends that connection alone', async () => {
   good.close();
 });
 
-/** What is answered to a request that is written by hand. */
+/** Sends a request with the given header lines, and returns the first line of the answer. */
 const ask = headers =>
   new Promise((resolve, reject) => {
     const socket = net.connect(gatewayPort, '127.0.0.1');
@@ -164,7 +164,7 @@ test('gateway: pages of others and names of others are shut out', async () => {
   await check(['Host: 127.0.0.1:1'], '403');
   await check([], '403');
   await check([here, here], '403');
-  // What is no WebSocket at all.
+  // The gateway refuses a request that asks for no WebSocket.
   equal(await ask([here]), 'HTTP/1.1 400 Bad Request');
 });
 

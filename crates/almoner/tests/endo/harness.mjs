@@ -56,7 +56,7 @@ export const fails = async (promise, expected, name = undefined) => {
 
 export const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
 
-/** What has not settled within a moment is pending. */
+/** Returns whether the promise is still open after 60 milliseconds. */
 export const isPending = async promise => {
   const pending = {};
   return (await Promise.race([promise, sleep(60).then(() => pending)])) === pending;
@@ -80,7 +80,7 @@ export const gatewayPort = await new Promise(resolve => {
   });
 });
 
-/** What the scripted model answers: it writes one note and ends. */
+/** The answers of the scripted model: it writes one note and ends. */
 const script = path.join(folder, 'script.json');
 fs.writeFileSync(
   script,
@@ -113,7 +113,7 @@ const environment = {
   ALMONER_ENDO_PATIENCE_MS: '8000',
 };
 
-/** What the command line says, as whoever sits at the machine. */
+/** Runs the command line, as the user at the machine would, and returns its output. */
 export const almoner = (...args) =>
   execFileSync(process.env.ALMONER, args, { env: environment, encoding: 'utf8' });
 

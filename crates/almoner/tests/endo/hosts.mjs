@@ -1,8 +1,7 @@
-// What hosts make and look at: places to run, the graph, promises that were kept.
+// Tests of hosts: workers, the graph of formulas, and promises that were kept.
 import { E } from '@endo/far';
 import { equal, fails, isPending, lastMessage, newGuest, ok, start, stop, test } from './harness.mjs';
 
-/** Code that holds what can act waits: the names in it, and what they stand for. */
 // Code that waits for an answer that nobody gives.
 const waits = 'E(hold).request("@self", "wait")';
 const holding = [['hold'], ['@agent']];

@@ -172,7 +172,7 @@ test('wire: a thousand calls at once', async client => {
 
 test('wire: what the daemon keeps of each call does not grow', async client => {
   const { bootstrap: endo } = await client();
-  // What it has of its own: pages of the program come and go as the machine has room for them.
+  // Counts only memory that no file backs, because the machine drops and reloads pages of the program as it likes.
   const memory = () =>
     Number(/RssAnon:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid()}/status`, 'utf8'))[1]);
   const calls = async count => {

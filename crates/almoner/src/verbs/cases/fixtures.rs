@@ -11,22 +11,22 @@ use super::sandbox::CaseSandbox;
 use config::case::{Case, SLOTS, is_within};
 use resource::{Endowment, ResourceSpec};
 
-/// No more bytes are copied for one case.
+/// The maximum number of bytes that are copied for one case.
 const MAX_BYTES: u64 = 64 << 20;
-/// No more files and directories.
+/// The maximum number of files and directories that are copied for one case.
 const MAX_FILES: usize = 20_000;
-/// Directories lie at most so deep.
+/// The maximum depth of directories.
 const MAX_DEPTH: usize = 64;
 
-/// Copies of directories. All that is written is written through the one directory in which they lie, so nothing that a
-/// case says makes it another place.
+/// Copies of directories for a case. All writes go through the one directory that contains the copies, so nothing in
+/// a case can redirect them.
 #[derive(Debug)]
 pub struct Fixtures<'a> {
     sandbox: &'a CaseSandbox,
-    /// Where the copies lie, as a path and as it was opened.
+    /// The path of the directory that contains the copies. `room` is the same directory, opened.
     at: PathBuf,
     room: Dir,
-    /// The real path of each directory, and where its copy lies in the room.
+    /// The real path of each copied directory, and the path of its copy in `room`.
     copies: Vec<(PathBuf, PathBuf)>,
     bytes: u64,
     files: usize,
@@ -37,10 +37,10 @@ fn display_path(path: &Path) -> String {
 }
 
 impl<'a> Fixtures<'a> {
-    /// Copies into the directory `at`, which is made.
+    /// Creates the directory `at`, in which the copies will lie.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the directory cannot be made.
     pub fn create(at: &Path, within: &'a CaseSandbox) -> Result<Fixtures<'a>, String> {
         let fail = |e: std::io::Error| format!("{}: {e}", display_path(at));
         std::fs::create_dir_all(at).map_err(fail)?;
@@ -49,8 +49,8 @@ impl<'a> Fixtures<'a> {
         Ok(Fixtures { sandbox: within, at, room, copies: vec![], bytes: 0, files: 0 })
     }
 
-    /// Replaces the directories of the endowments by copies. Refuses endowments that reach beyond this machine,
-    /// cannot be copied, or need the user's trust first.
+    /// Replaces the directories of the endowments by copies. Endowments that reach beyond this machine, cannot be
+    /// copied, or need the user's trust first are refused.
     ///
     /// # Errors
     /// When the case cannot be tried, with the reason.
@@ -65,7 +65,7 @@ impl<'a> Fixtures<'a> {
                 ResourceSpec::Path(fill) => {
                     let real = real(&fill.path)?;
                     if real.is_file() {
-                        // A worker, or one file: it is only read.
+                        // The path is a worker file or another single file, which is only read.
                         if fill.write {
                             return Err(format!("`{slot}` is a file, and only directories are written in"));
                         }
@@ -108,7 +108,7 @@ impl<'a> Fixtures<'a> {
                 ResourceSpec::Secret(_) => {
                     return Err(format!("`{slot}` is a secret, and a case has no vault"));
                 }
-                // This includes kinds for which no copying is defined.
+                // Kinds for which no copying is defined are refused too.
                 _ => {
                     return Err(format!(
                         "`{slot}` leads out of this machine's directories, and a case sends nothing"
@@ -116,7 +116,8 @@ impl<'a> Fixtures<'a> {
                 }
             }
         }
-        // A directory within another endowed directory lies in the copy of that one as well.
+        // The outer directories come first. A directory inside another one then lies in the copy of the outer one as
+        // well.
         paths.sort_by_key(|(real, _)| real.components().count());
         for (real, path) in paths {
             *path = self.copy_of(&real)?;
@@ -124,7 +125,7 @@ impl<'a> Fixtures<'a> {
         Ok(())
     }
 
-    /// Returns the path of a copy; a real path leads to each directory once.
+    /// Returns the path of the copy of a directory. Each directory, identified by its real path, is copied only once.
     fn copy_of(&mut self, real: &Path) -> Result<String, String> {
         let lies_in = self.copies.iter().find_map(|(from, to)| Some(to.join(real.strip_prefix(from).ok()?)));
         let to = match lies_in {
@@ -133,7 +134,7 @@ impl<'a> Fixtures<'a> {
                 let to = Path::new(&self.copies.len().to_string()).join(real.file_name().unwrap_or_default());
                 match Dir::open_ambient_dir(real, ambient_authority()) {
                     Ok(from) => self.copy(&from, real, &to, 0)?,
-                    // The run makes it.
+                    // The run will make the directory.
                     Err(e) if e.kind() == ErrorKind::NotFound => self.make(&to)?,
                     Err(e) => return Err(format!("{}: {e}", display_path(real))),
                 }
@@ -170,24 +171,24 @@ impl<'a> Fixtures<'a> {
             } else if meta.is_file() {
                 from.copy(&name, &self.room, &target).map_err(fail)?;
             }
-            // A link could lead anywhere, and a pipe is nothing to copy.
+            // Links and pipes are not copied. A link could lead anywhere.
         }
         Ok(())
     }
 
-    /// Puts the copies in the state in which the run found the directories.
+    /// Restores in the copies the state in which the run found the directories.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn restore(&mut self, case: &Case, endowments: &[Endowment]) -> Result<(), String> {
         for given in endowments {
             let ResourceSpec::Path(fill) = &given.fill else { continue };
-            // Only in a copy of ours.
+            // Only copies are changed.
             let Ok(copy) = Path::new(&fill.path).strip_prefix(&self.at).map(Path::to_owned) else { continue };
             let before = format!("{}/", given.slot);
             let paths = case.recorded.made.iter().filter_map(|name| name.strip_prefix(&before));
             for path in paths.filter(|path| is_within(path)) {
-                // It may be gone by now.
+                // The file may already be gone.
                 let _ = self.room.remove_file(copy.join(path));
             }
             let place = Path::new(SLOTS).join(&given.slot);
@@ -200,10 +201,10 @@ impl<'a> Fixtures<'a> {
         Ok(())
     }
 
-    /// Puts a text beside the copies, and says where.
+    /// Writes a file beside the copies, and returns its path.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
         self.room.write(name, bytes).map_err(|e| format!("{}: {e}", display_path(Path::new(name))))?;
         self.at.join(name).into_os_string().into_string().map_err(|_| "a path is not text".to_owned())

@@ -1,12 +1,12 @@
-//! `almoner test`: the cases of workers, tried again over their recordings.
+//! `almoner test`: replays the cases of workers with their recorded replies.
 //!
-//! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. It is tried in a temporary
-//! home, over copies of the endowed directories. The recorded replies take the place of a model. Nothing of the
-//! user's is changed, and nothing is sent.
+//! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. The case is tried in a
+//! temporary home, over copies of the endowed directories. The recorded replies take the place of a model. Nothing of
+//! the user's is changed, and nothing is sent.
 //!
-//! A case may have come along with a project. It may work on the directory in which it lies. Before it leads anywhere
-//! else, or runs a program, its user must have trusted exactly this case. `almoner trust` does that, and so does the
-//! `almoner save` that made it.
+//! A case may have come along with a project. Without trust, a case can only work on the directory in which it lies.
+//! To reach other places or to run a program, the case needs the user's trust in exactly this case. Both `almoner
+//! trust` and the `almoner save` that made the case record this trust.
 
 mod fixtures;
 mod run;
@@ -26,10 +26,10 @@ use control::show::difference;
 use run::CaseOutcome;
 use sandbox::CaseSandbox;
 
-/// `almoner test`.
+/// Runs `almoner test`.
 ///
 /// # Errors
-/// When there is no case, or one cannot be read.
+/// When no case is found, or a named path cannot be read.
 pub fn test(own: &Place, args: &TestArgs) -> ExitResult {
     let found = find_cases(&args.what)?;
     if found.is_empty() {
@@ -113,8 +113,8 @@ fn differences(
     Ok(out.trim_end_matches('\n').to_owned())
 }
 
-/// Returns the cases that are meant: those of a worker, a case itself, or all in a directory; in this one, if nothing
-/// is named.
+/// Returns the cases at the given paths: the cases of a worker file, a case itself, or all cases in a directory.
+/// Without a path, the current directory is searched.
 fn find_cases(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let here = [PathBuf::from(".")];
     let what = if what.is_empty() { &here[..] } else { what };
@@ -149,7 +149,7 @@ fn find_cases(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             .collect();
         there.sort();
         for case in there {
-            // One that cannot be read is told when its turn comes.
+            // A case that cannot be read is reported later, when its turn comes.
             let is_its = |worker| Case::load(&case).is_ok_and(|case| case.worker.file_name() == Some(worker));
             if worker.is_none_or(is_its) {
                 found.push(case);
@@ -159,7 +159,7 @@ fn find_cases(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// Returns whether a path is called as the directory of a case is.
+/// Returns whether a path has the name of a case's directory.
 pub fn is_case(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())

@@ -1,4 +1,4 @@
-//! A case, tried once more.
+//! The replay of a case: its run is started again, with the recorded replies and answers.
 
 use std::path::Path;
 
@@ -26,9 +26,9 @@ use resource::{Endowment, Kind};
 /// The outcome of trying a case.
 #[derive(Debug)]
 pub enum CaseOutcome {
-    /// It was not tried, and why.
+    /// The case was not tried, for this reason.
     Skipped(String),
-    /// It was.
+    /// The case was tried.
     Replayed {
         /// The result of the run, or the reason why it has none.
         result: Result<Json, String>,
@@ -37,13 +37,13 @@ pub enum CaseOutcome {
     },
 }
 
-/// How often a run may ask: more often than any case has cards.
+/// The maximum number of times that a run may ask. No case has so many cards.
 const MAX_QUESTIONS: usize = 1000;
 
 /// The reason given for denying a call that did not happen when the case was recorded.
 const NOT_RECORDED_REASON: &str = "it was not let happen when the case was recorded";
 
-/// Tries a case over copies that lie in `room`.
+/// Replays a case over copies that lie in `room`.
 ///
 /// # Errors
 /// When the daemon cannot be reached.
@@ -96,7 +96,7 @@ pub fn replay(
     Ok(CaseOutcome::Replayed { result, calls: config::case::made(acting, number)? })
 }
 
-/// Returns whether nothing more can be tried.
+/// Returns whether a failure also prevents all other cases from being tried.
 fn is_fatal(failure: &Failure) -> bool {
     matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted)
 }
@@ -138,7 +138,7 @@ fn request(case: &Case, within: &CaseSandbox, room: &Path) -> Result<RunRequest,
     })
 }
 
-/// A command's words, told apart.
+/// The arguments of a recorded command, sorted by kind.
 #[derive(Debug, Default, PartialEq)]
 struct CommandArgs {
     inputs: Vec<String>,
@@ -175,8 +175,7 @@ impl CommandArgs {
     }
 }
 
-/// Answers a message as it was answered when the case was recorded. Calls that happened then are approved, and no
-/// others.
+/// Answers a message as it was answered when the case was recorded. A call is approved only if it happened then.
 fn answer(acting: &Session<'_>, case: &Case, message: MessageNumber) -> Result<(), Failure> {
     let view = acting.message(message)?;
     let text = || Untrusted::new(format!("almoner test: message {message}"));

@@ -1,4 +1,4 @@
-//! Where a case may lead. Anyone can have written it: it comes along with a project.
+//! The paths that a case may reach. Its author is not known, because a case comes along with a project.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use crate::cli::{Inputs, NamedText};
 use config::case::is_within;
 use control::protocol::Document;
 
-/// Where a case may lead: into the directory in which it lies; anywhere, if its user has said so for exactly this one.
+/// The paths that a case may reach: those in its own directory, or any path if the user trusts exactly this case.
 #[derive(Debug)]
 pub struct CaseSandbox {
     /// The real path of the directory in which the case lies.
@@ -25,7 +25,7 @@ impl CaseSandbox {
         CaseSandbox { base, is_trusted }
     }
 
-    /// Returns whether the user has said so for exactly this case.
+    /// Returns whether the user trusts exactly this case.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
     }
@@ -64,18 +64,18 @@ impl CaseSandbox {
         "is not trusted: `almoner trust`, with the case behind it, shows what it hands over, and asks"
     }
 
-    /// Returns the same as text.
+    /// Returns the real path of a path in a case, as text.
     ///
     /// # Errors
-    /// As above, and when it is none.
+    /// When [`CaseSandbox::real_path`] fails, or the path is not text.
     pub fn text(&self, path: &Path) -> Result<String, String> {
         self.real_path(path)?.into_os_string().into_string().map_err(|_| "a path is not text".to_owned())
     }
 
-    /// Returns the inputs of a command that was given where the case lies.
+    /// Returns the inputs of a command that was given in the directory of the case.
     ///
     /// # Errors
-    /// When one of them is not there, or lies where the case may not lead.
+    /// When an input does not exist, or lies where the case may not reach.
     pub fn inputs(&self, words: &[String]) -> Result<Inputs, String> {
         let words: Vec<String> = words.iter().map(|word| self.word(word)).collect::<Result<_, _>>()?;
         let mut inputs =
@@ -88,7 +88,7 @@ impl CaseSandbox {
         Ok(inputs)
     }
 
-    /// Returns one input, with a path from the root where it has one.
+    /// Returns one input. If the input has a path, the path is made absolute.
     fn word(&self, word: &str) -> Result<String, String> {
         if word == "-" {
             return Err("standard input is no part of a case".to_owned());
@@ -102,7 +102,7 @@ impl CaseSandbox {
                 None => Ok(word.to_owned()),
             },
             Some(_) => Ok(word.to_owned()),
-            // A pattern of paths, or nothing that is there.
+            // The word is a pattern of paths, or the path does not exist.
             None if self.is_trusted || is_within(word) => Ok(format!("{}/{word}", self.base.display())),
             None => self.text(Path::new(word)),
         }

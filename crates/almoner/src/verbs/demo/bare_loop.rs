@@ -1,7 +1,7 @@
-//! The control: the same model with the same tools, in a loop that makes every call of the model.
+//! The control of the demo: the same model with the same tools, in a loop that makes every call of the model.
 //!
-//! Tool loops are commonly written like this. The demo compares Almoner with it. It does real damage to the folder
-//! that it is given.
+//! Tool loops are commonly written like this, so the demo compares Almoner with one. The loop does real damage to the
+//! folder that it is given.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The demo's files, carried in the binary so that it runs anywhere.
+//! The demo's files. They are part of the binary, so that the demo runs anywhere.
 
 use std::path::Path;
 
@@ -29,12 +29,12 @@ const FILES: &[(&str, &[u8])] = files![
     "script.json",
 ];
 
-/// Returns one file.
+/// Returns the content of one file, which is empty if the demo has no such file.
 pub(super) fn file(name: &str) -> &'static [u8] {
     FILES.iter().find(|(known, _)| *known == name).map_or(&[], |(_, bytes)| bytes)
 }
 
-/// Writes the files under `dir`, and replaces those of the same names.
+/// Writes the files under `dir`. Existing files of the same names are replaced.
 ///
 /// # Errors
 /// When the directory cannot be written.
@@ -48,7 +48,7 @@ pub(super) fn lay_out(dir: &Path) -> Result<(), Failure> {
 /// Writes one file and the directories above it.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let shown = path.display().to_string();
     if let Some(dir) = path.parent() {

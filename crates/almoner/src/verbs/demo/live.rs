@@ -28,24 +28,24 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
 
-/// The least share of facts that must be right, in per cent.
+/// The minimum share of facts that must be right, in per cent.
 const MIN_SCORE: usize = 80;
 
-/// Who says yes to the card.
+/// The way in which the card is approved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approval {
-    /// The person at this terminal is asked; without one, the run is left waiting.
+    /// The user at this terminal is asked. Without a terminal, the run is left waiting.
     AtTerminal,
-    /// The person has said yes beforehand; the card is shown, then approved.
+    /// The user has agreed beforehand. The card is shown, then approved.
     AfterShowing,
-    /// Another process approves, as another terminal would.
+    /// Another process approves the card, as from another terminal.
     FromElsewhere,
 }
 
-/// Fetches the local model if no model is here: the person has said `--yes`.
+/// Fetches the local model if no model is available. The user has agreed with `--yes`.
 ///
 /// # Errors
-/// When it cannot be had.
+/// When the model cannot be fetched.
 pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
     let lookup = |name: &str| std::env::var(name).ok().map(model::Secret::new);
     if let model::DetectedModel::Pull { weights, .. } = model::detect(&lookup, &place.weights()) {
@@ -55,10 +55,10 @@ pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shows it.
+/// Shows the second part.
 ///
 /// # Errors
-/// When there is no model, the run fails, or too few facts are right.
+/// When the model cannot be chosen, the run fails, or too few facts are right.
 pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Approval) -> ExitResult {
     heading("2. Live: five documents, one card");
     let model = match models::choose(place, named, None, false) {
