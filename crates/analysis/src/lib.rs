@@ -1,11 +1,11 @@
 //! The uses that a program makes of its slots, read from its text without running any of it.
 //!
 //! The text is parsed, and each name is followed to its declaration. So a slot is told apart from other things of the
-//! same name. Other names of the same object are followed as well. The result errs to one side: it may name more uses
-//! than happen when the program runs. Where the text does not tell how a slot is used, the result says so.
+//! same name. Other names of the same object are followed as well. The result may list more uses than happen when the
+//! program runs. Where the text does not tell how a slot is used, the result says so.
 //!
-//! The parser follows nesting on the stack. So a caller that reads foreign code does this in a separate process,
-//! which may end.
+//! The parser follows nesting on the stack, and deeply nested text can overflow it. So a caller that reads foreign
+//! code does this in a separate process.
 #![forbid(unsafe_code)]
 
 mod parse;
@@ -22,31 +22,31 @@ pub use parse::analyze;
 pub struct Uses {
     /// Every slot that the text uses, by its name.
     pub slots: BTreeMap<String, SlotUse>,
-    /// Names that the text uses, and neither declares nor has as slots.
+    /// The names that the text uses, but that are neither declared nor slots.
     pub free: BTreeSet<String>,
-    /// Why the text is no program, and where. Nothing else is known of it then.
+    /// The syntax error, if the text is no program. Then the other fields are empty.
     pub trouble: Option<Trouble>,
 }
 
 /// The uses of one slot in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotUse {
-    /// Methods that it calls, or takes to call them later.
+    /// The methods that the text calls on the slot, or takes from it for a later call.
     pub methods: BTreeSet<String>,
-    /// The slots and methods that it gives it to, as `slot.method`.
+    /// The methods that get the slot as an argument, as `slot.method`.
     pub given: BTreeSet<String>,
-    /// Whether it uses it in a way that the text does not tell.
+    /// Whether the text also uses the slot in a way that the analysis cannot follow.
     pub elsewhere: bool,
 }
 
-/// Why a text is no program.
+/// The syntax error because of which a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1, in characters.
     pub column: u32,
-    /// The syntax error. Quotes the text.
+    /// The message of the parser, which quotes the text.
     pub message: String,
 }
 
@@ -128,7 +128,7 @@ mod tests {
             ("\u{FEFF}counter.incr()", "counter:incr |"),
             ("{ function counter() {} } counter.reset()", "counter:reset |"),
             ("'use strict'\ncounter.reset()", "counter:reset |"),
-            // As a comment it hides nothing, and where it runs it is refused.
+            // A comment of this form hides no use. The engine that runs code refuses such comments.
             ("<!-- counter.reset()\n1", "|"),
         ] {
             check(source, expected);

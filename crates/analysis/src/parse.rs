@@ -1,4 +1,4 @@
-//! From the text of a program to its uses of slots.
+//! The parsing of a program, from its text to the uses of its slots.
 
 use oxc_allocator::Allocator;
 use oxc_diagnostics::{Diagnostics, Severity};
@@ -9,16 +9,17 @@ use oxc_span::SourceType;
 use crate::slot_tracker;
 use crate::{Trouble, Uses};
 
-/// The prefix that makes code strict, as it is evaluated. It stands on the text's own first line, so that line
-/// numbers stay the same.
+/// The prefix that makes code strict, because code is evaluated as strict code. The prefix is put on the first line
+/// of the text, so that line numbers stay the same.
 const STRICT: &str = "'use strict';";
 
-/// Names that every program has beside its slots.
+/// The names that every program has beside its slots.
 const IMPLICIT_NAMES: [&str; 2] = ["$id", "$cancelled"];
 
 /// Returns the uses that the text of a program makes of these slots.
 pub fn analyze(source: &str, slots: &[&str]) -> Uses {
-    // A first line for a shell is a comment; as such it still is one behind other code.
+    // A first line for a shell is a comment. Behind the prefix it would be a syntax error, so it becomes an ordinary
+    // comment.
     let text = match source.strip_prefix("#!") {
         Some(rest) => format!("{STRICT}//{rest}"),
         None => format!("{STRICT}{source}"),
@@ -39,7 +40,7 @@ pub fn analyze(source: &str, slots: &[&str]) -> Uses {
     uses
 }
 
-/// Returns the first error of the parser.
+/// Returns the first syntax error, with its position in the text.
 fn trouble(source: &str, all: &Diagnostics) -> Option<Trouble> {
     let first = all.iter().find(|one| one.severity == Severity::Error)?;
     let at = first.labels.first().map_or(0, |label| label.offset() as usize).saturating_sub(STRICT.len());

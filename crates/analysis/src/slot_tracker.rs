@@ -1,4 +1,4 @@
-//! Where a slot goes within a program.
+//! The tracking of a slot through a program.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const IDENTITY_FUNCTIONS: [&str; 2] = ["harden", "E"];
 const IDENTITY_METHODS: [(&str, &str); 4] =
     [("E", "get"), ("E", "sendOnly"), ("E", "resolve"), ("Promise", "resolve")];
 
-/// How many names for the same thing are looked through.
+/// The maximum number of aliases that are followed for one name.
 const MAX_ALIASES: usize = 16;
 
 /// Returns all uses that a program makes of its slots, and its undeclared names.
@@ -53,7 +53,7 @@ pub(crate) fn all(semantic: &Semantic<'_>, slots: &[&str]) -> Uses {
     uses
 }
 
-/// Something that may be the slot.
+/// A place in the program whose value may be the slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The value of an expression.
@@ -62,7 +62,7 @@ enum Step {
     Symbol(SymbolId),
 }
 
-/// Follows one slot.
+/// The tracking of one slot, and the uses that have been found.
 struct SlotTracker<'s, 'a> {
     semantic: &'s Semantic<'a>,
     slots: &'s [&'s str],
@@ -116,12 +116,12 @@ impl<'a> SlotTracker<'_, 'a> {
                 }
             }
             AstKind::LogicalExpression(both) => {
-                // `a && b` is `a` only where that is nothing.
+                // The value of `a && b` is `a` only if `a` is falsy, and a slot never is.
                 if !(at(&both.left) && both.operator == LogicalOperator::And) {
                     self.next.push(Step::Node(above));
                 }
             }
-            // It is looked at: whether it is there, and whether it is something else.
+            // The value is only tested or compared, which is no use of the slot.
             AstKind::UnaryExpression(one)
                 if matches!(
                     one.operator,
@@ -175,8 +175,8 @@ impl<'a> SlotTracker<'_, 'a> {
         }
     }
 
-    /// Returns whether the value of this statement may be the result of the program: the last statement gives it, at
-    /// any depth.
+    /// Returns whether the value of a statement may be the result of the program. That is the value of the last
+    /// statement, at any depth.
     fn may_be_result(&self, statement: NodeId) -> bool {
         let nodes = self.semantic.nodes();
         if let AstKind::Program(program) = nodes.parent_kind(statement) {
@@ -235,7 +235,7 @@ impl<'a> SlotTracker<'_, 'a> {
         };
         let nodes = self.semantic.nodes();
         let span = self.kind(member).span();
-        // The value of a promise for it is the same object.
+        // The argument of the callback of `then` is the same object.
         if name == "then"
             && let AstKind::CallExpression(call) = nodes.parent_kind(member)
             && call.callee.span() == span
@@ -256,7 +256,7 @@ impl<'a> SlotTracker<'_, 'a> {
         }
     }
 
-    /// Follows the value as an argument of a call.
+    /// Follows the value as an argument of a call, into a parameter or to the method that gets it.
     fn visit_argument(&mut self, above: NodeId, call: &CallExpression<'a>, span: Span) {
         let Some(at) = call.arguments.iter().position(|one| one.span() == span) else {
             self.found.elsewhere = true;
@@ -300,7 +300,7 @@ impl<'a> SlotTracker<'_, 'a> {
         }
     }
 
-    /// Returns whether the expression is the global of this name, perhaps under another name.
+    /// Returns whether an expression is the global of this name. An alias of the global counts too.
     fn is_global(&self, what: &Expression<'a>, name: &str) -> bool {
         let mut what = what.get_inner_expression();
         for _ in 0..MAX_ALIASES {
@@ -327,7 +327,8 @@ impl<'a> SlotTracker<'_, 'a> {
         is_one.then(|| self.kind(scoping.symbol_declaration(symbol)))
     }
 
-    /// Returns the slot that an expression plainly is.
+    /// Returns the name of the slot that an expression stands for. Returns `None` if the text does not plainly show
+    /// that.
     fn slot(&self, what: &Expression<'a>) -> Option<&'a str> {
         let mut what = what;
         loop {
@@ -346,12 +347,13 @@ impl<'a> SlotTracker<'_, 'a> {
         }
     }
 
-    /// Returns the parameters of a function that stands there as an argument, or that the argument names.
+    /// Returns the parameters of a function that is given as an argument, directly or by its name.
     fn function(&self, argument: &Argument<'a>) -> Option<&'a FormalParameters<'a>> {
         self.parameters_of(argument.as_expression()?).filter(|_| !self.has_arguments)
     }
 
-    /// Returns the parameters of a function that is written there, or of the one that a name always stands for.
+    /// Returns the parameters of a function. The expression is a function, or a name that always stands for the same
+    /// function.
     fn parameters_of(&self, what: &Expression<'a>) -> Option<&'a FormalParameters<'a>> {
         let kind = match what.get_inner_expression() {
             Expression::Identifier(name) => self.sole_declaration(name)?,
@@ -384,7 +386,7 @@ impl<'a> SlotTracker<'_, 'a> {
     }
 }
 
-/// Returns the object and the method of a callee, if it is a method whose name the text tells.
+/// Returns the object and the method name of a callee. Returns `None` if it is no method, or its name is computed.
 fn member_of<'e, 'a>(callee: &'e Expression<'a>) -> Option<(&'e Expression<'a>, &'e str)> {
     let member = callee.get_inner_expression().as_member_expression()?;
     Some((member.object(), member.static_property_name()?))
