@@ -1,4 +1,4 @@
-//! Putting a file in its place, whole or not at all.
+//! The atomic writing of a file: a reader finds the old content or the new one, even after a crash.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::walk::{self, FileSnapshot};
 
-/// Why a file was not put in its place. Nothing is left of it.
+/// The reason why a file was not written. The new content then leaves no trace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AtomicWriteError {
     /// The present content is not the expected one.
@@ -38,7 +38,7 @@ pub(crate) struct AtomicWrite<'a> {
     pub(crate) bytes: &'a [u8],
     /// The content that must be there now; `None` if there must be no file.
     pub(crate) expected: Option<FileSnapshot>,
-    /// The most bytes that are read to check the present content.
+    /// The maximum number of bytes that are read to check the present content.
     pub(crate) limit: u64,
 }
 
@@ -52,14 +52,14 @@ impl AtomicWrite<'_> {
     /// Puts the file like `put`. `mode` sets the permissions where no file was. Without a mode, the file gets the
     /// permissions of any new file.
     pub(crate) fn put_as(&self, mode: Option<Mode>) -> Result<(), AtomicWriteError> {
-        // Whether the temporary name may hold a file that is not ours.
+        // Whether the temporary name may hold a file that another process has written.
         let mut is_foreign = false;
         let moved = self.write(mode).and_then(|()| match &self.expected {
             None => self.fill(),
             Some(expected) => self.replace(expected.digest, &mut is_foreign),
         });
         if moved.is_err() && !is_foreign {
-            // The error that matters is the first; a leftover is replaced by the next try.
+            // Only the first error is reported. The next try replaces a leftover file.
             let _ = self.discard();
         }
         moved?;
@@ -69,7 +69,7 @@ impl AtomicWrite<'_> {
 
     fn write(&self, mode: Option<Mode>) -> Result<(), AtomicWriteError> {
         let mode = self.expected.as_ref().map(|expected| expected.mode).or(mode);
-        // A file that is private is private from the first moment.
+        // A private file must be private from the first moment.
         let first = mode.map_or(Mode::from_raw_mode(0o666), |_| Mode::RUSR | Mode::WUSR);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = || rustix::fs::openat(self.directory, self.temporary, flags, first);
@@ -101,7 +101,8 @@ impl AtomicWrite<'_> {
         match self.rename(RenameFlags::NOREPLACE) {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(AtomicWriteError::Changed),
-            // The file system cannot do both at once: look, then move.
+            // The file system has no rename that keeps an existing file. So this code first checks the name, then
+            // renames.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 match walk::kind(self.directory, self.name)? {
                     None => Ok(self.rename(RenameFlags::empty())?),
@@ -112,8 +113,8 @@ impl AtomicWrite<'_> {
         }
     }
 
-    /// Moves the temporary file to a name at which `old` must be. The two are exchanged, so that a change made in
-    /// the last instant by somebody else is noticed, and undone by exchanging them back, instead of being lost.
+    /// Moves the temporary file to a name at which the content `old` must be. The two files are exchanged in one
+    /// step. If somebody has changed the file at the last moment, the exchange is undone, and the change is not lost.
     fn replace(&self, old: BlobHash, is_foreign: &mut bool) -> Result<(), AtomicWriteError> {
         let is_old = |name: &str| -> Result<bool, AtomicWriteError> {
             Ok(walk::present(self.directory, name, self.limit)?.is_some_and(|present| present.digest == old))
@@ -147,8 +148,8 @@ impl AtomicWrite<'_> {
     }
 }
 
-/// Removes the temporary file of a placing that a crash cut off after the new content was in place, unless it holds
-/// something that neither the old content nor the new is: then somebody else's change ended up there.
+/// Removes the temporary file of a write that a crash interrupted after the new content was in place. The file stays
+/// if it has neither the old content nor the new one, because it then holds another process's change.
 pub(crate) fn tidy(directory: BorrowedFd<'_>, temporary: &str, known: &[BlobHash], limit: u64) {
     let is_known =
         matches!(walk::present(directory, temporary, limit), Ok(Some(left)) if known.contains(&left.digest));

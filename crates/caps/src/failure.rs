@@ -1,11 +1,12 @@
-//! Failures of the file system, told so that something can be done about them.
+//! Failures of the file system as findings, each with advice on what helps.
 
 use std::io::{Error, ErrorKind};
 
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
-/// Returns a file system's failure as a finding. `doing` is a phrase such as "write `report.md`"; `at` the parameter.
+/// Returns a failure of the file system as a finding. `doing` is a phrase such as "write `report.md`". `at` is the
+/// parameter.
 pub(crate) fn finding(error: &Error, doing: &str, at: &str) -> Finding {
     let doing = visible_line(doing);
     let (rule, what, allowed) = match error.kind() {
@@ -43,7 +44,8 @@ fn other(error: &Error, doing: &str, at: &str) -> Finding {
         .allowed("the same call, once the operating system lets it pass")
 }
 
-/// Returns whether a path was refused because it led out, which has no error number of its own.
+/// Returns whether a path was refused because it leads out of the directory. Such a refusal has no error number of
+/// its own.
 fn is_escape(error: &Error) -> bool {
     error.raw_os_error().is_none() || error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
 }

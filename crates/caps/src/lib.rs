@@ -2,8 +2,8 @@
 //!
 //! A capability is opened for one grant and confined to it. It has three tasks. It gives the facts of a call before
 //! the call is made ([`Capability::facts`]). It makes the call ([`Capability::perform`], which takes nothing but a
-//! [`kernel::started_effect::StartedEffect`]). After a crash, it tells whether the call was made ([`Capability::probe`]). Facts can go stale. So the
-//! capability enforces them again at the moment of effect, on open directories and not on paths.
+//! [`StartedEffect`]). After a crash, it tells whether the call was made ([`Capability::probe`]). Facts can go stale.
+//! So the capability enforces them again at the moment of effect, on open directories and not on paths.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]
 
@@ -43,22 +43,21 @@ pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
 /// A resource that a grant opens.
 pub trait Capability: Send + Sync {
-    /// Returns its methods.
+    /// Returns the interface of the capability.
     fn interface(&self) -> &Interface;
 
-    /// Returns the schema of a method's arguments as the server wrote it, where it tells a model more than the guard
-    /// does. The daemon checks the guard only.
+    /// Returns the schema of a method's arguments as the server wrote it, if it tells a model more than the guard
+    /// does. The daemon only checks the guard.
     fn schema(&self, method: &str) -> Option<serde_json::Value> {
         let _ = method;
         None
     }
 
-    /// Returns the facts of a call before it is made. Changes nothing. Arguments that do not fit the method give few
-    /// facts; the shape gate refuses them.
+    /// Returns the facts of a call before it is made, and changes nothing. If the arguments do not fit the method,
+    /// the facts are few, and the shape gate refuses the call.
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
 
-    /// Returns the bytes of something that a call depends on, as they are now, if they are few enough to be shown to
-    /// a person.
+    /// Returns the present bytes of something that a call depends on, if they are few enough to be shown to the user.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;
         None
@@ -71,18 +70,18 @@ pub trait Capability: Send + Sync {
         None
     }
 
-    /// Returns the finding that blocks a call now and that the user can remove, such as a locked vault. The approval
+    /// Returns the finding that blocks a call now and that the user can resolve, such as a locked vault. The approval
     /// is kept until then. [`Capability::perform`] reports every other problem.
     fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {
         let _ = (method, args);
         None
     }
 
-    /// Makes a call that was begun.
+    /// Makes a call whose beginning is recorded.
     fn perform(&self, begun: &StartedEffect) -> Completion;
 
-    /// Returns whether [`Capability::probe`] can tell of each call of this method if it was made, or may let it be
-    /// made again.
+    /// Returns whether [`Capability::probe`] can decide about every call of this method. It decides if it knows
+    /// whether the call was made, or lets it be made again.
     fn can_be_looked_up(&self, method: &str) -> bool {
         let _ = method;
         true
@@ -95,29 +94,30 @@ pub trait Capability: Send + Sync {
 /// The state of an effect after a crash.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Probe {
-    /// It happened.
+    /// The effect happened.
     Done {
         /// The value that the method would have returned.
         value: Value,
         /// The sources that the value depends on.
         provenance: Provenance,
     },
-    /// It did not happen, or it may happen again without harm.
+    /// The effect did not happen, or may be repeated without harm.
     NotDone,
-    /// Only a person can tell.
+    /// The state cannot be known, so a person has to say whether the effect happened.
     Unknown,
 }
 
-/// How an effect that was begun stands after [`settle`].
+/// The state of an effect after [`settle`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {
-    /// It is over.
+    /// The effect is over.
     Completed(Completion),
-    /// Whether it happened cannot be known: the host is asked.
+    /// The state of the effect cannot be known, so the host is asked.
     Unknown,
 }
 
-/// Brings an effect to its end: makes it, or, if an earlier process may have made it, asks the probe first.
+/// Brings an effect to its end by making the call. If an earlier process may have made the call, the probe is asked
+/// first.
 pub fn settle(capability: &dyn Capability, begun: &StartedEffect) -> Settled {
     if begun.reopened() {
         match capability.probe(begun) {
@@ -131,7 +131,7 @@ pub fn settle(capability: &dyn Capability, begun: &StartedEffect) -> Settled {
     Settled::Completed(capability.perform(begun))
 }
 
-/// Why a capability cannot be opened.
+/// The reason why a capability cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The formula is no capability of this machine.
@@ -140,15 +140,15 @@ pub enum OpenError {
     /// The directory cannot be opened.
     #[error("the directory `{path}` cannot be opened: {source}")]
     Directory {
-        /// Its path, made visible.
+        /// The path of the directory, with control characters made visible.
         path: String,
-        /// Why.
+        /// The error of the file system.
         source: std::io::Error,
     },
 }
 
 impl OpenError {
-    /// Returns the same as a finding, for the model whose call it stops.
+    /// Returns the error as a finding, for the model whose call it stops.
     pub fn finding(&self) -> Finding {
         Finding::new("caps/open", self.to_string())
             .allowed("nothing through this grant, until the user mends it")
@@ -158,7 +158,7 @@ impl OpenError {
 /// Opens the target of a grant, confined to the grant's limits, on a machine without secrets.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// When the target cannot be opened.
 pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, OpenError> {
     open_with(target, grant, &(Arc::new(NoHostServices) as Arc<dyn HostServices>))
 }
@@ -166,7 +166,7 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
 /// Opens the target of a grant with the services of the host: name lookups and secrets.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// When the target cannot be opened.
 pub fn open_with(
     target: &Formula,
     grant: &Grant,
@@ -187,7 +187,7 @@ pub fn open_with(
         Resource::Clock => Box::new(clock::Clock::open(grant)),
         Resource::Secret(secret) => Box::new(secret::SecretCapability::open(secret, grant)),
         Resource::Mcp(server) => Box::new(mcp::McpCapability::open(server, grant, outside())),
-        // The run and its person do these between them, through the kernel alone.
+        // The run and its user handle these resources through the kernel alone.
         Resource::Questions | Resource::Alarm | Resource::Mail => {
             return Err(OpenError::Kind(target.kind()));
         }
@@ -215,13 +215,13 @@ pub fn interfaces() -> impl Iterator<Item = (&'static str, &'static Interface)> 
     rows.filter_map(|row| Some((row.label, interface_of(row.kind)?)))
 }
 
-/// Returns the interface of programs, for who holds secrets to hand on to them and for who holds none.
+/// Returns the interface of programs. With `holds_secrets`, a call can pass secrets to a program.
 pub fn programs(holds_secrets: bool) -> &'static Interface {
     if holds_secrets { program::interface() } else { program::without_secrets() }
 }
 
-/// Returns the effect of a method in words. For a program, only the call itself tells whether it sends: it does with
-/// the network, a shell or a script.
+/// Returns the effect of a method in words. For a program, only the call itself tells whether it sends. It may send
+/// with the network, a shell or a script.
 pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static str {
     match interface.name == program::interface().name {
         true => "changes or sends",
@@ -229,18 +229,19 @@ pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static 
     }
 }
 
-/// Returns the interface of the capability that a formula makes, if it makes one of this machine.
+/// Returns the interface of the capability that a formula makes, or `None` if this machine has no such capability.
 pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     let Formula::Resource(resource) = target else { return None };
     match resource {
         Resource::Mcp(server) => Some(Cow::Owned(mcp::interface(server))),
-        // Who holds secrets has a run, and is told by it.
+        // Only a run holds secrets, and the run describes its own interface.
         Resource::Programs(_) => Some(Cow::Borrowed(program::without_secrets())),
         other => interface_of(other.kind()).map(Cow::Borrowed),
     }
 }
 
-/// Returns the word that policies use for the capability that a formula makes, if it makes one of this machine.
+/// Returns the word of policies for the capability that a formula makes, or `None` if this machine has no such
+/// capability.
 fn kind(target: &Formula) -> Option<&'static str> {
     let Formula::Resource(resource) = target else { return None };
     let kind = resource.kind().read_only();
@@ -257,7 +258,7 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
         _ => vec![grant.words.clone()],
     };
     if let Formula::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) = target {
-        // A change of a staged copy is meant for the directory itself.
+        // A change in a staged copy will be applied to the original directory, so its path counts.
         let path = grant.attenuation.staged_from.as_ref().unwrap_or(path);
         names = vec![path.clone()];
         if let Ok(real) = std::fs::canonicalize(path)
@@ -274,14 +275,14 @@ fn text(most: u64) -> Pattern {
     Pattern::string_within(Limits::from_pairs([(Limit::StringLength, most as f64)]))
 }
 
-/// Opens the directory of a formula. Its path was chosen by a person.
+/// Opens the directory of a formula, whose path was chosen by a person.
 fn open_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
     cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
         .map_err(|source| OpenError::Directory { path: passable::visible_line(path).into_owned(), source })
 }
 
-/// Returns why a begun call cannot be one of this capability's, if it cannot. The kernel has checked the same; a
-/// capability does not take its word for it.
+/// Returns the finding that a begun call does not belong to this capability, or `None` if it does. The kernel has
+/// checked the same, but a capability does not rely on that.
 fn foreign(begun: &StartedEffect, grant: &Grant) -> Option<Finding> {
     let proposal = begun.proposal();
     let is_ours = proposal.grant == grant.id && begun.grant().id == grant.id;

@@ -1,42 +1,42 @@
-//! Paths that a caller gives: checked as text, before anything is looked up.
+//! The check of paths that a caller gives, as text, before anything is looked up.
 //!
 //! A path that passes is a plain relative path. These checks do not confine the caller: a directory capability
-//! resolves every path beneath its own open directory. The checks ensure that the path shown is the path used, and
-//! that the caller learns at once about a mistake.
+//! resolves every path below its own open directory. The checks ensure that the path shown is the path used, and that
+//! the caller learns at once about a mistake.
 
 use kernel::proposal::Finding;
 use kernel::started_effect::StartedEffect;
 use passable::visible_line;
 
-/// The longest name of one file or directory, in bytes: the limit of file systems.
+/// The maximum length of the name of a file or directory, in bytes. This is the limit of file systems.
 const MAX_NAME_LEN: usize = 255;
 
-/// The longest path, in bytes.
+/// The maximum length of a path, in bytes.
 const MAX_PATH_LEN: usize = 1024;
 
-/// How many directories deep a path may lead.
+/// The maximum number of names in a path.
 const MAX_DEPTH: usize = 32;
 
-/// How the names of our own temporary files begin and end.
+/// The prefix and the suffix of the names of Almoner's temporary files.
 const TEMPORARY: (&str, &str) = (".almoner-", ".tmp");
 
 /// The purpose of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To look at an existing file.
+    /// To look at something that exists.
     Look,
-    /// To make a file: its name must also be one that people can read.
+    /// To make something new. All characters of its name must be visible.
     Make,
 }
 
-/// A path in its plain form: names joined by `/`, none of them `.` or `..`, at least one.
+/// A path in its plain form: one or more names joined by `/`, none of them `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plain {
     text: String,
 }
 
 impl Plain {
-    /// Checks a path.
+    /// Checks a path, and returns its plain form.
     pub(crate) fn check(path: &str, purpose: Purpose) -> Result<Plain, Finding> {
         refuse(path, purpose).map_or_else(|| Plain::reduce(path), Err)
     }
@@ -60,22 +60,22 @@ impl Plain {
         &self.text
     }
 
-    /// Returns the directories on the way, and the last name.
+    /// Returns the names of the directories above the last name, and the last name.
     pub(crate) fn split(&self) -> (impl Iterator<Item = &str> + Clone, &str) {
         let (parents, name) = self.text.rsplit_once('/').unwrap_or(("", &self.text));
         (parents.split('/').filter(|name| !name.is_empty()), name)
     }
 }
 
-/// Returns whether a name is one of our own temporary files.
+/// Returns whether a name is the name of one of Almoner's temporary files.
 pub(crate) fn is_temporary(name: &str) -> bool {
-    // Some file systems do not tell letters by case.
+    // Some file systems ignore the case of letters.
     let name = name.to_ascii_lowercase();
     name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
-/// Returns the name of the temporary file of one effect: the same for every try, so that a leftover is found again,
-/// and not the same for the runs of two hosts, whose numbers are each host's own.
+/// Returns the name of the temporary file of an effect. Every try has the same name, so that a leftover is found
+/// again. The name contains the host, because two hosts can have runs with the same number.
 pub(crate) fn temporary(begun: &StartedEffect) -> String {
     let (step, host) = (begun.step(), begun.proposal().principal.short());
     format!("{}{}-{}-{host}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
@@ -158,7 +158,8 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
 /// characters. A name such as `100%.md` or `50%25.md` is taken literally. A look-alike of a slash may stand in the
 /// name of an existing file, since people write such names. It may not stand in the name of a new file.
 fn hides_traversal(path: &str, purpose: Purpose) -> bool {
-    // An overlong UTF-8 form of `.`, `/` or `\`: bytes that are no text, so a decoder would not show them.
+    // These are overlong UTF-8 forms of `.`, `/` or `\`. The decoding below does not find them, because their bytes
+    // are no text.
     let lower = path.to_ascii_lowercase();
     if ["%c0%ae", "%c0%af", "%c1%9c", "%c0%5c", "%u002e", "%u002f", "%u2215"]
         .iter()
@@ -187,7 +188,7 @@ fn hides_traversal(path: &str, purpose: Purpose) -> bool {
             None => return false,
         }
     }
-    // Encoded more often than anybody does in earnest.
+    // No honest path is encoded so many times.
     true
 }
 

@@ -1,6 +1,6 @@
-//! A secret of the vault in a slot: its permitted uses, but never its value.
+//! The capability for a secret of the vault: its methods tell the permitted uses, but never the value.
 //!
-//! The run that holds it passes it on by the slot's name, where a call takes one ([`crate::Outside::handed`]).
+//! A run passes the secret on by the name of its slot, in calls that take such a name ([`crate::Outside::handed`]).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub(crate) fn interface() -> &'static Interface {
     &INTERFACE
 }
 
-/// A secret in a slot.
+/// The capability for a secret in a slot.
 pub(crate) struct SecretCapability {
     secret: SecretHandle,
     grant: Grant,

@@ -1,9 +1,9 @@
-//! A staged copy of a directory: the run changes it freely, and the user decides whether the changes are put in
-//! place.
+//! A staged copy of a directory. The run changes the copy freely, and the user decides later whether the changes are
+//! applied to the real directory.
 //!
-//! Files are shared where possible. A file in the stage is a hard link to the real file. A capability changes a file
-//! by putting a new one in its place, so the real file stays as it is. Bytes are copied only where the stage lies on
-//! another file system, or where the operating system refuses a second name.
+//! Files are shared where possible: a file in the stage is a hard link to the real file. A capability never changes a
+//! file in place, but replaces it with a new one, so the real file stays as it is. Bytes are copied only if the stage
+//! lies on another file system, or the operating system refuses a hard link.
 
 use std::fs;
 use std::io;
@@ -11,27 +11,27 @@ use std::path::{Path, PathBuf};
 
 use crate::path::is_temporary;
 
-/// The most files and directories that a staged directory may hold.
+/// The maximum number of files and directories in a staged directory.
 const MAX_ENTRIES: usize = 50_000;
 
-/// The most bytes that are copied where names cannot be shared.
+/// The maximum number of bytes that are copied where hard links are impossible.
 const MAX_COPIED_BYTES: u64 = 1 << 30;
 
-/// Why a directory cannot be staged.
+/// The reason why a directory cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// It holds too much.
+    /// The directory holds too many files and directories.
     #[error("it holds more than {MAX_ENTRIES} files and directories")]
     Many,
-    /// It lies on another file system and is too large to be copied.
+    /// The directory lies on another file system and is too large to be copied.
     #[error("it lies on another file system and holds more than {} MiB", MAX_COPIED_BYTES >> 20)]
     Large,
     /// The file system fails.
     #[error("{}: {source}", passable::visible_line(&.path.to_string_lossy()))]
     Io {
-        /// Where.
+        /// The path at which the file system fails.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
 }
@@ -50,9 +50,10 @@ pub fn make(real: &Path, stage: &Path) -> Result<(), StageError> {
     made
 }
 
-/// Removes a staged copy, as far as it is there.
+/// Removes a staged copy, if it exists.
 pub fn remove(stage: &Path) {
-    // A remainder belongs to no run any more, and takes up room until the user removes it.
+    // If the removal fails, a remainder stays. No run uses it any more, and it takes up space until the user removes
+    // it.
     let _ = fs::remove_dir_all(stage);
 }
 
@@ -94,12 +95,12 @@ fn fill(real: &Path, stage: &Path) -> Result<(), StageError> {
     Ok(())
 }
 
-/// Gives a file a second name, or copies it.
+/// Makes a hard link to a file, or a copy if a link is impossible.
 fn share(old: &Path, new: &Path, copied: &mut u64) -> Result<(), StageError> {
     let failed = |source| StageError::Io { path: old.to_owned(), source };
     match fs::hard_link(old, new) {
         Ok(()) => return Ok(()),
-        // It has gone meanwhile.
+        // The file has been removed meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(_) => {}
     }

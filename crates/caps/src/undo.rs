@@ -1,8 +1,8 @@
-//! Undo of a run's changes in a directory: checks the present state, and restores the prior one unless somebody has
-//! changed it since.
+//! The undo of a run's changes in a directory. It checks the present state of a path, and restores the prior state
+//! unless somebody has changed the path since the run.
 //!
-//! The user acts here, so nothing is proposed or begun. Like any other change, a restore is one step, and happens
-//! only if the present state is still the one that was checked.
+//! The user acts here, so no call is proposed and no effect is started. A restore is one atomic step, like any other
+//! change. It happens only if the present state is still the one that was checked.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -21,15 +21,15 @@ use crate::path::{Plain, Purpose};
 use crate::walk;
 use crate::{OpenError, failure, open_directory};
 
-/// The largest file that is looked at, in bytes.
+/// The largest file that is examined, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathState {
-    /// Nothing.
+    /// Nothing exists at the path.
     Nothing,
-    /// A file that holds this.
+    /// A file with this digest.
     File(BlobHash),
     /// A directory.
     Directory,
@@ -61,27 +61,28 @@ impl PathState {
     }
 }
 
-/// A file that is put back.
+/// A file whose earlier content is restored.
 pub struct SavedFile<'a> {
-    /// Its bytes.
+    /// The earlier content.
     pub bytes: &'a [u8],
-    /// Its permissions, where nothing stands from which they are taken. If they are not known, it is the owner's alone.
+    /// The permissions for the file, used if no file is there now whose permissions can be taken. With `None`, only
+    /// the owner can read and write the file.
     pub mode: Option<u32>,
-    /// The run that changed it.
+    /// The run that changed the file.
     pub run: RunNumber,
 }
 
-/// A directory in which something is put back.
+/// A directory whose earlier state is restored.
 pub struct Undo {
     root: Dir,
     limits: Limits,
 }
 
 impl Undo {
-    /// Opens it by its absolute path, which a person chose when it was endowed.
+    /// Opens a directory by its absolute path, which a person chose when the directory was endowed.
     ///
     /// # Errors
-    /// When it is not there, or no directory.
+    /// When nothing exists at the path, or no directory.
     pub fn open(path: &str) -> Result<Undo, OpenError> {
         let limits = Attenuation { max_bytes: Some(MAX_FILE_BYTES), ..Attenuation::default() };
         Ok(Undo { root: open_directory(path)?, limits: Limits::new(&limits) })
@@ -90,7 +91,8 @@ impl Undo {
     /// Returns the present state of a path.
     ///
     /// # Errors
-    /// When the path makes no sense, a link stands at it or on the way, or the file system fails.
+    /// When the path is malformed, a symbolic link stands at the path or at one of its parents, or the file system
+    /// fails.
     pub fn look(&self, path: &str) -> Result<PathState, Finding> {
         let path = Plain::check(path, Purpose::Look)?;
         relocate::look(&self.root, &path, "look at", "path", &self.limits).map(PathState::of)
@@ -112,7 +114,7 @@ impl Undo {
         (found.digest == *digest).then(|| found.mode.as_raw_mode())
     }
 
-    /// Removes the leftovers of an interrupted try beside a path whose state is `was` again.
+    /// Removes the temporary files of an interrupted attempt beside a path whose state is `was` again.
     pub fn tidy(&self, path: &str, now: PathState, was: PathState, run: RunNumber) {
         let Ok(plain) = Plain::check(path, Purpose::Look) else { return };
         let known: Vec<BlobHash> = [now, was].into_iter().filter_map(PathState::digest).collect();
@@ -121,10 +123,12 @@ impl Undo {
         }
     }
 
-    /// Restores the state `was` of a path whose state must be `now`; `whole` is the file.
+    /// Restores the state `was` of a path whose state must be `now`. `whole` is the content for the path if `was` is
+    /// a file.
     ///
     /// # Errors
-    /// When the path has another state, a directory is not empty, or the file system fails. Nothing is changed then.
+    /// When the path has another state than `now`, a directory is not empty, or the file system fails. Then nothing
+    /// is changed.
     pub fn put_back(
         &self,
         path: &str,
@@ -155,7 +159,7 @@ impl Undo {
                     PathState::Directory => EntryState::Directory,
                     PathState::Nothing => return Ok(()),
                 };
-                // A file that an interrupted try has set aside would be in the way.
+                // A file that an interrupted attempt has moved aside would be in the way.
                 self.tidy(path, now, PathState::Nothing, whole.run);
                 relocate::remove(&self.root, &plain, was, &name, &self.limits)
             }
@@ -199,8 +203,8 @@ impl Undo {
     }
 }
 
-/// Returns the name of the temporary file: the same for every try of the same change, so that a leftover is found
-/// again.
+/// Returns the name of the temporary file. Every attempt at the same change uses the same name, so that a leftover
+/// file is found again.
 fn temporary(path: &Plain, now: PathState, was: PathState, run: RunNumber) -> String {
     let what = format!("{}\n{now:?}\n{was:?}", path.as_str());
     format!(".almoner-u{run}-{}.tmp", BlobHash::of(what.as_bytes()).short())
@@ -225,7 +229,8 @@ mod tests {
         let file = |text: &str| PathState::File(BlobHash::of(text.as_bytes()));
         let (path, run) = (Plain::check("a.md", Purpose::Look).unwrap(), RunNumber(1));
         let whole = SavedFile { bytes: b"old", mode: None, run };
-        // Before the file was in its place, after it, and while one was being removed.
+        // The five cases: interrupted before the file was in place, interrupted after it, and interrupted while a
+        // file was being removed.
         for (stands, left, now, was) in [
             (Some("new"), "ol", file("new"), file("old")),
             (None, "ol", PathState::Nothing, file("old")),

@@ -1,7 +1,8 @@
-//! Walks from one open directory to files beneath it, which no rename and no symbolic link can divert.
+//! Path lookups from one open directory to files beneath it, which no rename and no symbolic link can divert.
 //!
-//! There are two kinds of walk. A *look* follows links as long as they stay beneath the directory, and knows the
-//! final name afterwards. A *make* follows no link at all: the file goes to the path that the user saw.
+//! There are two kinds of lookup. [`look`] follows links as long as they stay beneath the directory, and returns the
+//! path with all links followed. [`parent`] and [`make_parent`] follow no link at all: a new file goes to the path
+//! that the user saw.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +14,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::path::Plain;
 
-/// How many bytes are read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// The kind of a directory entry.
@@ -25,7 +26,7 @@ pub(crate) enum Kind {
     Directory,
     /// A symbolic link.
     Link,
-    /// A pipe, a socket, a device.
+    /// A pipe, a socket or a device.
     Other,
 }
 
@@ -50,13 +51,13 @@ impl Kind {
     }
 }
 
-/// The entry that a look has found.
+/// The entry that [`look`] has found.
 pub(crate) struct FoundEntry {
     /// The path with all links followed.
     pub(crate) resolved: String,
     /// The kind of the entry.
     pub(crate) kind: Kind,
-    /// Its size.
+    /// The size of the entry, in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -74,8 +75,8 @@ pub(crate) fn look(root: &Dir, path: &str) -> io::Result<FoundEntry> {
     Ok(FoundEntry { resolved, kind, bytes: stat.len() })
 }
 
-/// Opens a plain file that [`look`] has found. Neither waits (a pipe would) nor follows a link at the last name. So
-/// it opens the entry that was looked at, or fails.
+/// Opens a plain file that [`look`] has found. It does not wait, as opening a pipe otherwise would, and it follows no
+/// link at the last name. So it opens the entry that was found, or fails.
 pub(crate) fn open(root: &Dir, found: &FoundEntry) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -84,7 +85,8 @@ pub(crate) fn open(root: &Dir, found: &FoundEntry) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// Opens the directory that holds the last name of `path`, following no link; `None` if it does not exist.
+/// Opens the directory that holds the last name of `path`, without following links. Returns `None` if the directory
+/// does not exist.
 pub(crate) fn parent(root: &Dir, path: &Plain) -> io::Result<Option<OwnedFd>> {
     let mut at = reopen(root.as_fd())?;
     for name in path.split().0 {
@@ -97,13 +99,13 @@ pub(crate) fn parent(root: &Dir, path: &Plain) -> io::Result<Option<OwnedFd>> {
     Ok(Some(at))
 }
 
-/// Returns the parent directory like `parent`, and makes missing directories; each new directory is durable before
-/// this returns.
+/// Opens the same directory as [`parent`], and creates missing directories. Each new directory is synced to disk
+/// before this function returns.
 pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
     make_ways(root, path.split().0)
 }
 
-/// Returns the directory at the path, and makes it and its parents where they are missing.
+/// Opens the directory at the path. Creates the directory and its parents if they are missing.
 pub(crate) fn make_all(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
     make_ways(root, path.as_str().split('/'))
 }
@@ -116,7 +118,7 @@ fn make_ways<'a>(root: &Dir, names: impl Iterator<Item = &'a str>) -> io::Result
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) => rustix::fs::fsync(&at)?,
-                    // Somebody else made it; the next step checks its kind.
+                    // Another process has created the directory. The next step checks its kind.
                     Err(rustix::io::Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -128,7 +130,7 @@ fn make_ways<'a>(root: &Dir, names: impl Iterator<Item = &'a str>) -> io::Result
     Ok(at)
 }
 
-/// Returns the directory at the end of these names, each entered without following a link.
+/// Opens the directory at the end of these names, following no link.
 pub(crate) fn enter<'a>(
     directory: BorrowedFd<'_>,
     names: impl Iterator<Item = &'a str>,
@@ -146,12 +148,12 @@ pub(crate) fn enter<'a>(
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Returns the same directory, open for more than naming its entries: an open `Dir` may not be able to sync.
+/// Opens the same directory once more, for reading. The open `Dir` may not allow a sync.
 pub(crate) fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(directory, ".", DIRECTORY, Mode::empty())?)
 }
 
-/// Opens a directory one level down. A link is an error, and a different one from a file.
+/// Opens a subdirectory. For a link, the error is `ELOOP`; for a file, it is `ENOTDIR`.
 fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::openat(at, name, DIRECTORY, Mode::empty()) {
         Ok(next) => Ok(next),
@@ -162,7 +164,7 @@ fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     }
 }
 
-/// Returns the kind of the entry under a name in a directory, following no link.
+/// Returns the kind of a directory entry, following no link, or `None` if no entry has that name.
 pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<Kind>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(Kind::of(stat.st_mode))),
@@ -171,18 +173,18 @@ pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<K
     }
 }
 
-/// A plain file as it is now.
+/// A plain file in its present state.
 pub(crate) struct FileSnapshot {
-    /// Its content.
+    /// The digest of the content.
     pub(crate) digest: BlobHash,
-    /// Its size.
+    /// The size in bytes.
     pub(crate) bytes: u64,
-    /// Its permissions.
+    /// The permissions.
     pub(crate) mode: Mode,
 }
 
-/// Returns the plain file in a directory under a name, following no link; `None` if there is none. A file of more
-/// than `limit` bytes is not read: it is an error of kind `FileTooLarge`.
+/// Returns the plain file with a name in a directory, following no link, or `None` if no entry has that name. A file
+/// of more than `limit` bytes is not read: it is an error of kind `FileTooLarge`.
 pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<FileSnapshot>> {
     match kind(directory, name)? {
         None => return Ok(None),
@@ -239,7 +241,7 @@ mod tests {
         }
         let found = look(&root, "a.md").unwrap();
         assert!(open(&root, &found).is_ok());
-        // The name that was checked now lends itself to another file.
+        // The name that was checked now leads to another file.
         root.remove_file("a.md").unwrap();
         root.symlink("secret.key", "a.md").unwrap();
         assert!(open(&root, &found).is_err());

@@ -1,4 +1,4 @@
-//! The clock: a worker without one does not know the time.
+//! The capability of a clock. A worker without a clock does not know the time.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use policy::Facts;
 
 use crate::{Capability, Probe, foreign, text};
 
-/// The longest name of a zone.
+/// The maximum length of a time zone's name.
 const MAX_LEN: u64 = 64;
 
 /// Returns the interface of every clock.

@@ -14,11 +14,11 @@ use crate::failure;
 use crate::path::Plain;
 use crate::walk;
 
-/// How an append ended.
+/// The outcome of an append.
 pub(super) enum AppendOutcome {
     /// The append was made, and this is the file's content now.
     Done(Vec<u8>),
-    /// It was not made, for this reason.
+    /// The append was not made, for this reason.
     NotWritten(WriteOutcome),
 }
 
@@ -78,15 +78,15 @@ pub(super) fn append(
 
 /// The state of an append that a crash interrupted.
 pub(super) enum AppendState {
-    /// It was made, and this is the file's content.
+    /// The append was made. This is the file's content now.
     Done(Vec<u8>),
-    /// The old content is still there.
+    /// The file still has the old content.
     NotDone,
-    /// Something else is there.
+    /// The file has another content, or cannot be read.
     Unknown,
 }
 
-/// Returns whether the content follows the pinned content. Removes leftovers of a crash beside the file.
+/// Returns the state of an append that a crash interrupted. Leftovers of the crash beside the file are removed.
 pub(super) fn find(
     root: &Dir,
     path: &Plain,
@@ -118,7 +118,7 @@ pub(super) fn find(
     }
 }
 
-/// Returns the content of the plain file under a name, following no link; `None` if there is none.
+/// Returns the content of the plain file under a name, or `None` if the name does not exist. Links are not followed.
 pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // `present` fails for anything but a plain file.
@@ -127,7 +127,7 @@ pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Res
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if BlobHash::of(&bytes) != present.digest {
-        // Somebody writes it at this moment.
+        // Another process is writing the file at this moment.
         return Err(io::ErrorKind::ResourceBusy.into());
     }
     Ok(Some(bytes))

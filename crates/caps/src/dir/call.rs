@@ -1,4 +1,4 @@
-//! A call with its arguments taken apart.
+//! The parsed calls of a directory.
 
 use kernel::proposal::{Finding, Value};
 use passable::{quoting, visible_line};
@@ -10,7 +10,7 @@ use super::interface;
 use super::range::Range;
 use crate::path::{Plain, Purpose};
 
-/// A call, as far as it can be understood without looking at files.
+/// A call with its parsed arguments. The parser looks at no files.
 pub(super) enum Call<'a> {
     List { path: Option<Plain> },
     Read { path: Plain, range: Range },
@@ -26,8 +26,10 @@ pub(super) enum Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Parses the arguments of a call.
+    ///
     /// # Errors
-    /// When these are not the arguments of the method, or a path or a pattern makes no sense.
+    /// When these are not the arguments of the method, or a path or a pattern is not valid.
     pub(super) fn parse(method: &str, args: &'a [Value]) -> Result<Call<'a>, Box<Finding>> {
         let most = interface().method(method).map_or(0, |method| method.params.len());
         if args.len() > most {
@@ -49,7 +51,7 @@ impl<'a> Call<'a> {
             },
         };
         let place = |at: usize| match maybe_text(at)? {
-            // The ways in which people write "here".
+            // These texts commonly mean the directory itself.
             None | Some("" | "." | "./") => Ok(None),
             Some(path) => Ok::<_, Box<Finding>>(Some(Plain::check(path, Purpose::Look)?)),
         };
@@ -76,7 +78,7 @@ impl<'a> Call<'a> {
             "make_directory" => {
                 let path = text(0)?;
                 Call::MakeDirectory {
-                    // A directory may be written as one.
+                    // The path of a directory may end with a slash.
                     path: Plain::check(path.strip_suffix('/').unwrap_or(path), Purpose::Make)?,
                 }
             }
@@ -113,7 +115,7 @@ fn range(
     }
 }
 
-/// Returns a finding about a path that goes by another name than `path`.
+/// Renames the argument in the finding about a path, if the method does not call it `path`.
 fn named(path: Result<Plain, Box<Finding>>, at: &str) -> Result<Plain, Box<Finding>> {
     path.map_err(|finding| match finding.at.as_deref() {
         Some("path") => Box::new(finding.at(at)),

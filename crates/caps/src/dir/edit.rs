@@ -1,4 +1,4 @@
-//! `edit`: one text in a file is replaced by another, exactly.
+//! `edit`: replaces one text in a file by another, exactly.
 //!
 //! The approval covers exactly the old bytes and exactly the new bytes: both digests are pinned. So after a crash,
 //! the file itself tells whether the edit was made.
@@ -19,17 +19,17 @@ use crate::failure;
 use crate::path::Plain;
 use crate::walk;
 
-/// The most lines that are named in a finding.
+/// The maximum number of lines that a finding names.
 const MAX_NAMED_LINES: usize = 10;
 
-/// An edit.
+/// The arguments of an edit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edit<'a> {
-    /// The text that stands there now.
+    /// The text to replace.
     pub(super) old: &'a str,
     /// The text that replaces it.
     pub(super) new: &'a str,
-    /// Wherever it stands, not only where it stands once.
+    /// Whether to replace the text wherever it stands. Otherwise it must stand only once.
     pub(super) all: bool,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct Edit<'a> {
 pub(super) struct EditPreview {
     /// The whole file afterwards.
     pub(super) whole: Vec<u8>,
-    /// How many bytes it has now.
+    /// The number of bytes that the file has now.
     pub(super) before: u64,
     /// The digest of its present content.
     pub(super) digest: BlobHash,
-    /// In how many places something is replaced.
+    /// The number of places at which the text is replaced.
     pub(super) places: usize,
 }
 
@@ -124,7 +124,7 @@ impl Edit<'_> {
         let edited = match self.preview(root, path, limits) {
             Ok(edited) if edited.digest == pinned && BlobHash::of(&edited.whole) == becomes => edited,
             Ok(_) => return Err(WriteOutcome::Changed),
-            // This problem did not exist when the call was judged.
+            // A problem of the edit itself did not exist when the call was judged, so the file must have changed.
             Err(finding) if finding.rule.starts_with("edit/") => return Err(WriteOutcome::Changed),
             Err(finding) => return Err(WriteOutcome::Failed(finding)),
         };
@@ -153,17 +153,17 @@ impl Edit<'_> {
     }
 }
 
-/// How an edit that a crash has cut off stands.
+/// The state of an edit that a crash interrupted.
 pub(super) enum EditState {
-    /// It was made, and this is the file's content.
+    /// The edit was made. This is the file's content now.
     Done(Vec<u8>),
-    /// The old content is still there.
+    /// The file still has the old content.
     NotDone,
-    /// Something else is there.
+    /// The file has another content, or cannot be read.
     Unknown,
 }
 
-/// Returns whether an edit was made. Removes leftovers of a crash beside the file.
+/// Returns the state of an edit that a crash interrupted. Leftovers of the crash beside the file are removed.
 pub(super) fn find(
     root: &Dir,
     path: &Plain,
@@ -184,7 +184,7 @@ pub(super) fn find(
     }
 }
 
-/// Returns the lines that are most like the first line of a text that does not stand there.
+/// Returns the lines that are most similar to the first line of a text that was not found.
 fn nearest(text: &str, old: &str) -> Vec<String> {
     let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let words: Vec<&str> =

@@ -15,12 +15,12 @@ use super::{BECOMES, DirCapability, FILE, glob, read, shown, stat, write};
 use crate::path::Plain;
 use crate::walk;
 
-/// Returns a path that an argument names.
+/// Returns the fact of a path that an argument names.
 fn named(argument: &str, path: &str, bytes: Option<u64>) -> PathFact {
     PathFact { argument: argument.to_owned(), path: path.to_owned(), leads_to: None, bytes }
 }
 
-/// Returns the fact of a path that was found by looking.
+/// Returns the fact of a path that was looked up.
 fn found(path: &str, found: &walk::FoundEntry) -> PathFact {
     let leads_to = (found.resolved != path).then(|| found.resolved.clone());
     PathFact { leads_to, ..named("path", path, Some(found.bytes)) }
@@ -31,7 +31,7 @@ fn file_pin(path: &Plain, digest: Option<BlobHash>) -> Pin {
 }
 
 impl DirCapability {
-    /// Returns the facts of a call, for a directory that the card calls `slot`.
+    /// Returns the facts of a call. `slot` is the name of the directory on the card.
     pub(super) fn facts_of(&self, call: &Call<'_>, slot: &str) -> Facts {
         match call {
             Call::List { path } => {
@@ -55,7 +55,8 @@ impl DirCapability {
             Call::Glob { glob } => {
                 let mut facts = Facts { line: format!("looks for paths in `{slot}`"), ..Facts::default() };
                 match glob::glob(&self.root, glob, &self.limits) {
-                    // A run that may not list a directory learns no name in it.
+                    // The facts list every directory whose names are read, so a run learns no name in a directory
+                    // that it may not list.
                     Ok((_, seen)) => facts.paths.extend(seen.iter().map(|path| named("pattern", path, None))),
                     Err(finding) => facts.problems.push(finding),
                 }
@@ -100,7 +101,7 @@ impl DirCapability {
                     Ok(there) if !start.is_empty() => found(start, &there),
                     _ => named("path", start, None),
                 });
-                // Each is read, and judged as one that is read.
+                // Each searched file is judged like a file that is read.
                 facts
                     .paths
                     .extend(files.iter().filter(|file| *file != start).map(|file| named("path", file, None)));
@@ -257,7 +258,7 @@ impl DirCapability {
         facts
     }
 
-    /// Returns the problems of a removal at a path. A directory needs no suffix.
+    /// Returns the problems of a removal at a path. The limit on suffixes does not apply to a directory.
     pub(super) fn problems_of_removal(&self, path: &Plain) -> Vec<Finding> {
         let is_directory =
             walk::look(&self.root, path.as_str()).is_ok_and(|found| found.kind == walk::Kind::Directory);

@@ -10,22 +10,22 @@ use passable::{Quoting, quoting, visible_line};
 use super::{Limits, tree};
 use crate::walk::{self, Kind};
 
-/// The longest pattern, in UTF-16 units.
+/// The maximum length of a pattern, in UTF-16 units.
 pub(super) const MAX_LEN: u64 = 512;
 
-/// The most paths in one answer.
+/// The maximum number of paths in one answer.
 const MAX_ITEMS: usize = 1000;
 
 /// A pattern for paths from the root of the directory.
 #[derive(Debug)]
 pub(super) struct Glob {
     set: GlobSet,
-    /// The directory below which everything lies that can match; `.` for the root.
+    /// The directory that contains everything that can match; `.` for the root.
     start: String,
 }
 
 impl Glob {
-    /// Reads a pattern. `anywhere`: one without `/` is meant for names in any directory.
+    /// Parses a pattern. With `anywhere`, a pattern without `/` matches names in any directory.
     pub(super) fn read(pattern: &str, at: &str, anywhere: bool) -> Result<Glob, Box<Finding>> {
         let refused = |rule: &str, what: Quoting, allowed: &'static str| {
             let shown: String = pattern.chars().take(200).collect();
@@ -52,7 +52,7 @@ impl Glob {
             false => plain.trim_end_matches('/').to_owned(),
         };
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();
-        // A set says when a pattern is too much for it; a single matcher would panic.
+        // A `GlobSet` returns an error if the pattern is too large. A single matcher would panic.
         let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
             let what = quoting!("the pattern cannot be read: {}", error.kind());
             refused("glob/pattern", what, "`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again")
@@ -63,19 +63,19 @@ impl Glob {
         Ok(Glob { set, start: if start.is_empty() { ".".to_owned() } else { start } })
     }
 
-    /// Returns whether a path matches.
+    /// Returns whether a path matches the pattern.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.set.is_match(path)
     }
 
-    /// Returns where the paths begin that can match.
+    /// Returns the directory that contains everything that can match.
     pub(super) fn start(&self) -> &str {
         &self.start
     }
 }
 
-/// Returns the paths that match, as `list` shows them: files that `read` would take, directories with a `/` at the
-/// end. And the directories whose names were looked at.
+/// Returns the matching paths, and the directories whose names were read. The paths look as in `list`: files that
+/// `read` would accept, and directories with a final `/`.
 pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<String>, Vec<String>), Finding> {
     let (mut paths, mut seen) = (Vec::new(), vec![glob.start().trim_start_matches('.').to_owned()]);
     let mut is_full = false;
@@ -90,7 +90,7 @@ pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<Stri
         if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match walked {
-        // Nothing is there that could match.
+        // The start directory does not exist, so no path can match.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((vec![], seen)),
         Err(error) => {
             return Err(tree::finding(
@@ -121,7 +121,7 @@ fn shown(root: &Dir, entry: &tree::Entry, limits: &Limits) -> Option<String> {
         Kind::File => covered(&entry.path, entry.bytes),
         Kind::Directory => Some(format!("{}/", entry.path)),
         Kind::Link => {
-            // One that leads out is not there for the holder.
+            // A link that leads out of the directory does not exist for the holder.
             let found = walk::look(root, &entry.path).ok()?;
             match found.kind {
                 Kind::File => covered(&found.resolved, found.bytes),

@@ -1,5 +1,5 @@
-//! `grep`: lines that a regular expression matches. For every expression, the time is in proportion to the searched
-//! bytes.
+//! `grep`: returns the lines that a regular expression matches. For every expression, the time is proportional to the
+//! number of searched bytes.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -19,33 +19,33 @@ use super::{Limits, tree};
 use crate::text;
 use crate::walk::{self, Kind};
 
-/// The longest regular expression, in UTF-16 units.
+/// The maximum length of a regular expression, in UTF-16 units.
 pub(super) const MAX_LEN: u64 = 1024;
 
-/// The most files that are searched.
+/// The maximum number of files that are searched.
 const MAX_FILES: usize = 1000;
 
-/// The most bytes that are searched.
+/// The maximum number of bytes that are searched.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The largest file that is searched, in bytes.
+/// The maximum size of a searched file, in bytes. Larger files are skipped.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// The most matches in one answer, and how many there are if nothing is said.
+/// The maximum number of matches in one answer. `DEFAULT_MATCHES` holds if the call names no number.
 const MAX_MATCHES: u64 = 500;
 const DEFAULT_MATCHES: u64 = 100;
 
-/// The most characters of a line that are shown.
+/// The maximum number of characters of a line that are shown.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// How large a compiled expression may be, in bytes.
+/// The maximum size of a compiled expression, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// A search.
+/// The parsed arguments of a search.
 #[derive(Debug)]
 pub(super) struct Search {
     regex: Regex,
-    /// Where: a file, or a directory (`.` for the root).
+    /// The path at which the search starts: a file, or a directory (`.` for the root).
     start: String,
     glob: Option<Glob>,
     most: usize,
@@ -74,7 +74,7 @@ pub(super) fn pattern() -> Pattern {
 }
 
 impl Search {
-    /// Reads a search.
+    /// Parses the arguments of a search.
     pub(super) fn read(
         pattern: &str,
         start: Option<&str>,
@@ -87,7 +87,7 @@ impl Search {
             .nest_limit(50)
             .build();
         let regex = regex.map_err(|error| {
-            // The last line names the mistake; the lines before point at it.
+            // The last line of the error names the mistake. The lines before only mark its place.
             let why = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
             let shown: String = pattern.chars().take(200).collect();
             let what = format!("the regular expression cannot be read: {}", visible_line(&why));
@@ -106,9 +106,9 @@ impl Search {
         })
     }
 
-    /// Returns the files that would be searched: those that the grant covers and whose names do not say that they
-    /// hold keys. A file that is named as such is searched, and judged by its name before. And how many were left
-    /// out.
+    /// Returns the files to search, the number of files left out, and whether there are too many files. The grant
+    /// must cover each file, and its name must not say that it holds keys. A single file that the call names is
+    /// always searched, because the gates judge its name before.
     pub(super) fn files(
         &self,
         root: &Dir,
@@ -134,7 +134,7 @@ impl Search {
         };
         let walked = tree::walk(root, &self.start, &mut |entry| {
             let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
-            // The target of a link is found under its own name.
+            // A link is skipped, because its target is found under the target's own name.
             if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
                 return ControlFlow::Continue(());
             }
@@ -153,7 +153,7 @@ impl Search {
         Ok((files, skipped, is_full))
     }
 
-    /// Searches.
+    /// Runs the search.
     pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<SearchResult, Finding> {
         let (files, skipped, is_cut) = self.files(root, names, limits)?;
         let mut found = SearchResult { skipped, truncated: is_cut, ..SearchResult::default() };
@@ -213,11 +213,11 @@ impl SearchResult {
     }
 }
 
-/// Returns the text of a file; `None` if it is none, or cannot be read.
+/// Returns the text of a file, or `None` if the file is no text, or cannot be read.
 fn held(root: &Dir, path: &str, is_named: bool, limits: &Limits) -> Option<String> {
     let most = limits.bytes();
     let found = walk::look(root, path).ok()?;
-    // It may have become a link to something else since it was met.
+    // The file may have become a link to something else since the walk found it.
     let is_it = is_named || found.resolved == path;
     if found.kind != Kind::File || !is_it || !limits.fit_name(&found.resolved) {
         return None;

@@ -12,7 +12,7 @@ use crate::text;
 /// The largest number for a range or a limit: the largest integer that a number holds exactly.
 const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Returns the interface of every directory; a grant says which methods may be called.
+/// Returns the interface of every directory. A grant says which of the methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let looks = |name: &str, about: &str| Method::new(name, Effect::Observe, about);

@@ -10,10 +10,10 @@ use passable::{quoting, visible_line};
 use super::tree;
 use crate::walk::Kind;
 
-/// The most bytes of one file if the grant says nothing: 10 MiB.
+/// The maximum size of one file if the grant names no limit: 10 MiB.
 pub(crate) const MAX_BYTES: u64 = 10 << 20;
 
-/// Which files a grant covers: the same for `list`, `read` and `write`.
+/// The limits of a grant on the files of a directory. They apply equally to `list`, `read` and `write`.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     suffixes: Vec<String>,
@@ -30,12 +30,12 @@ impl Limits {
         }
     }
 
-    /// Returns the most bytes of one file.
+    /// Returns the maximum number of bytes of one file.
     pub(crate) fn bytes(&self) -> u64 {
         self.max_bytes.unwrap_or(MAX_BYTES)
     }
 
-    /// Returns the most bytes of one file where it may have `otherwise` if the grant says nothing.
+    /// Returns the maximum number of bytes of one file, which is `otherwise` if the grant names no limit.
     pub(crate) fn bytes_or(&self, otherwise: u64) -> u64 {
         self.max_bytes.unwrap_or(otherwise)
     }
@@ -77,8 +77,8 @@ impl Limits {
         .allowed(format!("at most {most} bytes")))
     }
 
-    /// Checks whether the whole directory stays within its total if a file of `before` bytes grows to `after`. The
-    /// total is counted anew each time, so it includes files of every other writer. A change that makes nothing
+    /// Checks the limit on the total size of the directory for a file that grows from `before` to `after` bytes. The
+    /// total is counted anew each time, so it includes the files of every other writer. A change that makes nothing
     /// larger always passes.
     pub(crate) fn check_total(&self, root: &Dir, after: u64, before: u64) -> Result<(), Finding> {
         let Some(most) = self.total_bytes.filter(|_| after > before) else { return Ok(()) };

@@ -11,15 +11,15 @@ use crate::failure;
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::{self, Kind};
 
-/// The most names in one answer.
+/// The maximum number of names in one answer.
 pub(super) const MAX_NAMES: usize = 1000;
 
-/// The most entries of a directory that are looked at, shown or not.
+/// The maximum number of entries of a directory that are looked at, shown or not.
 const MAX_ENTRIES: usize = 100_000;
 
-/// Returns the sorted names in a directory: plain files that `read` would take, and directories with a `/` at the
-/// end. Left out are pipes and devices, links that lead out, our own temporary files, files that the grant does not
-/// cover, and names that could not be passed back to `read`.
+/// Returns the sorted names in a directory: plain files that `read` would accept, and directories with a `/` at the
+/// end. Left out are pipes, devices, links that lead out, and Almoner's temporary files. Also left out are files that
+/// the grant does not cover, and names that `read` would refuse.
 pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<Vec<String>, Finding> {
     let shown = path.map_or(".", Plain::as_str);
     let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
@@ -35,7 +35,8 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
         if is_temporary(&name) || Plain::check(&place, Purpose::Look).is_err() {
             continue;
         }
-        // An entry that vanishes meanwhile, leads out or cannot be looked at does not exist for the run.
+        // An entry does not exist for the run if it vanishes meanwhile, leads out of the directory, or cannot be
+        // looked at.
         let Ok(found) = walk::look(root, &place) else { continue };
         match found.kind {
             Kind::Directory => names.push(format!("{name}/")),

@@ -1,4 +1,4 @@
-//! A directory: the methods of its [`interface`], beneath one open directory handle.
+//! The capability of a directory. The methods of its [`interface`] work below one open directory handle.
 
 mod append;
 mod call;
@@ -46,10 +46,10 @@ const FILE: &str = "file";
 /// The kind of the pins on a file's future content.
 const BECOMES: &str = "becomes";
 
-/// The kind of the pins that say that there was a directory.
+/// The kind of the pins on an existing directory.
 const DIRECTORY: &str = "directory";
 
-/// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
+/// The maximum size of a file whose old content is kept to be shown when a call replaces it, in bytes.
 const MAX_SHOWN_BYTES: u64 = 256 << 10;
 
 /// A directory of this machine.
@@ -57,16 +57,16 @@ pub(crate) struct DirCapability {
     root: Dir,
     grant: Grant,
     limits: Limits,
-    /// The absolute paths by which it goes: as it was given, and with all links followed.
+    /// The absolute paths of the directory: as it was endowed, and with all links followed.
     names: Vec<String>,
-    /// Whether nothing in it may be changed, even if the grant names methods that change.
+    /// Whether nothing in the directory may be changed, even if the grant names methods that change.
     read_only: bool,
 }
 
 impl DirCapability {
-    /// Opens the directory once; from then on nothing is looked up by its path.
+    /// Opens the directory once. From then on, every path is looked up below this handle.
     pub(crate) fn open(path: &str, read_only: bool, grant: &Grant) -> Result<DirCapability, OpenError> {
-        // A change of a staged copy is meant for the directory itself.
+        // A change in a staged copy will be applied to the original directory, so its path counts.
         let named = grant.attenuation.staged_from.as_deref().unwrap_or(path);
         let real =
             std::fs::canonicalize(named).ok().and_then(|real| real.into_os_string().into_string().ok());
@@ -79,14 +79,14 @@ impl DirCapability {
         })
     }
 
-    /// Returns the line for a call that cannot be made as it is.
+    /// Returns the line of the card for a call whose arguments cannot be parsed.
     fn line_of_misfit(&self, method: &str, args: &[Value]) -> String {
         let first: String =
             args.first().and_then(Value::as_str).unwrap_or_default().chars().take(100).collect();
         format!("{} {} in `{}`", visible_line(method), visible_line(&first), visible_line(&self.grant.slot))
     }
 
-    /// Returns the name that provenance has for a path.
+    /// Returns the name of a path in the provenance of a value.
     fn document(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
     }
@@ -112,7 +112,7 @@ impl DirCapability {
         Ok(self.names_seen(path.map_or("", Plain::as_str), names))
     }
 
-    /// Returns the completion of a listing. Names are other people's words as much as contents are.
+    /// Returns the completion of a listing. Names of files are foreign words, as file contents are.
     fn names_seen(&self, at: &str, names: Vec<String>) -> Completion {
         let provenance = self.seen(at, BlobHash::of(names.join("\n").as_bytes()));
         Completion::Done { value: Value::array(names.into_iter().map(Value::from)), provenance }
@@ -132,7 +132,7 @@ impl DirCapability {
     fn grep(&self, search: &grep::Search) -> Result<Completion, Finding> {
         let found = search.run(&self.root, &self.names, &self.limits)?;
         let sources = found.sources.iter().map(|(path, hash)| self.seen(path, *hash));
-        // That nothing was found tells something of the directory as well.
+        // An empty result also reveals something about the directory.
         let none = self.seen("", BlobHash::of(&[]));
         let provenance = sources.reduce(|one, other| one.join(&other)).unwrap_or(none);
         Ok(Completion::Done { value: found.value(), provenance })
@@ -144,7 +144,7 @@ impl DirCapability {
         Ok(Completion::Done { value, provenance })
     }
 
-    /// Returns the pinned digest of a file that the call may change.
+    /// Returns the pinned digest of a file that the call may change. `None` means that the pin says there is no file.
     fn may_change(
         &self,
         begun: &StartedEffect,
@@ -298,7 +298,7 @@ impl DirCapability {
                 let is_done = relocate::was_removed(root, path, was, &temporary, limits)?;
                 Some(is_done.then(|| relocate::removed(path)))
             }
-            // Made again, it is as good.
+            // A directory can be made again without harm.
             Call::MakeDirectory { .. } => Some(None),
             Call::List { .. }
             | Call::Read { .. }
@@ -394,7 +394,7 @@ fn changed(begun: &StartedEffect, path: &Plain, value: Value, came: Result<(), M
     }
 }
 
-/// Returns the completion of a change that was made. Its value depends on the words of the call and nothing else.
+/// Returns the completion of a change that was made. Its value depends only on the words of the call.
 fn done(begun: &StartedEffect, value: Value) -> Completion {
     Completion::Done { value, provenance: begun.proposal().provenance.clone() }
 }
@@ -413,7 +413,8 @@ fn unpinned(path: &Plain) -> Finding {
         .allowed("the same call, judged with what is there")
 }
 
-/// Returns the digest that the proposal pins at the path; `None` if it pins nothing.
+/// Returns the digest that the proposal pins at the path, or `None` if there is no pin. The inner `None` is the pin
+/// that no file exists.
 fn pinned(begun: &StartedEffect, path: &Plain) -> Option<Option<BlobHash>> {
     pin(begun, FILE, path)
 }
@@ -428,7 +429,7 @@ fn edited(begun: &StartedEffect, path: &Plain) -> Option<(BlobHash, BlobHash)> {
     pinned(begun, path).flatten().zip(pin(begun, BECOMES, path).flatten())
 }
 
-/// Returns the value of a change for the whole file.
+/// Returns the value of a method that changed a file: path, size and digest of the whole file.
 fn written(path: &Plain, whole: &[u8]) -> Value {
     Value::record_from_map(BTreeMap::from([
         ("path".to_owned(), Value::from(path.as_str())),

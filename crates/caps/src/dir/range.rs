@@ -1,6 +1,6 @@
-//! `read`, a part of a file: so many lines from one on, or so many bytes.
+//! `read` for a part of a file: a number of lines or bytes from a given position.
 //!
-//! A range of lines counts from 1 and names the last line that it holds; a range of bytes counts from 0 and names the
+//! A range of lines counts from 1, and its end is its last line. A range of bytes counts from 0, and its end is the
 //! byte behind it. Text is never cut within a character.
 
 use std::collections::BTreeMap;
@@ -17,24 +17,24 @@ use crate::path::Plain;
 use crate::text;
 use crate::walk::{self, FoundEntry};
 
-/// The most bytes of text in one answer.
+/// The maximum number of bytes of text in one answer.
 pub(super) const MAX_BYTES: u64 = 256 << 10;
 
-/// The largest file whose lines are counted, in bytes.
+/// The maximum size of a file whose lines are counted, in bytes.
 const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
 /// The part of a file that a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Range {
-    /// All of it, or its head if it is long.
+    /// The whole file, or its beginning if the file is long.
     All,
-    /// So many lines from one on.
+    /// A number of lines, beginning with line `from`.
     Lines { from: u64, lines: Option<u64> },
-    /// So many bytes from one on.
+    /// A number of bytes, beginning at `offset`.
     Bytes { offset: u64, bytes: Option<u64> },
 }
 
-/// A part of a file.
+/// A part of a file, as it was read.
 #[derive(Debug)]
 pub(super) struct Part {
     /// The text.
@@ -45,7 +45,7 @@ pub(super) struct Part {
     total: u64,
 }
 
-/// Returns the pattern of a part as a value.
+/// Returns the pattern of the value of a part.
 pub(super) fn pattern() -> Pattern {
     record([
         ("text", text(MAX_BYTES)),
@@ -59,12 +59,12 @@ pub(super) fn pattern() -> Pattern {
 }
 
 impl Part {
-    /// Returns whether it is all that the file holds.
+    /// Returns whether the part reaches the end of the file.
     pub(super) fn is_whole(&self) -> bool {
         self.to >= self.total
     }
 
-    /// Returns the part as a value, with its position in the file and how to read on.
+    /// Returns the part as a value, with its position in the file, and advice on how to read on.
     pub(super) fn value(&self) -> Value {
         let truncated = self.to < self.total;
         let next = match (truncated, self.unit) {
@@ -86,7 +86,7 @@ impl Part {
     }
 }
 
-/// Reads a part of a file that was found by looking.
+/// Reads a part of a file that was looked up.
 pub(super) fn read(root: &Dir, path: &Plain, found: &FoundEntry, range: Range) -> Result<Part, Finding> {
     match range {
         Range::All => bytes(root, path, found, 0, MAX_BYTES, true),
@@ -114,7 +114,7 @@ fn bytes(
     }
     file.seek(SeekFrom::Start(offset)).map_err(failed)?;
     let mut held = Vec::new();
-    // A character has at most four bytes: room to begin and to end at one.
+    // A character has at most four bytes, so this is enough to complete the last one.
     file.take(most.saturating_add(4)).read_to_end(&mut held).map_err(failed)?;
     // A range that begins within a character begins with the next one.
     let skipped = match offset {
@@ -127,10 +127,10 @@ fn bytes(
         end -= 1;
     }
     if whole_lines && end < held.len() {
-        // A line that is longer than all that is handed out is cut.
+        // A line that is longer than the limit is cut.
         end = held[..end].iter().rposition(|byte| *byte == b'\n').map_or(end, |at| at + 1);
     }
-    // So few bytes were asked for that the first character has more.
+    // If the call asks for fewer bytes than the first character has, the whole character is returned.
     if end == skipped && skipped < held.len() {
         end = (skipped + 1..=held.len())
             .find(|at| held.get(*at).is_none_or(|b| (b & 0xC0) != 0x80))
@@ -139,7 +139,7 @@ fn bytes(
     let from = offset + skipped as u64;
     let text = super::read::text(path.as_str(), held[skipped..end].to_vec(), from)?;
     let to = offset + end as u64;
-    // It may have grown meanwhile.
+    // The file may have grown meanwhile.
     Ok(Part { text, unit: "bytes", from, to, total: total.max(to) })
 }
 

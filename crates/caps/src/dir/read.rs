@@ -11,12 +11,12 @@ use crate::failure;
 use crate::path::Plain;
 use crate::walk::{self, FoundEntry, Kind};
 
-/// The advice for a reader whose file is no text.
+/// The advice in a finding that a file is no text.
 const TEXT_ONLY: &str =
     "a file of UTF-8 text; a document of another kind can be given to the run as an attachment";
 
-/// Looks a file up and says all that is wrong with reading it. Only a limit that the grant names makes a file too large:
-/// of any other, a part is read.
+/// Looks a file up, and returns the problems of reading it. A file is too large only if the grant names a limit. Of
+/// other large files, a part is read.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
     let found =
@@ -39,7 +39,8 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEnt
     Ok(found)
 }
 
-/// Returns the bytes of a file of at most `most` bytes; `None` if it is larger, no file, or cannot be read.
+/// Returns the bytes of a file. Returns `None` if the file has more than `most` bytes, is no plain file, or cannot be
+/// read.
 pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
     let found = walk::look(root, path.as_str()).ok()?;
     if found.kind != Kind::File || found.bytes > most {
@@ -50,7 +51,7 @@ pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-/// Returns bytes as text. `first` is their position in the file.
+/// Returns bytes as text. `first` is the position of the bytes in the file, for the finding if they are no text.
 pub(super) fn text(shown: &str, bytes: Vec<u8>, first: u64) -> Result<String, Finding> {
     let wrong = |rule: &str, what: String| {
         Finding::new(rule, quoting!("`{}` ", visible_line(shown)).and(what))

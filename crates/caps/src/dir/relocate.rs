@@ -1,8 +1,8 @@
-//! `move`, `remove` and `make_directory`. Pinned states must still hold at the moment of effect. After a crash, the
-//! present state tells whether the change was made.
+//! `move`, `remove` and `make_directory`. The pinned states must still hold at the moment of effect. After a crash,
+//! the present state tells whether the change was made.
 //!
-//! Only files are moved; only files and empty directories are removed. The user has not seen the contents of a full
-//! directory. A move never replaces anything.
+//! Only files are moved, and only files and empty directories are removed, because the user has not seen the contents
+//! of a full directory. A move never replaces anything.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,7 @@ use crate::walk::{self, FileSnapshot, Kind};
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryState {
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
     /// A file: the digest of its content, and its size in bytes.
     File(BlobHash, u64),
@@ -44,11 +44,11 @@ impl EntryState {
     }
 }
 
-/// Why something was not done; nothing has happened then.
+/// The reason why a change was not made.
 pub(crate) enum MoveRefused {
     /// The present state is not the one that was judged.
     Changed,
-    /// It failed.
+    /// The change failed.
     Failed(Finding),
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn look(
     }
 }
 
-/// Returns whether there is nothing in a directory.
+/// Returns whether a directory is empty.
 pub(crate) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
     let failed = |error: io::Error| failure::finding(&error, &format!("look at `{}`", path.as_str()), "path");
     Ok(root.read_dir(path.as_str()).map_err(failed)?.next().is_none())
@@ -124,7 +124,7 @@ pub(crate) fn remove(
         EntryState::Nothing => return Err(MoveRefused::Changed),
         EntryState::Directory => match rustix::fs::unlinkat(&at, name, AtFlags::REMOVEDIR) {
             Ok(()) => {}
-            // Somebody has put something into it, or something else there.
+            // The directory has been filled, or replaced by something else.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => {
                 return Err(MoveRefused::Changed);
             }
@@ -144,7 +144,8 @@ pub(crate) fn remove(
                         .map_err(failed)?;
                     return Err(MoveRefused::Changed);
                 }
-                // The file system cannot do it so.
+                // The file system has no rename that keeps existing files, so the file is removed without this
+                // protection.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                     rustix::fs::unlinkat(&at, name, AtFlags::empty()).map_err(failed)?;
                 }
@@ -156,8 +157,8 @@ pub(crate) fn remove(
     rustix::fs::fsync(&at).map_err(failed)
 }
 
-/// Returns whether the pinned entry was removed; `None` if that cannot be known. Removes a file that a crash left set
-/// aside.
+/// Returns whether the pinned entry was removed, or `None` if that cannot be known. A file that a crash left under
+/// the temporary name is removed.
 pub(super) fn was_removed(
     root: &Dir,
     path: &Plain,
@@ -177,7 +178,7 @@ pub(super) fn was_removed(
     }
 }
 
-/// Moves the file that was pinned to a place at which there is nothing.
+/// Moves the pinned file to a path that must not exist.
 pub(super) fn relocate(
     root: &Dir,
     from: &Plain,
@@ -198,7 +199,8 @@ pub(super) fn relocate(
     match rustix::fs::renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
         Ok(()) => {}
         Err(Errno::EXIST | Errno::NOENT) => return Err(MoveRefused::Changed),
-        // The file system cannot do both at once: look, then move.
+        // The file system has no rename that keeps an existing file. So this code first checks the new name, then
+        // renames.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             if !matches!(walk::kind(new.as_fd(), new_name), Ok(None)) {
                 return Err(MoveRefused::Changed);
@@ -207,7 +209,8 @@ pub(super) fn relocate(
         }
         Err(error) => return Err(failed(error)),
     }
-    // Somebody may have put another file there in the last instant; that one was not approved.
+    // Another file may have replaced the pinned one at the last moment. That file was not approved, so it is moved
+    // back.
     if !is_it(&new, new_name) {
         let back = rustix::fs::renameat_with(&new, new_name, &old, old_name, RenameFlags::NOREPLACE);
         return Err(back.map_or_else(failed, |()| MoveRefused::Changed));
@@ -218,7 +221,7 @@ pub(super) fn relocate(
     Ok(())
 }
 
-/// Returns whether the pinned file was moved; `None` if that cannot be known.
+/// Returns whether the pinned file was moved, or `None` if that cannot be known.
 pub(super) fn was_relocated(
     root: &Dir,
     from: &Plain,
@@ -243,14 +246,14 @@ pub(super) fn was_relocated(
     }
 }
 
-/// Makes a directory and those on the way, following no link. One that is there is as good.
+/// Makes a directory and those above it, following no link. An existing directory is no error.
 pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), MoveRefused> {
     walk::make_all(root, path).map(drop).map_err(|error| {
         MoveRefused::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path"))
     })
 }
 
-/// Returns a record of paths, as the methods that give back paths return it.
+/// Returns a record of paths, as methods that change paths return it.
 pub(super) fn paths<const N: usize>(fields: [(&str, &Plain); N]) -> Value {
     let fields = fields.map(|(name, path)| (name.to_owned(), Value::from(path.as_str())));
     Value::record_from_map(BTreeMap::from(fields))

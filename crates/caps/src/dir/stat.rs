@@ -15,7 +15,7 @@ use crate::failure;
 use crate::path::Plain;
 use crate::walk::{self, FoundEntry, Kind};
 
-/// Looks something up that `stat` tells of: a file that the grant covers, or a directory.
+/// Looks up a path for `stat`, which must be a directory or a file that the grant covers.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
     let found =
@@ -43,9 +43,9 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEnt
     Ok(found)
 }
 
-/// Returns the properties of a path, and the digest alone. A record holds kind and path. It also holds the time of
-/// the last change, in milliseconds since 1970. For a file it holds the size too, and the digest if the file is small
-/// enough to be read.
+/// Returns the properties of a path as a record, and the digest alone. The record holds the path, the kind and the
+/// time of the last change, in milliseconds since 1970. For a file it also holds the size, and the digest if the file
+/// is small enough to be read.
 pub(super) fn stat(root: &Dir, path: &Plain, limits: &Limits) -> Result<(Value, Option<BlobHash>), Finding> {
     let found = look(root, path, limits)?;
     let failed =
@@ -76,7 +76,7 @@ pub(super) fn stat(root: &Dir, path: &Plain, limits: &Limits) -> Result<(Value, 
     Ok((Value::record_from_map(fields), digest))
 }
 
-/// Returns the milliseconds since 1970; `None` before that.
+/// Returns the milliseconds since 1970, or `None` for an earlier time.
 fn since_1970(time: SystemTime) -> Option<f64> {
     let since = time.into_std().duration_since(UNIX_EPOCH).ok()?;
     Some(since.as_millis() as f64)

@@ -1,5 +1,5 @@
-//! All that lies in a directory and below, as far as its holder may see it. No link is followed on the way down, so
-//! nothing is met twice and nothing lies outside.
+//! The walk through a directory and everything below it, as far as its holder may see. No link is followed on the way
+//! down, so no entry is met twice, and none lies outside.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -10,21 +10,21 @@ use kernel::proposal::Finding;
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::Kind;
 
-/// The most entries that one walk meets.
+/// The maximum number of entries that one walk meets.
 const MAX_ENTRIES: usize = 50_000;
 
-/// Something in the tree.
+/// An entry of the tree.
 pub(super) struct Entry {
-    /// Its path from the root.
+    /// The path of the entry from the root.
     pub(super) path: String,
     /// The kind of the entry itself; a link is a link.
     pub(super) kind: Kind,
-    /// Its size in bytes.
+    /// The size of the entry in bytes.
     pub(super) bytes: u64,
 }
 
-/// Visits everything below `start` (`.` for the root) in order, each directory before its contents. Our own temporary
-/// files, and names that could not be passed back, are left out.
+/// Visits everything below `start` (`.` for the root) in order, each directory before its contents. Almoner's
+/// temporary files and names that `read` would refuse are left out.
 pub(super) fn walk(
     root: &Dir,
     start: &str,
@@ -35,8 +35,8 @@ pub(super) fn walk(
     while let Some(way) = ways.pop() {
         let entries = match root.read_dir(&way) {
             Ok(entries) => entries,
-            // A directory that vanishes meanwhile or may not be read does not exist for the run; but the run asked
-            // for the start.
+            // A directory that vanishes meanwhile or cannot be read does not exist for the run. The start is
+            // different, because the run asked for it.
             Err(error) if way == start => return Err(error),
             Err(_) => continue,
         };
@@ -72,7 +72,7 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// Returns why a walk did not come to its end, as a finding.
+/// Returns the reason why a walk was not completed, as a finding.
 pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &'static str) -> Finding {
     if error.kind() == io::ErrorKind::QuotaExceeded && error.raw_os_error().is_none() {
         let what = format!("could not {doing}: there are more than {MAX_ENTRIES} files and directories");

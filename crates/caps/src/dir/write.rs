@@ -1,4 +1,4 @@
-//! `write`: one file, whole, in one step.
+//! `write`: writes one whole file, in one step.
 
 use std::os::fd::AsFd as _;
 
@@ -15,13 +15,13 @@ use crate::walk::{self, FileSnapshot};
 
 /// The present state of the place where a file is to be written.
 pub(super) struct WriteTarget {
-    /// The file that is there.
+    /// The file that is at the path now, if one exists.
     pub(super) present: Option<FileSnapshot>,
-    /// Whether its directory is there.
+    /// Whether the directory of the file exists.
     pub(super) has_parent: bool,
 }
 
-/// Looks at the place of a file, following no link. A problem of writing there is a finding.
+/// Looks at the place of a file, following no link. A problem of writing at this place is a finding.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<WriteTarget, Finding> {
     let shown = path.as_str();
     let name = path.split().1;
@@ -51,13 +51,13 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<WriteTar
     Ok(WriteTarget { present, has_parent: true })
 }
 
-/// How a write ended.
+/// The outcome of a write.
 pub(super) enum WriteOutcome {
     /// The file holds the content.
     Done,
     /// The present content is not the one that the user or the gates were shown.
     Changed,
-    /// It failed; the old content is still there.
+    /// The write failed, and the old content is still there.
     Failed(Finding),
 }
 
@@ -107,7 +107,7 @@ pub(super) fn write(
     }
 }
 
-/// Returns whether the file holds the content already. Removes leftovers of a crash beside it.
+/// Returns whether the file already holds the content. Leftovers of a crash beside the file are removed.
 pub(super) fn is_done(
     root: &Dir,
     path: &Plain,

@@ -1,4 +1,4 @@
-//! A call with its arguments taken apart.
+//! The parsed calls of a repository.
 
 use ::git::{Author, Call, DiffSides, StatePin};
 use kernel::proposal::{Finding, Value};
@@ -6,11 +6,12 @@ use passable::{quoting, visible_line};
 
 use super::interface;
 
-/// How many commits `log` gives, and how many lines `blame`, if nothing is said.
+/// The default number of commits of `log`. `DEFAULT_LINES` is the default number of lines of `blame`.
 const DEFAULT_COMMITS: u64 = 20;
 const DEFAULT_LINES: u64 = 200;
 
-/// Returns the order for a call of a method. With `pinned`, the order is carried out if the judged state still holds.
+/// Returns the order to the separate process for a call of a method. With `pinned`, the order is carried out only if
+/// the judged state still holds.
 pub(super) fn order(
     method: &str,
     args: &[Value],

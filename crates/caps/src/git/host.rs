@@ -1,4 +1,4 @@
-//! Asking the confined process that looks into repositories: one for each order.
+//! The client of the confined process that reads repositories. One process is started for each order.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
-/// How this program is called to be that process.
+/// The verb with which this program starts as that process.
 const VERB: &str = "git-host";
 
-/// How long one order may take, in milliseconds.
+/// The maximum time of one order, in milliseconds.
 const WALL_MS: u64 = 60_000;
-/// How much memory it may use, in bytes.
+/// The maximum memory of the process, in bytes.
 const MEMORY: u64 = 1 << 30;
-/// The most bytes of output: a reply with the length before it.
+/// The maximum number of bytes of output: a reply with its length before it.
 const MAX_OUTPUT: u64 = MAX_REPLY as u64 + 4;
 
-/// Asks a confined process to carry out an order. An order that only looks gets no write access.
+/// Asks a confined process to carry out an order. For an order that only reads, the process gets no write access.
 pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     let failed = |message: String| {
         Finding::new("git/host", quoting!("the repository was not looked into: {}", message))
@@ -48,7 +48,7 @@ pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     }
 }
 
-/// Returns the file of this very program, which is started anew.
+/// Returns the path of this program, which is started again as the confined process.
 fn own() -> Result<PathBuf, String> {
     let path = std::env::current_exe().and_then(std::fs::canonicalize);
     path.map_err(|_| "the program of this daemon has been replaced; `almoner stop`, and go on".to_owned())
@@ -72,7 +72,8 @@ fn spec(program: PathBuf, root: &Path, writes: bool) -> Spec {
             writable,
             executable: Vec::new(),
             network: false,
-            // The library takes it from there whether an object is in the repository already.
+            // Refused calls must fail here: the library tells by the error whether the repository already has an
+            // object.
             pretends: false,
             limits: Limits {
                 wall_ms: WALL_MS,

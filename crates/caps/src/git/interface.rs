@@ -7,16 +7,16 @@ use passable::{Effect, Limit, Limits};
 
 use crate::text;
 
-/// The longest path, and the longest name of a revision or a branch.
+/// The maximum length of a path, and of the name of a revision or a branch.
 const MAX_LEN: u64 = 1024;
-/// The most paths of one call.
+/// The maximum number of paths of one call.
 const MAX_PATHS: f64 = 1000.0;
-/// The longest message of a commit.
+/// The maximum length of a commit's message.
 const MAX_MESSAGE_LEN: u64 = 32 << 10;
 /// The largest number for a range: the largest integer that a number holds exactly.
 const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Returns the interface of every repository; a grant says which methods may be called.
+/// Returns the interface of every repository. A grant says which of the methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let looks = |name: &str, about: &str| {
@@ -128,5 +128,5 @@ pub(crate) fn interface() -> &'static Interface {
     &INTERFACE
 }
 
-/// The methods with which a repository is changed.
+/// The methods that change a repository.
 pub(crate) const CHANGING: [&str; 5] = ["add", "unstage", "commit", "branch", "switch"];

@@ -1,8 +1,10 @@
-//! A repository of git: looked at, staged, committed to. No push, no fetch, no hook, no setting, no program.
+//! The capability of a git repository: reading, staging and committing. Push, fetch, hooks, settings and external
+//! programs are not available.
 //!
 //! This process reads nothing of a repository. Each call is an order to a separate process ([`host`]). That process
-//! is confined to the one directory, and to reading it if the call only looks. A change is looked at twice: before it
-//! is judged, for the card, and when it is made. Nothing happens then unless everything is as it was.
+//! is confined to the one directory, and can only read it unless the call makes a change. A change is previewed for
+//! the card before it is judged, and checked again when it is made. If anything has changed in between, nothing is
+//! done.
 
 mod call;
 mod host;
@@ -29,14 +31,14 @@ use crate::{Capability, Probe, foreign};
 /// The kind of the pin whose bytes are shown to the user.
 const DIFF: &str = "diff";
 
-/// Whose name stands in a commit if the endowment says none; a run's number is added.
+/// The author's name and address in a commit if the endowment names none. The number of the run is added to the name.
 const DEFAULT_AUTHOR: (&str, &str) = ("Almoner run", "almoner@localhost");
 
-/// A repository that was handed over.
+/// The capability of one granted repository.
 pub(crate) struct GitCapability {
     repository: Repository,
     grant: Grant,
-    /// The texts that were made for the user to see, by digest.
+    /// The texts that were made to be shown to the user, by digest.
     shown: Mutex<BTreeMap<BlobHash, Vec<u8>>>,
 }
 
@@ -65,7 +67,7 @@ impl GitCapability {
             .allowed("status, log, diff, show, blame, branches"))
     }
 
-    /// Returns the preview of a call.
+    /// Returns the preview of a call. The order makes no change.
     fn look(&self, method: &str, args: &[Value]) -> Result<Answer, Finding> {
         self.check_writable(method)?;
         let order = call::order(method, args, &self.author(None), "", None).map_err(|finding| *finding)?;
@@ -103,8 +105,8 @@ impl GitCapability {
     }
 }
 
-/// Returns the last line of a commit's message, by which a probe finds the commit again. It cannot be known
-/// beforehand.
+/// Returns the last line of a commit's message, by which a probe finds the commit again. A worker cannot guess this
+/// line beforehand.
 fn trailer(begun: &StartedEffect) -> String {
     format!("Almoner-Call: {} {}", begun.step(), begun.proposal().fingerprint())
 }

@@ -1,4 +1,4 @@
-//! The edge: where a name becomes addresses, a secret becomes a header, and a request leaves.
+//! The edge between a call and the network: names are resolved, secrets become headers, and requests are sent.
 
 use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, SocketAddr};
@@ -18,19 +18,19 @@ use super::host_services::HostServices;
 use super::reply::Answer;
 use super::request::Call;
 
-/// How long a name may take to be resolved.
+/// The maximum time for resolving a name.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long it may take until a connection stands.
+/// The maximum time for making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a whole call may take, all redirects included.
+/// The maximum time for a whole call, including all redirects.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a reader is sent on.
+/// The maximum number of redirects of one call.
 const MAX_REDIRECTS: usize = 5;
 
-/// How many addresses of one name are tried.
+/// The maximum number of addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
 /// Returns the addresses of a server to which a connection may be made.
@@ -62,7 +62,7 @@ pub(crate) fn addresses(
     Ok(found.into_iter().take(MAX_ADDRESSES).collect())
 }
 
-/// The addresses that were checked, and no others.
+/// A resolver that returns only the checked addresses.
 #[derive(Debug)]
 struct FixedResolver(Vec<SocketAddr>);
 
@@ -79,7 +79,7 @@ impl Resolver for FixedResolver {
     }
 }
 
-/// Makes a call, and follows a reader to where the server sends it, as far as the endowment names that.
+/// Makes a call. For a reading call, it follows redirects to addresses that the endowment names.
 pub(super) fn exchange(
     web: &Web,
     call: Call,
@@ -124,8 +124,8 @@ pub(super) fn exchange(
     )
 }
 
-/// Returns the call to which the answer redirects a reader, if it redirects. A sending call is not redirected; the
-/// caller gets the answer instead.
+/// Returns the call to which the answer redirects a reading call, or `None` without a redirect. A sending call is
+/// never redirected. Its caller gets the answer instead.
 fn next(
     web: &Web,
     call: &Call,
@@ -181,7 +181,7 @@ fn next(
         return Err(refuse("it would go in the clear".to_owned()));
     }
     if !follows {
-        // Without the query: it is where keys stand.
+        // The query is left out, because it may contain keys.
         let place = format!("{origin}{}", path.as_str());
         return Err(Box::new(
             Finding::new(
@@ -275,7 +275,7 @@ fn once(
     Ok(Answer { status, headers, body })
 }
 
-/// Returns the request with the secret and all headers that are added at the edge.
+/// Returns the request, with the secret and all headers that are added at the edge.
 fn request(
     web: &Web,
     call: &Call,
@@ -306,7 +306,7 @@ fn request(
         headers.insert(name(header)?, HeaderValue::from_str(&key).map_err(|_| broken())?);
     }
     if let Some(used) = &web.secret {
-        // A server to which the reader was sent on gets the secret only if that is for it, too.
+        // After a redirect, the new server gets the secret only if the secret is for that server, too.
         match outside.secret(&used.name, &call.origin) {
             Ok(secret) => {
                 headers.insert(name(&used.header)?, in_header(used, &secret)?);
@@ -318,7 +318,7 @@ fn request(
     Ok(request)
 }
 
-/// Returns the value of a secret as it stands in its header.
+/// Returns the value of the header that carries a secret.
 pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, Finding> {
     let value = Zeroizing::new(format!("{}{secret}", used.before));
     let mut value = HeaderValue::from_str(&value).map_err(|_| {
@@ -331,7 +331,7 @@ pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, F
     Ok(value)
 }
 
-/// Returns a key that is the same whenever this very step is tried, and never again.
+/// Returns the idempotency key of a step. Every attempt of the step has the same key, and no other step has it.
 fn idempotency_key(begun: &StartedEffect) -> String {
     let proposal = begun.proposal();
     let words = format!("{} {} {}", proposal.principal, begun.step(), proposal.grant);
@@ -340,7 +340,8 @@ fn idempotency_key(begun: &StartedEffect) -> String {
     hasher.finalize().to_hex().chars().take(32).collect()
 }
 
-/// Returns the reason for a missing answer, in our own words: the library's words could hold data of the request.
+/// Returns the reason for a missing answer. The library's message is not used, because it could contain data of the
+/// request.
 fn failed(error: &ureq::Error, call: &Call) -> Finding {
     let (rule, what) = match error {
         ureq::Error::Timeout(_) => ("http/timeout", "there was no answer in time"),

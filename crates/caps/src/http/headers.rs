@@ -1,19 +1,18 @@
-//! Headers that a model may choose, and those that are passed on of an answer.
+//! The headers that a model may choose, and the headers of an answer that are passed on.
 
 use kernel::proposal::{Finding, Value};
 use passable::visible_line;
 use resource::web::Web;
 
-/// The most headers.
+/// The maximum number of headers.
 const MAX_ITEMS: usize = 20;
 
-/// The longest value.
+/// The maximum length of a header's value.
 const MAX_LEN: usize = 4096;
 
-/// Headers that a caller may choose: the wanted answer and its form. All others are ours, the connection's or the
-/// user's. To some server they may say who asks, from where, with which key, or which request is really meant. No
-/// list of such headers is complete, so this list names the harmless ones. Names that end in [`ALLOWED_HEADER_SUFFIX`] are
-/// allowed too.
+/// The headers that a caller may choose, which only describe the wanted answer and its form. Any other header may
+/// tell some server who asks, from where, with which key, or which request is really meant. No list of such headers
+/// is complete, so this list names the harmless ones. Names that end in [`ALLOWED_HEADER_SUFFIX`] are allowed too.
 const ALLOWED_HEADERS: [&str; 18] = [
     "accept",
     "accept-charset",
@@ -38,11 +37,11 @@ const ALLOWED_HEADERS: [&str; 18] = [
 /// The end of a header name that selects a version of a server's interface: `x-github-api-version`.
 const ALLOWED_HEADER_SUFFIX: &str = "-version";
 
-/// Headers of an answer that are passed on.
+/// The headers of an answer that are passed on.
 pub(super) const RETURNED_HEADERS: [&str; 7] =
     ["content-type", "etag", "last-modified", "link", "location", "retry-after", "content-language"];
 
-/// Returns the headers in an argument.
+/// Parses the argument that contains headers.
 pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, String)>, Box<Finding>> {
     let fields = match value {
         None | Some(Value::Undefined) => return Ok(vec![]),
@@ -72,7 +71,7 @@ pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, Str
         if name.is_empty() || name.len() > 100 || !name.bytes().all(is_token) {
             return Err(wrong("this is no name of a header".to_owned(), &shown));
         }
-        // `Some_Header` and `some-header` are one to many servers.
+        // Many servers treat `Some_Header` and `some-header` as the same header.
         let plain = lower.replace('_', "-");
         let own = [web.secret.as_ref().map(|used| used.header.as_str()), web.idempotency.as_deref()];
         let is_harmless = ALLOWED_HEADERS.contains(&lower.as_str())

@@ -17,14 +17,14 @@ use zeroize::Zeroizing;
 /// The rule of the finding that the vault is locked.
 pub(crate) const LOCKED: &str = "http/locked";
 
-/// Why a secret is not given out.
+/// The reason why a secret is not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSecret {
-    /// There is none of this name.
+    /// No secret has this name.
     Missing,
     /// The vault is locked.
     Locked,
-    /// It is for other servers.
+    /// The secret is for other servers.
     Elsewhere,
 }
 
@@ -53,7 +53,7 @@ impl NoSecret {
         Finding::new(rule, what).at("path").counter_example(origin.to_string()).allowed(allowed)
     }
 
-    /// Returns the reason as a finding about a program that was to get the secret.
+    /// Returns the reason as a finding about the program that needs the secret.
     pub(crate) fn of_program(self, rule: &str, name: &str, program: &str) -> Finding {
         let (rule, what, allowed) = match self {
             NoSecret::Missing => (
@@ -79,7 +79,7 @@ impl NoSecret {
     }
 }
 
-/// The most name lookups at the same time. Each is a thread that cannot be stopped.
+/// The maximum number of name lookups at the same time. Each lookup is a thread that cannot be stopped.
 const MAX_LOOKUPS: usize = 16;
 
 /// The services of the host that a capability needs.
@@ -87,34 +87,34 @@ pub trait HostServices: Send + Sync {
     /// Returns the addresses of a host by its name.
     ///
     /// # Errors
-    /// When it has none, or the lookup times out.
+    /// When the host has no address, or the lookup times out.
     fn resolve(&self, host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
         resolve(host, patience)
     }
 
-    /// Returns whether a reader may follow a redirect. Where policies judge each call, it may not: they would see the
-    /// first address only.
+    /// Returns whether a reading call may follow a redirect. If policies judge each call, it may not, because they
+    /// would see only the first address.
     fn follows_redirects(&self) -> bool {
         true
     }
 
-    /// Returns the value of a secret for a server, if it is for that server.
+    /// Returns the value of a secret, if the secret is for the given server.
     ///
     /// # Errors
-    /// Why it is not given out.
+    /// The reason why the secret is not given out.
     fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret>;
 
-    /// Returns the value of a secret for a program that a person named it for. One that is for servers of the web is
-    /// for them alone.
+    /// Returns the value of a secret for a program for which the user has named it. A secret that is for servers of
+    /// the web is not given to programs.
     ///
     /// # Errors
-    /// Why it is not given out.
+    /// The reason why the secret is not given out.
     fn secret_for_program(&self, name: &str) -> Result<Zeroizing<String>, NoSecret> {
         let _ = name;
         Err(NoSecret::Missing)
     }
 
-    /// Returns the secrets that a person bound to slots of the run, by slot, as far as they may still be used.
+    /// Returns the secrets that the user has bound to slots of the run and that may still be used, by slot.
     fn slot_secrets(&self) -> BTreeMap<String, SecretHandle> {
         BTreeMap::new()
     }
@@ -126,7 +126,7 @@ pub trait HostServices: Send + Sync {
     }
 }
 
-/// The machine without any secrets.
+/// The services of a host that has no secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct NoHostServices;
 
@@ -136,7 +136,7 @@ impl HostServices for NoHostServices {
     }
 }
 
-/// Asks the system. It has no time-out of its own, so somebody else waits for it.
+/// Resolves a name through the system. The system has no time-out, so a separate thread waits for it.
 fn resolve(host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
     static ROOM: LookupQuota = LookupQuota::of(MAX_LOOKUPS);
     resolve_in(&ROOM, host, patience, |name| {
@@ -174,13 +174,13 @@ fn resolve_in(
     if found.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
 }
 
-/// Room for so many at the same time.
+/// A limit on the number of lookups at the same time.
 struct LookupQuota {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-/// A place in it, until it is dropped.
+/// A place within the limit, which is released when it is dropped.
 struct QuotaPermit(&'static LookupQuota);
 
 impl LookupQuota {
@@ -188,7 +188,7 @@ impl LookupQuota {
         LookupQuota { free: Mutex::new(places), freed: Condvar::new() }
     }
 
-    /// Waits for a place.
+    /// Waits for a free place. Returns `None` if no place becomes free in time.
     fn enter(&'static self, patience: Duration) -> Option<QuotaPermit> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.freed.wait_timeout_while(free, patience, |free| *free == 0);
@@ -220,7 +220,7 @@ mod tests {
             let (door, wait) = channel::<()>();
             doors.push(door);
             let open = open.clone();
-            // The system never answers; the caller goes on.
+            // The system never answers, and the caller gives up.
             let slow = move |_: &str| {
                 let _ = wait.recv();
                 drop(open);

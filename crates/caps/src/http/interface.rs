@@ -1,4 +1,4 @@
-//! The methods of a part of the web.
+//! The methods of the web capability.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use passable::Effect;
 use super::MAX_BYTES;
 use crate::text;
 
-/// The methods of HTTP with which something is sent.
+/// The HTTP methods that send something.
 pub(super) const SENDING: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
-/// Returns the interface of every part of the web.
+/// Returns the interface of every web capability.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let fields = |most| Pattern::record_of(text(100), text(most));

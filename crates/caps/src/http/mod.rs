@@ -1,4 +1,4 @@
-//! A part of the web: `get` and `send`, relative to the server that the user endowed.
+//! The web capability: `get` and `send`, relative to the server that the user endowed.
 //!
 //! The target of a call is checked three times: when the call is judged, when it begins, and at each redirect. Each
 //! time the name is resolved once, the addresses are checked, and the connection goes to exactly those addresses. So
@@ -29,13 +29,13 @@ pub use host_services::{HostServices, NoHostServices, NoSecret};
 pub(crate) use interface::interface;
 use request::Call;
 
-/// The most bytes of a body, either way, if the grant says nothing: 1 MiB.
+/// The maximum size of a body, in both directions, if the grant names no limit: 1 MiB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The longest part of an address that a card shows.
+/// The maximum number of characters of an address that a card shows.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// A part of the web.
+/// The capability of the endowed part of the web.
 pub(crate) struct HttpCapability {
     web: Web,
     grant: Grant,
@@ -58,7 +58,7 @@ impl HttpCapability {
         self.grant.attenuation.max_bytes.unwrap_or(MAX_BYTES)
     }
 
-    /// Returns the places that the endowment names, for the gate.
+    /// Returns the places that the endowment names, for the gate that checks destinations.
     fn allowed(&self) -> Vec<WebGrant> {
         self.web
             .places
@@ -108,7 +108,7 @@ impl HttpCapability {
         facts
     }
 
-    /// Returns why the secret that goes along is not given out, if it is not.
+    /// Returns the reason why the secret of a call is not given out, or `None` if it is.
     fn secret_problem(&self, call: &Call) -> Option<Finding> {
         let used = self.web.secret.as_ref()?;
         match self.outside.secret(&used.name, &call.origin) {
@@ -156,7 +156,7 @@ impl Capability for HttpCapability {
     }
 
     fn probe(&self, begun: &StartedEffect) -> Probe {
-        // A reader may read again. A server that knows the call by its key does it once, however often it comes.
+        // A reading call may be repeated. A server that knows the call by its idempotency key makes it only once.
         match begun.proposal().method.as_str() {
             "get" => Probe::NotDone,
             _ if self.web.idempotency.is_some() => Probe::NotDone,

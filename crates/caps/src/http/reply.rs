@@ -8,7 +8,7 @@ use kernel::provenance::{Provenance, Source};
 
 use super::headers::RETURNED_HEADERS;
 
-/// An answer that was read to its end.
+/// A complete answer of a server.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
@@ -16,7 +16,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the value of the method and its provenance. The answer's words are always attributed to the server.
+    /// Returns the value of a method and its provenance. The words of an answer are always attributed to the server.
     pub(super) fn into_value(self, place: &str) -> (Value, Provenance) {
         let hash = BlobHash::of(self.body.as_bytes());
         let headers: BTreeMap<String, Value> = self

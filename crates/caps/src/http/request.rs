@@ -1,4 +1,4 @@
-//! A call with its arguments taken apart.
+//! The parsed calls of the web capability.
 
 use kernel::proposal::{Finding, Value};
 use passable::{Quoting, quoting, visible_line};
@@ -6,14 +6,14 @@ use resource::web::{Origin, PlainPath, Web};
 
 use super::{headers, interface};
 
-/// The longest address, in bytes.
+/// The maximum length of an address, in bytes.
 const MAX_URL_LEN: usize = 8192;
 
-/// A call, ready to be made.
+/// A parsed call.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) is_get: bool,
-    /// The method of HTTP.
+    /// The HTTP method.
     pub(super) method: String,
     pub(super) origin: Origin,
     /// The whole path on the server.
@@ -91,14 +91,14 @@ impl Call {
         Ok(call)
     }
 
-    /// Returns the whole address.
+    /// Returns the full address of the call.
     pub(super) fn url(&self) -> String {
         let mark = if self.query.is_empty() { "" } else { "?" };
         format!("{}{}{mark}{}", self.origin, self.path, self.query)
     }
 }
 
-/// Returns a path under the one that was endowed.
+/// Returns a path below the endowed path.
 fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     let own = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let plain = PlainPath::parse(&own).map_err(|error| {
@@ -117,7 +117,7 @@ fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     })
 }
 
-/// Returns a query, encoded so that it cannot end early.
+/// Returns the encoded query. The encoding lets no value end the query early.
 fn encoded(value: Option<&Value>) -> Result<String, Box<Finding>> {
     let fields = match value {
         None | Some(Value::Undefined) => return Ok(String::new()),

@@ -1,4 +1,4 @@
-//! The answer of a tool, as a value. All of it is attributed to the server from then on.
+//! The answer of a tool, as a value whose provenance is the server.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(super) fn completion(
     begun: &StartedEffect,
 ) -> Completion {
     let data = result.structured_content.as_ref().filter(|data| !data.is_null());
-    // Servers say the same once more in words, for clients that know no data.
+    // Many servers repeat the data as text, for clients that do not read the data. That text is left out.
     let again = |text: &str| {
         data.is_some_and(|data| serde_json::from_str::<Json>(text).is_ok_and(|said| said == *data))
     };
@@ -69,8 +69,8 @@ pub(super) fn completion(
     done(fields, &told, server, tool, begun)
 }
 
-/// Returns the completion of a call that the server refused. The server chooses the words of a refusal, so they are
-/// returned as a result: a result is known to be the server's.
+/// Returns the completion of a call that the server refused. The server chooses the words of a refusal. So they are
+/// returned as a result, whose source is the server.
 pub(super) fn refusal(
     error: &McpError,
     server: &ToolServer,
@@ -102,7 +102,7 @@ fn done(
     Completion::Done { value: Value::record_from_map(fields), provenance }
 }
 
-/// Returns one part of an answer as text. A part that is no text is named, and left out.
+/// Returns one part of an answer as text. A part that is no text is replaced by a short note.
 fn block(block: &ContentBlock) -> String {
     let left_out = |what: &str, kind: &str, data: &str| {
         format!("[{what} of type {kind} with {} bytes is left out]", data.len() / 4 * 3)
@@ -123,8 +123,8 @@ fn block(block: &ContentBlock) -> String {
     }
 }
 
-/// Cuts a text to so many bytes, with a note on the cut. Redacts the secrets that the server was given first:
-/// redaction would not find the beginning of a secret that was cut.
+/// Cuts a text to at most `most` bytes, and adds a note. The secrets that the server was given are redacted first,
+/// because redaction would not find the beginning of a secret that was cut.
 fn cut(text: &mut String, most: usize, given: &Secrets) {
     if text.len() <= most {
         return;

@@ -1,4 +1,4 @@
-//! Servers as the user endows them: asked once for their tools. The tools that the user named are pinned.
+//! The endowment of a server: it is asked once for its tools, and the tools that the user named are pinned.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,14 +14,13 @@ use super::interface::unfit;
 use super::session::{McpError, READY_TIMEOUT, Session};
 use crate::http::HostServices;
 
-/// The largest file that a server's arguments name and that is pinned.
+/// The maximum size of a file that is pinned because a server's arguments name it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Starts or reaches a server, and asks it for its tools. Who waits for the list may say how long; otherwise it has as
-/// long as for a call.
+/// Starts or reaches a server, and asks it for its tools. `patience` limits the time until the server is ready.
 ///
 /// # Errors
-/// When it cannot be asked.
+/// When the server cannot be asked.
 pub fn ask_tools(
     name: &str,
     line: &ServerTransport,
@@ -36,7 +35,7 @@ pub fn ask_tools(
     }
 }
 
-/// Returns the server's tools that the user named, pinned.
+/// Returns the pins of the server's tools that the user named.
 ///
 /// # Errors
 /// The name of a tool, and its problem.
@@ -64,7 +63,7 @@ pub fn endow_server(
     Ok(pinned)
 }
 
-/// Returns the digest of a file that a server is told to run; nothing if there is none.
+/// Returns the digest of a file that a server is told to run. Returns `None` if it is no file, or too large.
 pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
     if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_BYTES) {
         return None;
@@ -75,7 +74,7 @@ pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
 }
 
 /// Returns the files that arguments name, such as the script of an interpreter. Files in places that the server may
-/// write are not pinned: the server may change them.
+/// write are not pinned, because the server may change them.
 pub fn named_files(arguments: &[String], writable: &[&str]) -> std::collections::BTreeMap<String, BlobHash> {
     let files = arguments.iter().filter_map(|argument| {
         let path = Path::new(argument);

@@ -1,7 +1,8 @@
-//! Tools as methods: from a server's description of a tool to a guard that is checked.
+//! The tools of a server as methods, and the guards that check their arguments.
 //!
 //! A schema becomes a pattern, property by property, as far as patterns can express it. Everything else passes to the
-//! server, which checks its own arguments anyway. The model sees the server's own schema, with nothing hidden in it.
+//! server, which checks its own arguments anyway. The model sees the server's own schema, in which hidden characters
+//! are made visible.
 
 use std::sync::LazyLock;
 
@@ -10,11 +11,11 @@ use passable::{Effect, visible, visible_line};
 use resource::mcp::{PinnedTool, ToolServer};
 use serde_json::{Map, Value as Json};
 
-/// The longest description and the longest schema that a model is shown, in bytes.
+/// The maximum length of a description that a model is shown, in bytes. `MAX_SCHEMA_LEN` is that of a schema.
 const MAX_DESCRIPTION_LEN: usize = 32 << 10;
 const MAX_SCHEMA_LEN: usize = 64 << 10;
 
-/// Returns the interface of all servers as policies know it: a server and one of its tools.
+/// Returns the one interface by which policies know every server: a server and one of its tools.
 pub(crate) fn any() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         Interface::new("Mcp", "tools of a server").with(
@@ -26,7 +27,7 @@ pub(crate) fn any() -> &'static Interface {
     &INTERFACE
 }
 
-/// Returns the tools that the user named.
+/// Returns the interface with the tools that the user named.
 pub(crate) fn interface(server: &ToolServer) -> Interface {
     let about = format!("tools of the server {}", visible_line(&server.name));
     server.tools.iter().map(method).fold(Interface::new("Mcp", about), Interface::with)
@@ -58,7 +59,8 @@ fn method(tool: &PinnedTool) -> Method {
         .returns(Pattern::any())
 }
 
-/// Returns the pattern that an argument must match. References lead into the schema of all arguments.
+/// Returns the pattern that an argument must match. References in its schema lead into `whole`, the schema of all
+/// arguments.
 fn pattern(whole: &Json, property: &Json) -> Pattern {
     let Json::Object(own) = property else { return Pattern::any() };
     let mut own = own.clone();
@@ -70,7 +72,7 @@ fn pattern(whole: &Json, property: &Json) -> Pattern {
     Pattern::from_json_schema(&Json::Object(own)).unwrap_or_else(|_| Pattern::any())
 }
 
-/// Returns the schema as a model is shown it: an object, and nothing that cannot be seen in any of its words.
+/// Returns the schema that a model is shown: an object in which hidden characters are made visible.
 pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
     let schema: Json = serde_json::from_str(tool.schema.raw()).ok()?;
     let Json::Object(object) = plain(&schema)? else { return None };
@@ -80,8 +82,8 @@ pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
     Some(Json::Object(shown))
 }
 
-/// Returns the schema with every text made visible. Returns `None` if a name has something hidden in it, since a name
-/// is sent back as it is.
+/// Returns the schema with every text made visible. Returns `None` if a name contains hidden characters, because a
+/// name is sent back unchanged.
 fn plain(json: &Json) -> Option<Json> {
     Some(match json {
         Json::String(text) => Json::from(visible(text)),
@@ -96,7 +98,8 @@ fn plain(json: &Json) -> Option<Json> {
     })
 }
 
-/// Returns why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
+/// Returns the reason why a tool cannot be handed over, or `None` if it can. A name or an argument may contain hidden
+/// characters, or a text may be too long.
 pub(super) fn unfit(told: &resource::mcp::ToolDefinition) -> Option<String> {
     let hidden = |name: &str| visible_line(name) != name;
     if told.name.is_empty() || told.name.len() > 128 || hidden(&told.name) {

@@ -1,4 +1,5 @@
-//! Tools of a server (MCP): each a method that the user named, as the server described it then.
+//! The capability of a server's tools (MCP). Each method is a tool that the user named, as the server described it
+//! then.
 //!
 //! The daemon asks a server nothing before a call of one of its tools begins. Then it starts or reaches the server,
 //! and asks for the *present* descriptions of its tools. A tool whose description has changed since the user named it
@@ -34,19 +35,19 @@ use session::Session;
 use crate::http::{self, HostServices};
 use crate::{Capability, Probe, foreign};
 
-/// Bytes of arguments and of a result, if the grant says nothing: 1 MiB.
+/// The maximum size of the arguments and of a result if the grant names no limit: 1 MiB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The most that a line on a card shows of the arguments. All of them stand below.
+/// The maximum number of characters of the arguments in the line of a card. The card shows all of them below.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// The kind of the pins that say which tool is meant.
+/// The kind of the pins that identify a tool.
 const TOOL: &str = "tool";
 
 /// The rule of the findings about the secret of a server.
 const SECRET: &str = "mcp/secret";
 
-/// Tools of one server.
+/// The capability of the named tools of one server.
 pub(crate) struct McpCapability {
     server: ToolServer,
     grant: Grant,
@@ -70,7 +71,7 @@ impl McpCapability {
         self.grant.attenuation.max_bytes.unwrap_or(MAX_BYTES)
     }
 
-    /// Returns the arguments of a call as the object that the server is sent.
+    /// Returns the arguments of a call as the object that is sent to the server.
     fn arguments(&self, tool: &PinnedTool, args: &[Value]) -> Result<Map<String, Json>, Box<Finding>> {
         let method = self.interface.method(&tool.method);
         let names = method.map(|method| method.params.iter().map(|param| param.name.clone()));
@@ -91,7 +92,7 @@ impl McpCapability {
         Ok(arguments)
     }
 
-    /// Returns why a secret that the server needs is not given out, if one is not.
+    /// Returns the reason why a secret that the server needs is not given out, or `None` if there is no problem.
     fn secret_problem(&self) -> Option<Finding> {
         match &self.server.line {
             ServerTransport::Web(web) => {
@@ -138,7 +139,7 @@ impl McpCapability {
             Ok(result) => {
                 answer::completion(&result, &self.server, tool, self.max_bytes(), session.given(), begun)
             }
-            // The server lives, and has said no.
+            // The server works, and has refused the call.
             Err(error @ McpError::Refused { .. }) => {
                 answer::refusal(&error, &self.server, tool, session.given(), begun)
             }
@@ -152,7 +153,7 @@ impl McpCapability {
     }
 }
 
-/// Returns why a tool is not called, if the server describes it otherwise than when the user named it.
+/// Returns the finding that a tool has changed since the user named it, or `None` if it is unchanged.
 fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::ToolDefinition]) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
     // With two tools of one name, it is unknown which one a call would reach.
@@ -175,7 +176,7 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::ToolDef
     Some(finding)
 }
 
-/// Returns the destination of a server on the web, and the problem with its addresses, if there is one.
+/// Returns the destination of a server on the web, and the problem of its addresses if they have one.
 fn destination(web: &Web, outside: &dyn HostServices) -> Option<(Destination, Option<Finding>)> {
     let place = web.places.first()?;
     let (addresses, problem) = match http::edge::addresses(web, &place.origin, outside) {
@@ -270,8 +271,8 @@ impl Capability for McpCapability {
         self.server.tool(method).is_some_and(|tool| tool.effect == Effect::Observe)
     }
 
-    /// Returns that a tool may be called again if the user declared that it only reads. For any other tool only the
-    /// user can tell.
+    /// Returns that a tool may be called again, if the user has declared that it only reads. For any other tool, only
+    /// the user can tell.
     fn probe(&self, begun: &StartedEffect) -> Probe {
         match self.can_be_looked_up(&begun.proposal().method) {
             true => Probe::NotDone,
@@ -280,12 +281,12 @@ impl Capability for McpCapability {
     }
 }
 
-/// Returns the name under which a tool's words are known as a source.
+/// Returns the name of a tool as the source of its answers.
 fn source_name(server: &ToolServer, tool: &PinnedTool) -> String {
     format!("mcp:{}/{}", server.name, tool.name)
 }
 
-/// Returns the digest of a text, for a source.
+/// Returns the digest of a text, for its source.
 fn hash(text: &str) -> BlobHash {
     BlobHash::of(text.as_bytes())
 }

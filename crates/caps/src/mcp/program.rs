@@ -1,4 +1,4 @@
-//! A server that is a program of this machine: started in the sandbox, spoken to in lines.
+//! A server that is a program of this machine. It runs in the sandbox, and sends and receives messages as lines.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -21,15 +21,16 @@ use crate::http::HostServices;
 use crate::program::scratch::Scratch;
 use crate::program::{digest, interpreters};
 
-/// How long a server lives at most: longer than any run is at work.
+/// The maximum lifetime of a server, which is longer than any run is at work.
 const LIFE_MS: u64 = 24 * 3600 * 1000;
-/// The time that the server has to end by itself, once its input is closed.
+/// The time in which the server must end by itself after its input is closed.
 const TIMEOUT: Duration = Duration::from_millis(300);
-/// How much of its last words is told, and how many lines of them.
+/// The maximum number of characters of the server's last error output that are reported. `LAST_LINES` limits the
+/// lines.
 const LAST_WORDS: usize = 500;
 const LAST_LINES: usize = 3;
 
-/// Starts the server.
+/// Starts the server, with two threads that pass messages to and from it.
 pub(super) fn open(
     name: &str,
     line: &ServerProgram,
@@ -73,7 +74,7 @@ pub(super) fn open(
         let report = session.end(TIMEOUT);
         drop(scratch);
         report.map(|report| {
-            // The error stands at the end.
+            // The actual error usually stands in the last lines.
             let said = String::from_utf8_lossy(&report.stderr.bytes).into_owned();
             let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             lines.drain(..lines.len().saturating_sub(LAST_LINES));
@@ -89,7 +90,7 @@ pub(super) fn open(
     Ok((carrier, wire))
 }
 
-/// Checks that the program, its interpreters, and the files that it is told to run are the endowed ones.
+/// Checks that the program, its interpreters, and the files that it is told to run are unchanged since the endowment.
 fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     let kept = |what: &str, path: &str| {
         let shown = visible_line(path);

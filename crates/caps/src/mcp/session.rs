@@ -1,8 +1,8 @@
-//! A session with one server. The protocol is rmcp's, in both of its forms (2026-07-28 and the ones before it); how bytes
-//! get there and back is ours.
+//! A session with one server. The protocol comes from the crate rmcp, in both of its forms (2026-07-28 and the ones
+//! before it). The transport of bytes is our own.
 //!
-//! Nothing here runs by itself: the session's tasks go on while somebody waits for an answer, and a server that talks
-//! meanwhile fills its pipe and waits.
+//! Nothing runs in the background: the session's tasks only run while a caller waits for an answer. A server that
+//! writes at another time fills its pipe and waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,40 +26,40 @@ use super::transport::{NO_ANSWER_CODE, ServerHandle};
 use super::{program, web};
 use crate::http::HostServices;
 
-/// How long a server may take until it is ready.
+/// The maximum time until a server is ready.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time that a server has to list its tools.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many tools are looked at, and in how many pages.
+/// The maximum number of tools that are looked at. `MAX_PAGES` limits the pages of their list.
 const MAX_TOOLS: usize = 2000;
 const MAX_PAGES: usize = 20;
-/// How often a call may be answered with a question. Each is declined.
+/// The maximum number of times that a server may answer a call with a question. Each question is declined.
 const MAX_ROUNDS: usize = 3;
 
-/// Why a server could not be asked.
+/// The reason why a server could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
-    /// It could not be started or reached.
+    /// The server could not be started or reached.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
-    /// It is gone: it has ended, hung up, or sent an invalid message.
+    /// The server has ended, hung up, or sent an invalid message.
     #[error("it broke off{}", comma(.0))]
     Disconnected(String),
-    /// It took too long.
+    /// The server took too long.
     #[error("it did not answer within {0} s")]
     TimedOut(u64),
-    /// It answered, and refused. Its own words.
+    /// The server answered with a refusal, in its own words.
     #[error("it refused (code {code})")]
     Refused {
-        /// The code of JSON-RPC.
+        /// The error code of JSON-RPC.
         code: i32,
-        /// Its message.
+        /// The message of the server.
         message: String,
     },
-    /// It answered with something that is no answer.
+    /// The server answered with something that is no valid answer.
     #[error("it answered with something else than was asked for")]
     InvalidAnswer,
-    /// It is not the endowed server any more, or a secret is missing.
+    /// The server is not the endowed one any more, or a secret is missing.
     #[error("{}", .0.message)]
     Blocked(Box<Finding>),
 }
@@ -82,8 +82,8 @@ impl McpError {
             McpError::InvalidAnswer => "mcp/odd",
             McpError::Blocked(_) => "mcp/kept",
         };
-        // The server's output is its own word, and a finding has no source. So only the user who tries the server
-        // sees it.
+        // The output of a server is foreign text, and a finding has no source that would say so. Only the user who
+        // tries the server sees the output.
         let said = match self {
             McpError::Disconnected(_) => "it ended".to_owned(),
             McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
@@ -95,7 +95,7 @@ impl McpError {
     }
 }
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Session {
     runtime: Runtime,
     service: Option<RunningService<RoleClient, ClientConfig>>,
@@ -105,7 +105,7 @@ pub(super) struct Session {
     given: Secrets,
 }
 
-/// Returns the secrets of a server, as it gets them now.
+/// Returns the present values of the secrets that a server gets.
 fn given(server: &ToolServer, outside: &dyn HostServices) -> Secrets {
     let value = |name: &str| match &server.line {
         ServerTransport::Program(_) => outside.secret_for_program(name).ok(),
@@ -117,7 +117,7 @@ fn given(server: &ToolServer, outside: &dyn HostServices) -> Secrets {
 }
 
 impl Session {
-    /// Starts the server, or reaches it, and greets it. It may take so long until it is `ready`.
+    /// Starts or reaches the server, and greets it. `ready` is the maximum time until the server has answered.
     pub(super) fn open(
         server: &ToolServer,
         outside: &Arc<dyn HostServices>,
@@ -133,7 +133,7 @@ impl Session {
             .build()
             .map_err(|error| McpError::Unreachable(error.to_string()))?;
         let info = ClientConfig::new(
-            // It may not have the model write, look at directories, or ask the user anything.
+            // The server may not use the model, list directories, or ask the user anything.
             ClientCapabilities::default(),
             Implementation::new("almoner", env!("CARGO_PKG_VERSION")),
         );
@@ -160,7 +160,7 @@ impl Session {
         }
     }
 
-    /// Returns the secrets that the server was given: it may say them again.
+    /// Returns the secrets that the server was given. Its answers may repeat them.
     pub(super) fn given(&self) -> &Secrets {
         &self.given
     }
@@ -193,7 +193,7 @@ impl Session {
         })
     }
 
-    /// Calls a tool. A question of the server's to the user is declined.
+    /// Calls a tool. If the server asks the user a question, the question is declined.
     pub(super) fn call(
         &mut self,
         tool: &str,
@@ -211,7 +211,7 @@ impl Session {
         })
     }
 
-    /// Ends the session, and returns the error with the known reason.
+    /// Ends the session. Returns the error, with the reason for a disconnection if it is known.
     pub(super) fn close_with_error(mut self, error: McpError) -> McpError {
         let carrier = self.carrier.take();
         drop(self);
@@ -225,7 +225,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The protocol lets go of the wire first; then the transport sees that its client is gone.
+        // The protocol must release the transport first. Then the transport sees that its client is gone.
         if let Some(service) = self.service.take() {
             service.cancellation_token().cancel();
             drop(service);
@@ -253,7 +253,7 @@ fn service_error(error: &ServiceError) -> McpError {
     }
 }
 
-/// Returns why a server was not ready, without the server's own words.
+/// Returns the reason why a server was not ready, without the server's own words.
 fn not_greeted(error: &ClientInitializeError) -> McpError {
     use ClientInitializeError as E;
     match error {

@@ -8,18 +8,18 @@ use rmcp::transport::Transport;
 use serde_json::Value as Json;
 use tokio::sync::mpsc::{Receiver, Sender as Pushed, channel};
 
-/// The longest message that is taken, in bytes.
+/// The maximum length of a message, in bytes.
 pub(super) const MAX_LEN: usize = 8 << 20;
-/// How many messages a server may send before it is asked something again.
+/// The maximum number of messages that a server may send between two messages of the client.
 pub(super) const MAX_UNASKED: u32 = 10_000;
 /// The error code for an answer that never came. A server that uses this code itself is treated as gone, too.
 pub(super) const NO_ANSWER_CODE: i32 = -32_099;
-/// How many messages wait to be looked at. Then the server waits.
+/// The maximum number of received messages in the queue. When the queue is full, the server waits.
 const MAX_QUEUED: usize = 4;
 
 /// The handle of a running server. Dropping it ends the server.
 pub(super) struct ServerHandle {
-    /// Ends the transport and returns why it had ended by itself, if it had.
+    /// The function that ends the transport. It returns the reason why the transport had ended by itself, if it had.
     end: Option<Box<dyn FnOnce() -> Option<String> + Send>>,
 }
 
@@ -28,7 +28,7 @@ impl ServerHandle {
         ServerHandle { end: Some(Box::new(end)) }
     }
 
-    /// Ends the server, and returns why it had ended by itself, if it had.
+    /// Ends the server. Returns the reason why the server had ended by itself, if it had.
     pub(super) fn end(mut self) -> Option<String> {
         self.end.take().and_then(|end| end())
     }
@@ -42,17 +42,17 @@ impl Drop for ServerHandle {
     }
 }
 
-/// The protocol's side of a carrier.
+/// The protocol's side of a transport to a server.
 pub(super) struct ClientTransport {
     out: Option<Sender<Vec<u8>>>,
     heard: Receiver<RxJsonRpcMessage<RoleClient>>,
 }
 
-/// The transport's end of the queue of received messages.
+/// The sender with which the other side of the transport passes on received messages.
 pub(super) type MessageSender = Pushed<RxJsonRpcMessage<RoleClient>>;
 
 impl ClientTransport {
-    /// Returns a wire, and the sender into which its transport puts received messages.
+    /// Returns a transport, and the sender for its received messages.
     pub(super) fn new(out: Sender<Vec<u8>>) -> (ClientTransport, MessageSender) {
         let (push, heard) = channel(MAX_QUEUED);
         (ClientTransport { out: Some(out), heard }, push)
@@ -84,10 +84,10 @@ impl Transport<RoleClient> for ClientTransport {
     }
 }
 
-/// Forwards a message of the server. Returns false if there is no point in listening on: the receiver is gone, or the
+/// Forwards a message of the server. Returns `false` if reading on is pointless, because the receiver is gone, or an
 /// answer is invalid.
 pub(super) fn forward_message(bytes: &[u8], heard: &MessageSender) -> bool {
-    // Servers write other things among their messages.
+    // Some servers write other text between their messages. That text is skipped.
     let Ok(json) = serde_json::from_slice::<Json>(bytes) else { return true };
     let is_answer = json.get("id").is_some() && (json.get("result").is_some() || json.get("error").is_some());
     match serde_json::from_value(json) {

@@ -19,10 +19,10 @@ use super::transport::{
 };
 use crate::http::{HostServices, edge};
 
-/// The longest name of a session that is taken.
+/// The maximum length of a session's identifier, in bytes.
 const MAX_SESSION_LEN: usize = 1024;
 
-/// One server: its address, and the facts that it has told of itself.
+/// One server: its address, and the facts that are known about its session.
 struct WebServer {
     web: Web,
     place: Place,
@@ -36,11 +36,11 @@ struct WebServer {
 struct SessionHeaders {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    /// Why nothing came of a message, in our own words.
+    /// The reason why a message got no answer, in our own words.
     trouble: Option<String>,
 }
 
-/// Makes ready to talk to the server. Nothing is sent yet.
+/// Prepares the connection to the server. Nothing is sent yet.
 pub(super) fn open(
     web: &Web,
     outside: &Arc<dyn HostServices>,
@@ -68,8 +68,8 @@ pub(super) fn open(
     Ok((carrier, wire))
 }
 
-/// Posts outgoing messages. Requests are posted side by side, since an answer may wait for a later message.
-/// Everything else is posted one after the other.
+/// Posts outgoing messages. Requests are posted in parallel, because the answer to one may wait for a later message.
+/// All other messages are posted one after the other.
 fn post_messages(link: &Arc<WebServer>, said: &Receiver<Vec<u8>>, heard: &MessageSender) {
     for message in said {
         let json: Json = serde_json::from_slice(&message).unwrap_or(Json::Null);
@@ -91,7 +91,7 @@ fn post_messages(link: &Arc<WebServer>, said: &Receiver<Vec<u8>>, heard: &Messag
 }
 
 impl WebServer {
-    /// Posts one message and forwards the response. Returns false if no response can be expected.
+    /// Posts one message, and forwards the response. Returns `false` if no response can be expected.
     fn post(&self, json: &Json, message: Vec<u8>, heard: &MessageSender) -> bool {
         let trouble = |what: &str| {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(what.to_owned());
@@ -111,7 +111,7 @@ impl WebServer {
         match response.status().as_u16() {
             200 => self.read(response, heard),
             202 | 204 => true,
-            // A server of another version answers so to a message that it does not know.
+            // A server of another version may answer an unknown message with an error status and a response.
             400..500 if json.get("id").is_some() && self.read(response, heard) => true,
             status => trouble(&format!("it answered with the status {status}")),
         }
@@ -125,7 +125,8 @@ impl WebServer {
         headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         headers.extend(known.session.clone().map(|it| (HeaderName::from_static("mcp-session-id"), it)));
-        // A message that says its version says it in its header as well; since 2026 the method and the name too.
+        // A message that names its version also has the version in a header. Since the version of 2026, the headers
+        // repeat the method and the tool's name too.
         let own =
             json.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").and_then(Json::as_str);
         let version = own.and_then(|own| HeaderValue::from_str(own).ok()).or(known.version.clone());
@@ -155,7 +156,8 @@ impl WebServer {
         }
     }
 
-    /// Reads one message, or a stream of events that each hold one.
+    /// Reads the response: one message, or a stream of events that each contain a message. Returns `false` if it ends
+    /// without an answer.
     fn read(&self, mut response: Response<ureq::Body>, heard: &MessageSender) -> bool {
         let kind =
             response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -170,7 +172,7 @@ impl WebServer {
         while events.lines() < u64::from(MAX_UNASKED) {
             let Ok(piece @ [_, ..]) = body.fill_buf() else { return false };
             let (length, mut messages) = (piece.len(), Vec::new());
-            // Messages that came whole count, even if an endless event follows them.
+            // Messages that arrived in full count, even if an endless event follows them.
             let fed = events.push(piece, |message| messages.push(message));
             body.consume(length);
             for message in messages {
@@ -197,7 +199,7 @@ impl WebServer {
         forward_message(bytes, heard)
     }
 
-    /// Tells the protocol that nothing will come of a request, as a server would.
+    /// Sends the protocol an error as the answer to a request, as a server would.
     fn refuse(&self, request: &Json, heard: &MessageSender) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let why = known.trouble.clone().unwrap_or_else(|| "there was no answer".to_owned());

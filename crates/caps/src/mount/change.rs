@@ -1,4 +1,4 @@
-//! Changing: files are put in their place whole, and no link is followed.
+//! Changes in a mounted directory. Files are written in one step, and no link is followed.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,20 +14,20 @@ use crate::failure;
 use crate::path::{Plain, Purpose};
 use crate::walk::{self, Kind};
 
-/// How often a write is tried again when somebody else writes at the same time.
+/// The maximum number of times that a write is tried if another process changes the file at the same time.
 const MAX_TRIES: usize = 5;
 
-/// How large a file may be that is replaced: it is read first, so that nothing is lost of a change made meanwhile.
+/// The maximum size of a file that is replaced. The file is read first, so that a change made meanwhile is not lost.
 const MAX_REPLACED_BYTES: u64 = 1 << 30;
 
-/// Temporary files of one process have different names.
+/// A counter that gives the temporary files of one process different names.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 impl Mount {
-    /// Replaces the content of a file in one step. The directory must exist.
+    /// Replaces the content of a file in one step. The directory of the file must exist.
     ///
     /// # Errors
-    /// When nothing may be changed, something else stands there, or the file system fails.
+    /// When nothing may be changed, the path leads to something else than a file, or the file system fails.
     pub fn write(&self, way: &[String], bytes: &[u8], most: u64) -> Result<(), Finding> {
         self.check_writable()?;
         let path = something(way, Purpose::Make)?;
@@ -64,10 +64,10 @@ impl Mount {
         Err(Finding::new("mount/busy", what).at("path"))
     }
 
-    /// Takes a file, a link or an empty directory away.
+    /// Removes a file, a link or an empty directory.
     ///
     /// # Errors
-    /// When nothing may be changed, there is nothing, or a directory that is not empty.
+    /// When nothing may be changed, the path does not exist, or the directory is not empty.
     pub fn remove(&self, way: &[String]) -> Result<(), Finding> {
         self.check_writable()?;
         let path = something(way, Purpose::Look)?;
@@ -88,10 +88,10 @@ impl Mount {
         rustix::fs::fsync(&parent).map_err(|error| failed(error.into()))
     }
 
-    /// Gives a file or a directory another place. A file that is there is replaced, in one step.
+    /// Moves a file or a directory. A file at the new path is replaced in one step.
     ///
     /// # Errors
-    /// When nothing may be changed, there is nothing to move, or a directory to which it should go is missing.
+    /// When nothing may be changed, the path does not exist, or the directory of the new path is missing.
     pub fn rename(&self, from: &[String], to: &[String]) -> Result<(), Finding> {
         self.check_writable()?;
         let (from, to) = (something(from, Purpose::Look)?, something(to, Purpose::Make)?);
@@ -130,21 +130,21 @@ impl Mount {
         Ok(())
     }
 
-    /// Makes a directory, with those that lead to it. One that is there is as good.
+    /// Makes a directory and those above it. An existing directory is no error.
     ///
     /// # Errors
-    /// When nothing may be changed, something else stands there, or the file system fails.
+    /// When nothing may be changed, the path leads to something else than a directory, or the file system fails.
     pub fn make_directory(&self, way: &[String]) -> Result<(), Finding> {
         self.check_writable()?;
         let path = something(way, Purpose::Make)?;
         let failed =
             |error: io::Error| failure::finding(&error, &format!("make `{}`", path.as_str()), "path");
-        // All that leads to a file in it is made: the directory is the last of that.
+        // All parents of a file in the directory are made. The last of them is the directory itself.
         let inside = Plain::check(&format!("{}/x", path.as_str()), Purpose::Make)?;
         walk::make_parent(self.root(), &inside).map(drop).map_err(failed)
     }
 
-    /// Returns the directory in which the last name of the path stands, entered without following a link.
+    /// Returns the directory that contains the last name of a path. It is entered without following a link.
     fn parent(&self, path: &Plain, doing: &str) -> Result<OwnedFd, Finding> {
         let failed = |error: io::Error| failure::finding(&error, doing, "path");
         let parent = walk::parent(self.root(), path).map_err(failed)?;

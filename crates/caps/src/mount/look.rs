@@ -1,4 +1,4 @@
-//! Looking: the entries of directories, and the contents of files.
+//! Reading in a mounted directory: the entries of directories, and the contents of files.
 
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsFd as _;
@@ -12,34 +12,34 @@ use crate::failure;
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::{self, FoundEntry, Kind};
 
-/// The most names in one directory.
+/// The maximum number of names in one directory.
 const MAX_NAMES: usize = 10_000;
 
-/// The result of a lookup: a place relative to the start, with no link on the way.
+/// The result of a lookup: a place relative to the mounted directory, without links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPlace {
-    /// The names that lead to it.
+    /// The names that lead to the place.
     pub place: Vec<String>,
-    /// Whether it is a directory; a file otherwise.
+    /// Whether the place is a directory. Otherwise it is a file.
     pub is_directory: bool,
 }
 
-/// One name in a directory.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name.
     pub name: String,
-    /// Whether it is a directory; a file otherwise.
+    /// Whether the entry is a directory. Otherwise it is a file.
     pub is_directory: bool,
-    /// Whether a link leads there.
+    /// Whether the entry is a link.
     pub is_link: bool,
 }
 
 impl Mount {
-    /// Returns whether there is a file or a directory that [`Mount::look_up`] would find.
+    /// Returns whether [`Mount::look_up`] would find a file or a directory.
     ///
     /// # Errors
-    /// When the way makes no sense, or the file system fails.
+    /// When the path is not valid, or the file system fails.
     pub fn has(&self, way: &[String]) -> Result<bool, Finding> {
         let Some(path) = plain(way, Purpose::Look)? else { return Ok(true) };
         match walk::look(&self.root, path.as_str()) {
@@ -49,10 +49,10 @@ impl Mount {
         }
     }
 
-    /// Returns the place at the end of the way.
+    /// Returns the place at the end of a path.
     ///
     /// # Errors
-    /// When nothing is there, or neither a file nor a directory, or it lies outside.
+    /// When the path does not exist, leads out, or leads to neither a file nor a directory.
     pub fn look_up(&self, way: &[String]) -> Result<ResolvedPlace, Finding> {
         let path = something(way, Purpose::Look)?;
         let found = self.found(&path, "look up")?;
@@ -60,18 +60,19 @@ impl Mount {
         Ok(ResolvedPlace { place: place.collect(), is_directory: found.kind == Kind::Directory })
     }
 
-    /// Returns the names in a directory: files and directories that can be looked up, in order.
+    /// Returns the entries of a directory that can be looked up, sorted by name.
     ///
     /// # Errors
-    /// When it cannot be read, or there are too many.
+    /// When the directory cannot be read, or has too many entries.
     pub fn list(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
         self.entries(way).map(|(entries, _)| entries)
     }
 
-    /// Returns the names in a directory like `list`, for a caller that keeps them all: no name may be left out.
+    /// Returns the entries of a directory like `list`, for a caller that stores all of them. So no entry may be left
+    /// out because of its name.
     ///
     /// # Errors
-    /// Also when an entry has a name by which nothing can be looked up.
+    /// As for `list`, and when an entry has a name by which it cannot be looked up.
     pub fn list_all(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
         match self.entries(way)? {
             (entries, None) => Ok(entries),
@@ -82,7 +83,7 @@ impl Mount {
         }
     }
 
-    /// Returns the entries of a directory, and one that is left out because of its name.
+    /// Returns the entries of a directory, and the name of an entry that is left out because of its name.
     fn entries(&self, way: &[String]) -> Result<(Vec<Entry>, Option<String>), Finding> {
         let path = plain(way, Purpose::Look)?;
         let shown = path.as_ref().map_or(".", Plain::as_str);
@@ -109,7 +110,7 @@ impl Mount {
                 unnamed = Some(place).filter(|_| self.limits.cover(&name, 0)).or(unnamed);
                 continue;
             }
-            // An entry that vanishes meanwhile, or leads out, does not exist for the caller.
+            // An entry does not exist for the caller if it vanishes meanwhile, or leads out of the directory.
             let Ok(found) = walk::look(&self.root, &place) else { continue };
             if self.shows(&name, &found) {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
@@ -120,10 +121,10 @@ impl Mount {
         Ok((entries, unnamed))
     }
 
-    /// Returns the bytes of a file, at most `most` unless the grant says less.
+    /// Returns the bytes of a file. `most` is the maximum size, unless the grant has a smaller limit.
     ///
     /// # Errors
-    /// When there is no such file, or it has more bytes.
+    /// When the file does not exist, cannot be read, or is too large.
     pub fn read(&self, way: &[String], most: u64) -> Result<Vec<u8>, Finding> {
         let path = something(way, Purpose::Look)?;
         let found = self.found(&path, "read")?;
@@ -144,10 +145,10 @@ impl Mount {
         Ok(bytes)
     }
 
-    /// Returns the bytes of a file like `read`; `None` if there is no such file.
+    /// Returns the bytes of a file like `read`, or `None` if the file does not exist.
     ///
     /// # Errors
-    /// Otherwise as above.
+    /// When the file cannot be read, or is too large.
     pub fn maybe_read(&self, way: &[String], most: u64) -> Result<Option<Vec<u8>>, Finding> {
         if self.has(way)? { self.read(way, most).map(Some) } else { Ok(None) }
     }
@@ -177,12 +178,12 @@ impl Mount {
         }
     }
 
-    /// Returns the directory itself, for syncing.
+    /// Returns the handle of the directory itself.
     pub(super) fn root(&self) -> &Dir {
         &self.root
     }
 
-    /// Returns the kind of the entry at a path, following no link; `None` if there is none.
+    /// Returns the kind of the entry at a path, following no link, or `None` if the path does not exist.
     pub(super) fn kind_at(&self, path: &Plain) -> io::Result<Option<Kind>> {
         match walk::parent(self.root(), path)? {
             Some(parent) => walk::kind(parent.as_fd(), path.split().1),
@@ -191,7 +192,7 @@ impl Mount {
     }
 }
 
-/// Returns whether an error means that the entry does not exist for the caller: missing, or outside.
+/// Returns whether an error means that an entry does not exist for the caller, because it is missing or lies outside.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())

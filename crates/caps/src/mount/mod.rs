@@ -1,10 +1,10 @@
-//! A directory of this machine as the user's own clients use it: at once, without a proposal.
+//! A directory of this machine that the user's own clients use directly, without a proposal.
 //!
-//! A [`Mount`] is opened for one call. Each path of the call is reached from the open directory, name by name. It is
-//! never reached by a path that somebody could divert meanwhile. To look, links are followed as long as they stay in
-//! the directory; to change something, no link is followed. A lookup in it gives a *place*: names without links. Each
-//! call enters a place again, following no link. So a place never leads up, and never beyond the directory in which
-//! it was looked up.
+//! A [`Mount`] is opened for one call. Each path of the call is reached from the open directory, name by name. So
+//! another process cannot divert the path meanwhile. For reading, links are followed as long as they stay in the
+//! directory. For changes, no link is followed. A lookup returns a *place*: names without links. Each call enters a
+//! place again, following no link. So a place never leads up, and never out of the directory in which it was looked
+//! up.
 
 mod change;
 mod granted_directory;
@@ -25,13 +25,13 @@ use crate::{OpenError, failure, open_directory};
 pub use granted_directory::{GrantedDirectory, interface as handed_interface};
 pub use look::{Entry, ResolvedPlace};
 
-/// The most bytes of a text that is read or written, if the grant says nothing: 8 MiB.
+/// The maximum size of a text that is read or written if the grant names no limit: 8 MiB.
 pub const MAX_TEXT_BYTES: u64 = 8 << 20;
 
-/// The most bytes of a file that is handed out piece by piece or kept in a tree: 64 MiB.
+/// The maximum size of a file that is read in pieces or stored in a tree: 64 MiB.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// The most names from the root to a place.
+/// The maximum number of names from the root to a place.
 const MAX_DEPTH: usize = 128;
 
 /// An open directory.
@@ -42,23 +42,23 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Opens a directory by its absolute path, which a person chose.
+    /// Opens a directory by its absolute path, which was chosen by a person.
     ///
     /// # Errors
-    /// When it is not there, or no directory.
+    /// When the path does not exist, or is no directory.
     pub fn open(path: &str, read_only: bool, attenuation: &Attenuation) -> Result<Mount, OpenError> {
         Ok(Mount { root: open_directory(path)?, read_only, limits: Limits::new(attenuation) })
     }
 
-    /// Returns the directory for reading only.
+    /// Returns the same directory, in which nothing can be changed.
     pub fn read_only(self) -> Mount {
         Mount { read_only: true, ..self }
     }
 
-    /// Returns the directory at a place in it, entered without following a link.
+    /// Returns the directory at a place below this one. It is entered without following a link.
     ///
     /// # Errors
-    /// When it is no longer there, or something else is.
+    /// When the place no longer exists, or is no directory.
     pub fn enter(self, place: &[String]) -> Result<Mount, Finding> {
         if place.is_empty() {
             return Ok(self);
@@ -72,7 +72,7 @@ impl Mount {
         Ok(Mount { root: Dir::from_std_file(entered.into()), ..self })
     }
 
-    /// Refuses to change anything where that is not wanted.
+    /// Refuses a change if the directory is for reading only.
     fn check_writable(&self) -> Result<(), Finding> {
         match self.read_only {
             false => Ok(()),
@@ -81,7 +81,7 @@ impl Mount {
     }
 }
 
-/// Returns a way as a plain path; `None` if it leads nowhere else.
+/// Returns a path in its plain form, or `None` if the path is empty.
 fn plain(way: &[String], purpose: Purpose) -> Result<Option<Plain>, Finding> {
     match way {
         [] => Ok(None),
@@ -89,7 +89,7 @@ fn plain(way: &[String], purpose: Purpose) -> Result<Option<Plain>, Finding> {
     }
 }
 
-/// Returns a way to something in the directory.
+/// Returns a path in its plain form. An empty path is refused, because it means the directory itself.
 fn something(way: &[String], purpose: Purpose) -> Result<Plain, Finding> {
     plain(way, purpose)?.ok_or_else(|| {
         Finding::new("mount/itself", "the way leads nowhere: this is the directory itself").at("path")

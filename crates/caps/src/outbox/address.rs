@@ -1,12 +1,12 @@
-//! One mail address, and nothing else in the same string.
+//! The check of a mail address, which must be the only content of its string.
 
 use kernel::proposal::Finding;
 use passable::visible_line;
 
-/// The longest address that mail takes, in bytes.
+/// The maximum length of a mail address, in bytes.
 pub(super) const MAX_LEN: usize = 254;
 
-/// Checks that `text` is one plain address: `local@host`, ASCII, no name, no list, no header after it.
+/// Checks that `text` is one plain address: `local@host`, in ASCII, without a name, a list or a header.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
     let wrong = |rule: &str, message: &'static str| {
         let shown: String = text.chars().take(MAX_LEN).collect();

@@ -1,36 +1,36 @@
-//! One message, written as mail is written.
+//! One message, in the format of mail.
 //!
-//! The bytes depend on the mail and the step alone, so that every try writes the same. `Date` and `From` are left
-//! to the mailer that takes the message out of the spool: it knows both, and this must not.
+//! The bytes depend only on the mail and the step, so that every try writes the same. The headers `Date` and `From`
+//! are left to the mailer that takes the message from the spool. The mailer knows both, and this module must not.
 
 use std::fmt::Write as _;
 
 use kernel::id::{BlobHash, StepRef};
 
-/// The longest line of encoded text, without its line break.
+/// The maximum length of a line of encoded text, without its line break.
 const MAX_LINE_LEN: usize = 76;
 
 /// A mail to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mail<'a> {
-    /// To whom: one checked address.
+    /// The receiver: one checked address.
     pub(super) to: &'a str,
-    /// The subject: one line.
+    /// The subject, which is one line.
     pub(super) subject: &'a str,
     /// The text of the mail.
     pub(super) body: &'a str,
-    /// Texts that go with it.
+    /// The texts that are attached to the mail.
     pub(super) attachments: &'a [&'a str],
 }
 
 impl Mail<'_> {
-    /// Returns how many bytes of text the mail carries.
+    /// Returns the number of bytes of all texts in the mail.
     pub(super) fn bytes(&self) -> u64 {
         [self.subject, self.body].iter().chain(self.attachments).map(|text| text.len() as u64).sum()
     }
 
-    /// Returns the message as a mailer reads it. `origin` tells stores apart, so that two never write the same
-    /// identifier.
+    /// Returns the message as a mailer reads it. `origin` differs between stores, so that no two stores write the
+    /// same `Message-ID`.
     pub(super) fn compose(&self, step: StepRef, origin: &str) -> Vec<u8> {
         let mut out = String::new();
         let mut header = |name: &str, value: &str| {
@@ -56,7 +56,7 @@ impl Mail<'_> {
         out.into_bytes()
     }
 
-    /// Returns a line that occurs in no part: quoted-printable never writes `=_`.
+    /// Returns a boundary that occurs in no part, because quoted-printable never writes `=_`.
     fn boundary(&self) -> String {
         let mut all = self.body.to_owned();
         self.attachments.iter().for_each(|text| all.push_str(text));
@@ -64,7 +64,7 @@ impl Mail<'_> {
     }
 }
 
-/// Writes a part of text with its headers, ending in a line break.
+/// Writes a text part with its headers. The part ends with a line break.
 fn text_part(out: &mut String, text: &str, name: Option<&str>) {
     out.push_str("Content-Type: text/plain; charset=utf-8\r\n");
     if let Some(name) = name {
@@ -77,13 +77,14 @@ fn text_part(out: &mut String, text: &str, name: Option<&str>) {
     }
 }
 
-/// Writes one line of quoted-printable, folded. Plain text stays readable.
+/// Writes one line as quoted-printable, folded. Plain text stays readable.
 fn quoted_printable(out: &mut String, line: &str) {
     let mut width = 0;
     let mut bytes = line.bytes().enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {
         let is_last = bytes.peek().is_none();
-        // Mailers drop blanks at the end of a line, and mark or end messages at `From ` and `.` at its start.
+        // Mailers remove blanks at the end of a line. At the start of a line, `From ` and `.` have a special meaning
+        // for them.
         let is_plain = match byte {
             b' ' | b'\t' => !is_last,
             b'.' | b'F' => at > 0,
@@ -104,7 +105,7 @@ fn quoted_printable(out: &mut String, line: &str) {
     }
 }
 
-/// Returns a header's text: as it is if it is plain ASCII, else in encoded words.
+/// Returns the text of a header. Plain ASCII is unchanged, and any other text is written in encoded words.
 fn encoded_words(text: &str) -> String {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) && !text.contains("=?") {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The outbox: mail that leaves, one message file for each in a spool directory.
+//! The outbox capability: outgoing mail, with one message file for each mail in a spool directory.
 
 mod address;
 mod interface;
@@ -23,19 +23,19 @@ use crate::{Capability, OpenError, Probe, failure, foreign, open_directory, path
 pub(crate) use interface::interface;
 use mail::Mail;
 
-/// The most bytes of one mail's texts if the grant says nothing: 1 MiB.
+/// The maximum size of the texts of one mail if the grant names no limit: 1 MiB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The longest subject, in bytes.
+/// The maximum length of a subject, in bytes.
 const MAX_SUBJECT_LEN: usize = 250;
 
-/// The most texts that go with one mail.
+/// The maximum number of texts that are attached to one mail.
 const MAX_ATTACHMENTS: usize = 20;
 
-/// The largest message file that is read to see whether it is the one that should be there.
+/// The maximum size of a message file that is compared with the expected message.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A spool directory of this machine.
+/// The capability of one spool directory.
 pub(crate) struct Outbox {
     spool: OwnedFd,
     grant: Grant,
@@ -100,8 +100,9 @@ impl Outbox {
         problems
     }
 
-    /// Returns the file that already holds the message, if one does, else the name that it gets: the step's, unless
-    /// another host, or a store that was here before, has left another message under it.
+    /// Returns the name of the file that already holds the message, or else the free name for it. Usually that is the
+    /// name of the step. The name has a digest if another host or an earlier store has left another message under
+    /// that name.
     fn find(&self, step: StepRef, digest: BlobHash) -> std::io::Result<Result<String, String>> {
         let plain = format!("{}-{}.eml", step.run, step.step);
         let told_apart = format!("{}-{}-{}.eml", step.run, step.step, digest.short());
@@ -127,7 +128,8 @@ impl Outbox {
         let failed =
             |error: &std::io::Error| Completion::Failed(failure::finding(error, "spool the mail", "to"));
         let mut taken = String::new();
-        // Another host may take the name between looking and moving: then there is one of its own for this message.
+        // Another host may take the name between the look and the move. The second try then uses the name with a
+        // digest.
         for _ in 0..2 {
             let name = match self.find(begun.step(), BlobHash::of(&message)) {
                 Ok(Ok(there)) => return done(begun, &there, &message),
@@ -211,7 +213,7 @@ impl Capability for Outbox {
     }
 }
 
-/// A call with its arguments taken apart.
+/// The parsed arguments of a call.
 struct Call<'a> {
     to: &'a str,
     subject: &'a str,
@@ -255,7 +257,7 @@ fn done(begun: &StartedEffect, name: &str, message: &[u8]) -> Completion {
     Completion::Done { value, provenance }
 }
 
-/// Returns the value of `send` and its provenance: it depends on the words of the call and nothing else.
+/// Returns the value of `send` and its provenance. The value depends only on the words of the call.
 fn sent(begun: &StartedEffect, name: &str, message: &[u8]) -> (Value, Provenance) {
     let value = Value::record_from_map(BTreeMap::from([
         ("file".to_owned(), Value::from(name)),

@@ -1,4 +1,4 @@
-//! A call with its arguments taken apart.
+//! The parsed calls of programs.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use kernel::proposal::{Finding, Value};
 use passable::{Quoting, quoting, visible_line};
 use resource::programs::variable_problem;
 
-/// The most words of one call.
+/// The maximum number of words of one call.
 pub(super) const MAX_WORDS: usize = 1000;
-/// The longest word, in bytes: the limit of Linux.
+/// The maximum length of a word, in bytes. This is the limit of Linux.
 pub(super) const MAX_WORD_LEN: usize = (128 << 10) - 1;
-/// The most variables that a call can set.
+/// The maximum number of variables that a call can set.
 const MAX_VARIABLES: usize = 16;
-/// The most bytes of all words.
+/// The maximum size of all words together, in bytes.
 const MAX_ARGV_BYTES: usize = 512 << 10;
-/// The most bytes of standard input.
+/// The maximum size of standard input, in bytes.
 pub(super) const MAX_INPUT_BYTES: usize = 4 << 20;
 
 /// The program to run, with its arguments and input.
@@ -22,9 +22,9 @@ pub(super) const MAX_INPUT_BYTES: usize = 4 << 20;
 pub(super) struct Call {
     /// The program's name and its arguments.
     pub(super) argv: Vec<String>,
-    /// Its standard input.
+    /// The standard input of the program.
     pub(super) stdin: String,
-    /// Variables of its environment, each with the slot that holds the secret to which it is to be set.
+    /// The variables of the program's environment, each with the slot that holds the secret for its value.
     pub(super) environment: BTreeMap<String, String>,
 }
 
@@ -32,7 +32,7 @@ impl Call {
     /// Parses a call from its arguments.
     ///
     /// # Errors
-    /// When an argument does not fit.
+    /// When an argument does not fit the method, or exceeds a limit.
     pub(super) fn parse(method: &str, args: &[Value]) -> Result<Call, Box<Finding>> {
         let (words, stdin, environment) = match (method, args) {
             ("run", [words]) => (words, &Value::Undefined, &Value::Undefined),
@@ -72,7 +72,7 @@ impl Call {
     }
 }
 
-/// Returns the variables that a call wants to be set, each with the slot that it names.
+/// Returns the variables that a call sets, each with the slot that the call names.
 fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, String>, Box<Finding>> {
     if matches!(environment, Value::Undefined) {
         return Ok(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Looking at a program's file: once when it is endowed, and again at each call.
+//! The examination of a program's file: once when the program is endowed, and again at each call.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,30 +7,30 @@ use std::path::Path;
 use kernel::BlobHash;
 use resource::programs::{EndowedProgram, Interpreter};
 
-/// The largest file that is taken for a program.
+/// The maximum size of a program's file.
 const MAX_PROGRAM_BYTES: u64 = 2 << 30;
 
-/// Why a file cannot be endowed as a program, or run.
+/// The reason why a file cannot be endowed as a program, or run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It is a directory, a pipe, or too large.
+    /// The path leads to a directory or a pipe, or the file is too large or not executable.
     #[error("it is not a file that can be run")]
     NoFile,
-    /// It is a script, and nothing could read it.
+    /// The file is a script, and its interpreter cannot be found.
     #[error("it is a script, and {0}")]
     Script(std::io::Error),
-    /// Its path is not text.
+    /// The path is not text.
     #[error("its path is not text")]
     Path,
 }
 
-/// Returns the program behind a path, all links followed, as it is now.
+/// Returns the program at a path, with all links followed, and its present digest.
 ///
 /// # Errors
-/// When there is none.
+/// When the file cannot be run as a program.
 pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramError> {
     let real = std::fs::canonicalize(path)?;
     let digest = digest(&real)?;
@@ -39,10 +39,10 @@ pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramEr
     Ok(EndowedProgram { name: name.to_owned(), path, digest, interpreters })
 }
 
-/// Returns the interpreters of a script with their present digests; nothing for a file that is no script.
+/// Returns the interpreters of a script with their present digests. The list is empty for a file that is no script.
 ///
 /// # Errors
-/// When its first line leads to nothing that can be run.
+/// When the first line of the script names nothing that can be run.
 pub(crate) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramError> {
     let mut head = [0; 2];
     let is_script = File::open(program)?.read_exact(&mut head).is_ok() && &head == b"#!";

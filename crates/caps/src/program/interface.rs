@@ -1,4 +1,4 @@
-//! The one method of programs.
+//! The interface of programs, with its only method `run`.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use passable::{Effect, Limit, Limits};
 use super::call::{MAX_INPUT_BYTES, MAX_WORD_LEN, MAX_WORDS};
 use crate::text;
 
-/// Returns the interface of all programs, with all that a call can say.
+/// Returns the interface of all programs, with every argument that a call can have.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(true));
     &INTERFACE
 }
 
-/// Returns the same for who holds no secret: there is nothing to say about the environment.
+/// Returns the interface for a holder without secrets, who cannot set variables of the environment.
 pub(crate) fn without_secrets() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(false));
     &INTERFACE

@@ -1,4 +1,4 @@
-//! Programs of this machine: `run(argv, stdin?)`, in the sandbox and nowhere else.
+//! The capability of programs of this machine: `run(argv, stdin?, env?)`, always in the sandbox.
 
 mod call;
 mod endow;
@@ -32,14 +32,14 @@ use call::Call;
 use scratch::Scratch;
 use secrets::CallEnvironment;
 
-/// The kind of the pins that say which program is meant.
+/// The kind of the pins that identify a program.
 const PROGRAM: &str = "program";
-/// Bytes of each stream that are handed back if the grant says nothing.
+/// The maximum number of bytes of each stream that are returned if the grant names no limit.
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
-/// The most that a line on a card shows of a call. All of it stands below.
+/// The maximum length of a call in the line of a card. The card shows the whole call below.
 const MAX_LINE_LEN: usize = 200;
 
-/// Programs that were endowed together.
+/// The capability of programs that were endowed together.
 pub(crate) struct ProgramCapability {
     programs: Programs,
     grant: Grant,
@@ -131,16 +131,16 @@ impl ProgramCapability {
             ("TMPDIR", &home),
             ("LANG", "C.UTF-8"),
             ("TERM", "dumb"),
-            // The machine's own settings cannot be read in there, and git says so at each call.
+            // The machine's own settings cannot be read in the sandbox, and git would report that at each call.
             ("GIT_CONFIG_NOSYSTEM", "1"),
-            // Programs that the settings of a repository name are not started.
+            // Programs named in the settings of a repository must not be started.
             ("GIT_CONFIG_COUNT", "2"),
             ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
             ("GIT_CONFIG_VALUE_0", "false"),
             ("GIT_CONFIG_KEY_1", "core.hooksPath"),
             ("GIT_CONFIG_VALUE_1", "/dev/null"),
         ];
-        // The endowment cannot override the variables that hold for each call.
+        // The given variables cannot override these, which hold for each call.
         let mut variables = given.variables.clone();
         variables.extend(environment.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Spec {
@@ -201,7 +201,8 @@ impl ProgramCapability {
         }
         let given = match self.given(call, &begun.proposal().pins) {
             Ok(given) => given,
-            // A locked vault does not use up the approval.
+            // The call has not been made yet, so it can be repeated with the same approval once the vault is
+            // unlocked.
             Err(mut problems) => match problems.iter().position(|problem| problem.rule == LOCKED) {
                 Some(at) => return Completion::Failed(problems.swap_remove(at)),
                 None => return Completion::Refused(problems),
@@ -322,8 +323,8 @@ impl Capability for ProgramCapability {
         false
     }
 
-    /// Returns that the outcome is unknown: a program may have done all, some or none of its work. Only the user can
-    /// tell.
+    /// Returns that the outcome is unknown. A program may have done all, some or none of its work, and only the user
+    /// can tell.
     fn probe(&self, _: &StartedEffect) -> Probe {
         Probe::Unknown
     }

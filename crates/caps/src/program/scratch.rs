@@ -1,4 +1,4 @@
-//! The directory of one call. It is removed with the call, with everything that the program has put into it.
+//! The working directory of one call, which is removed with its contents when the call ends.
 //!
 //! The process that uses such a directory holds a lock on it, and the lock ends with the process. So [`sweep`]
 //! recognizes the directories of a killed daemon by their missing locks, and removes them.
@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-/// How many names are held at a time.
+/// The maximum number of names that are held in memory at a time.
 const MAX_NAMES: usize = 1024;
 
-/// The prefix of the names of these directories, among the temporary files.
+/// The prefix of the names of these directories among the temporary files.
 const PREFIX: &str = "almoner-call-";
-/// The most tries at making a directory: a sweep may remove it in the moment before it is locked.
+/// The maximum number of tries to make a directory. A sweep may remove a new directory before it is locked.
 const MAX_TRIES: usize = 8;
 
-/// An empty directory of its own, as long as this lives.
+/// A guard that owns a new directory. The directory is removed when the guard is dropped.
 pub(crate) struct Scratch {
     path: PathBuf,
-    /// Held until it is gone.
+    /// The lock on the directory, which is held until the directory is removed.
     _lock: Option<OwnedFd>,
 }
 
 impl Scratch {
-    /// Makes one among the temporary files of this user.
+    /// Makes a new directory among the temporary files of this user.
     pub(crate) fn new() -> io::Result<Scratch> {
         Scratch::within(&std::env::temp_dir())
     }
@@ -41,14 +41,14 @@ impl Scratch {
             match try_lock(&path) {
                 Ok(None) => {}
                 Ok(lock) => return Ok(Scratch { path, _lock: lock }),
-                // A file system without locks: nothing is swept there either.
+                // The file system has no locks, so no sweep removes directories there either.
                 Err(_) => return Ok(Scratch { path, _lock: None }),
             }
         }
         Err(io::Error::other("it is removed as soon as it is made"))
     }
 
-    /// Returns where it is.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -56,7 +56,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A directory that cannot be removed stays: the call is over all the same.
+        // If the directory cannot be removed, it is left behind, because the call is over.
         let _ = remove(&self.path);
     }
 }
@@ -75,7 +75,7 @@ fn sweep_in(place: &Path) -> usize {
     });
     let mut removed = 0;
     for path in ours {
-        // One that somebody holds is at work.
+        // A locked directory is in use.
         let Ok(Some(_lock)) = try_lock(&path) else { continue };
         removed += usize::from(remove(&path).is_ok());
     }
@@ -97,7 +97,7 @@ fn try_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
         Err(Errno::WOULDBLOCK) => return Ok(None),
         locked => locked?,
     }
-    // It may have been removed between the two.
+    // The directory may have been removed after it was opened and before it was locked.
     Ok((rustix::fs::fstat(&directory)?.st_nlink > 0 && path.exists()).then_some(directory))
 }
 
@@ -128,7 +128,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Empties a directory: files go, directories are moved to `top`.
+/// Empties a directory: files are removed, and directories are moved to `top`.
 fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
     loop {
         let names = names(inner)?;
@@ -153,7 +153,7 @@ fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
     }
 }
 
-/// Removes an entry that is no directory. Returns false for a directory.
+/// Removes an entry that is no directory. Returns `false` for a directory.
 fn remove_non_directory(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
     match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
@@ -162,7 +162,7 @@ fn remove_non_directory(directory: &OwnedFd, name: &CString) -> io::Result<bool>
     }
 }
 
-/// Returns some of the names in a directory; none only if there are none.
+/// Returns some of the names in a directory. The list is empty only if the directory is empty.
 fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
@@ -181,7 +181,7 @@ fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
 mod tests {
     use super::*;
 
-    /// Directories in each other, deeper than a path can say.
+    /// Makes directories in each other, deeper than a path can express.
     fn dig(path: &Path, depth: usize) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut at = rustix::fs::open(path, flags, Mode::empty()).unwrap();
@@ -197,7 +197,7 @@ mod tests {
         let held = Scratch::within(place.path()).unwrap();
         let left = Scratch::within(place.path()).unwrap();
         assert_eq!(std::fs::metadata(held.path()).unwrap().permissions().mode() & 0o777, 0o700);
-        // As a process does that is killed: the lock goes, the directory stays.
+        // This is the state after a process is killed: the lock is gone, and the directory is left.
         let Scratch { path, _lock } = &left;
         let path = path.clone();
         rustix::fs::flock(_lock.as_ref().unwrap(), FlockOperation::Unlock).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("kept"), "kept").unwrap();
         std::os::unix::fs::symlink(outside.path(), path.join("b/link")).unwrap();
-        // One that can be filled and not looked into, and one that nothing can be done with.
+        // The first directory can be filled but not listed, and the second cannot be used at all.
         for (name, mode) in [("b/d", 0o300), ("b", 0o000)] {
             rustix::fs::chmod(path.join(name), Mode::from_raw_mode(mode)).unwrap();
         }

@@ -1,5 +1,5 @@
-//! Secrets that a program gets as variables: which, and whether it gets them. A value is read when the program is
-//! about to start, and is redacted from the program's output before the output leaves this crate.
+//! The secrets that a program gets as environment variables, and the checks before it gets them. A value is read
+//! right before the program starts. It is redacted from the program's output before the output leaves this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use sandbox::Output;
 use super::ProgramCapability;
 use super::call::Call;
 
-/// The kind of the pins that say which secret is meant.
+/// The kind of the pins that name a secret.
 const PIN: &str = "secret";
-/// The rule of the findings about a secret.
+/// The rule in the findings about secrets.
 const RULE: &str = "program/secret";
-/// How many bytes the longest spelling of a byte has that is looked for.
+/// The maximum number of bytes in the output for one byte of a value, in the spellings that redaction finds.
 const MAX_EXPANSION: usize = 3;
 
-/// The variables that a call gets in addition to the usual ones.
+/// The environment variables that a call adds to the usual ones.
 pub(super) struct CallEnvironment {
     /// Each variable and its value.
     pub(super) variables: BTreeMap<String, String>,
-    /// The values of secrets among them, by the secret's name.
+    /// The values of the secrets among them, by the names of the secrets.
     values: BTreeMap<String, String>,
 }
 
 impl ProgramCapability {
-    /// Returns the secrets that a call would get, and the problems with any of them.
+    /// Returns the secrets that a call would get, and the problems with them.
     pub(super) fn secrets(&self, call: &Call) -> (Vec<SecretFact>, Vec<Finding>) {
         let (mut facts, mut problems) = (Vec::new(), Vec::new());
         for (variable, setting) in &self.programs.environment {
@@ -78,7 +78,10 @@ impl ProgramCapability {
         (facts, problems)
     }
 
-    /// Returns the environment of a call that begins, if its secrets still match the judged pins.
+    /// Returns the environment for a call that begins now.
+    ///
+    /// # Errors
+    /// When a secret is withheld, or the secrets no longer match the pins of the judged call.
     pub(super) fn given(&self, call: &Call, judged: &BTreeSet<Pin>) -> Result<CallEnvironment, Vec<Finding>> {
         let (facts, problems) = self.secrets(call);
         if !problems.is_empty() {
@@ -119,21 +122,22 @@ impl Drop for CallEnvironment {
 }
 
 impl CallEnvironment {
-    /// Returns a stream as text without the values, also where the stream was cut within one.
+    /// Returns a stream as text without the values of secrets. If the stream was cut within a value, the part of the
+    /// value is removed too.
     pub(super) fn redacted_text(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.bytes);
         let Some(longest) = self.values.values().map(String::len).max() else { return text.into_owned() };
         let all = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut text = Secrets::new(all).redact(&text).into_owned();
         if output.cut > 0 {
-            // The cut text may end in the beginning of a value, which redaction does not find.
+            // The cut text may end with the first part of a value, which redaction does not find.
             text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest * MAX_EXPANSION)));
         }
         text
     }
 }
 
-/// Returns pins on the secrets that the program gets: another secret makes it another proposal.
+/// Returns pins for the secrets that the program gets. A call with another secret is another proposal.
 pub(super) fn pins(facts: &[SecretFact]) -> BTreeSet<Pin> {
     let pin = |fact: &SecretFact| Pin {
         kind: PIN.to_owned(),

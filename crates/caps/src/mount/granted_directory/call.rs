@@ -1,16 +1,16 @@
-//! A call with its arguments taken apart.
+//! The parsed calls of a granted directory.
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Value};
 use passable::{quoting, visible_line};
 
-/// Names that lead from where a call is made.
+/// The names of a path, relative to the place in which a call is made.
 type Way = Vec<String>;
 
-/// A call, and where it is made.
+/// A parsed call, with the place in which it is made.
 #[derive(Debug, PartialEq)]
 pub(super) struct Call<'a> {
-    /// The names that lead to the place in which it is made, from the root.
+    /// The names of the path from the root to the place in which the call is made.
     pub(super) within: Way,
     /// The operation in that place.
     pub(super) op: Op<'a>,
@@ -19,7 +19,7 @@ pub(super) struct Call<'a> {
 /// The operation of a call.
 #[derive(Debug, PartialEq)]
 pub(super) enum Op<'a> {
-    /// It looks, and changes nothing.
+    /// An operation that changes nothing.
     Look,
     Write {
         way: Way,
@@ -47,7 +47,7 @@ pub(super) enum Op<'a> {
 }
 
 impl Op<'_> {
-    /// Returns the ways that it changes something at.
+    /// Returns the paths whose present state the operation depends on and changes.
     pub(super) fn ways(&self) -> Vec<&Way> {
         match self {
             Op::Look | Op::MakeDirectory { .. } => vec![],
@@ -60,6 +60,8 @@ impl Op<'_> {
 }
 
 impl<'a> Call<'a> {
+    /// Parses the arguments of a call.
+    ///
     /// # Errors
     /// When these are not the arguments of the method.
     pub(super) fn parse(method: &str, args: &'a [Value]) -> Result<Call<'a>, Finding> {
@@ -101,7 +103,7 @@ impl<'a> Call<'a> {
         Ok(Call { within, op })
     }
 
-    /// Returns a way of the call's from the root.
+    /// Returns the path from the root for a path that is relative to the place of the call.
     pub(super) fn path(&self, way: &[String]) -> String {
         self.within.iter().chain(way).map(String::as_str).collect::<Vec<_>>().join("/")
     }

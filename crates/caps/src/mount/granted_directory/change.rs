@@ -1,5 +1,5 @@
-//! Changes: the present state must match the pins at the moment of effect. After a crash, a probe finds out whether
-//! the change was made.
+//! The changes of a granted directory. The present state must match the pins at the moment of effect. After a crash,
+//! a probe finds out whether the change was made.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,14 +21,15 @@ use crate::mount::{Mount, something};
 use crate::path::{self, Plain, Purpose};
 use crate::walk;
 
-/// The rule of the finding that a state differs from the judged one. Nothing has happened then.
+/// The rule of the finding that a state differs from the judged one. In this case nothing has been changed.
 pub(super) const CHANGED: &str = "mount/changed";
 
-/// How large a file may be that is replaced, in bytes: it is read, so that no change is lost that somebody makes meanwhile.
+/// The maximum size of a file that is replaced, in bytes. The file is read first, so that a change made meanwhile is
+/// not lost.
 const MAX_REPLACED_BYTES: u64 = 1 << 30;
 
 impl GrantedDirectory {
-    /// Makes the change and returns the value of the method.
+    /// Makes the change, and returns the value of the method.
     pub(super) fn change(
         &self,
         mount: &Mount,
@@ -60,7 +61,7 @@ impl GrantedDirectory {
         Ok(self.return_value(call))
     }
 
-    /// Returns the value of the method once it is done.
+    /// Returns the value of the method after the change was made.
     pub(super) fn return_value(&self, call: &Call<'_>) -> Value {
         let record = |fields: Vec<(&str, Value)>| {
             let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
@@ -86,8 +87,8 @@ impl GrantedDirectory {
         }
     }
 
-    /// Returns whether the change was made before a crash; `None` if that cannot be known. Completes a change that a
-    /// crash left half done.
+    /// Returns whether the change was made before a crash, or `None` if that cannot be known. A change that the crash
+    /// left half done is completed.
     pub(super) fn was_done(&self, mount: &Mount, call: &Call<'_>, begun: &StartedEffect) -> Option<bool> {
         let found = |way: &[String]| prior_state::way_state(mount, way, "look at").ok();
         let pinned = |way: &[String], stood: &PriorState| is_pinned(call, way, stood, begun);
@@ -132,7 +133,7 @@ impl GrantedDirectory {
                         sync(mount, &[to, from]);
                         Some(true)
                     }
-                    // The two files were exchanged, and the replaced one still lies where the other came from.
+                    // The two files were exchanged. The replaced file still lies at the old path of the moved one.
                     _ if has_come && is_pinned_as(call, to, &there, begun) => {
                         mount.remove(from).ok()?;
                         sync(mount, &[to, from]);
@@ -165,7 +166,7 @@ impl GrantedDirectory {
     }
 }
 
-/// Returns the pin of a way.
+/// Returns the pin on a path.
 fn pin_of<'a>(call: &Call<'_>, way: &[String], begun: &'a StartedEffect) -> Option<&'a Pin> {
     let name = call.path(way);
     begun.proposal().pins.iter().find(|pin| pin.name == name)
@@ -179,7 +180,7 @@ fn is_pinned(call: &Call<'_>, way: &[String], stood: &PriorState, begun: &Starte
     pin_of(call, way, begun) == Some(&stood.pin(call.path(way)))
 }
 
-/// Returns whether a state is the pinned state of another way.
+/// Returns whether a state is the one that is pinned at a path. The state of a missing entry does not count.
 fn is_pinned_as(call: &Call<'_>, way: &[String], stood: &PriorState, begun: &StartedEffect) -> bool {
     *stood != PriorState::Nothing && is_pinned(call, way, stood, begun)
 }
@@ -205,14 +206,14 @@ fn changed(way: &[String]) -> Finding {
         .allowed("the same call once more: it is judged with what is there now")
 }
 
-/// Returns the directory in which the last name of a way stands.
+/// Returns the directory that contains the last name of a path.
 fn parent(mount: &Mount, path: &Plain, doing: &str) -> Result<OwnedFd, Finding> {
     let failed = |error: io::Error| failure::finding(&error, doing, "path");
     let parent = walk::parent(mount.root(), path).map_err(failed)?;
     parent.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
 }
 
-/// Returns the content of a file; `None` if there is none.
+/// Returns the content of a file, or `None` if the file does not exist.
 fn before(mount: &Mount, way: &[String]) -> Result<Option<Vec<u8>>, Finding> {
     match prior_state::way_state(mount, way, "append to")? {
         PriorState::Nothing => Ok(None),
@@ -248,7 +249,7 @@ fn put(
     let parent = parent(mount, &path, &doing)?;
     let name = path.split().1;
     let expected = walk::present(parent.as_fd(), name, MAX_REPLACED_BYTES).map_err(failed)?;
-    // A file that is too large to be pinned by its content was checked just before.
+    // A file that is too large for a pin on its content was checked just before, so it is not compared here.
     let pin = pin_of(call, way, begun).filter(|pin| pin.kind == "file");
     if pin.is_some_and(|pin| pin.digest != expected.as_ref().map(|present| present.digest)) {
         return Err(changed(way));
@@ -263,14 +264,14 @@ fn put(
     })
 }
 
-/// Removes an entry. It is renamed first, so that exactly the checked entry is removed.
+/// Removes an entry. The entry is renamed first, so that exactly the checked entry is removed.
 fn remove(mount: &Mount, call: &Call<'_>, way: &[String], begun: &StartedEffect) -> Result<(), Finding> {
     let path = something(way, Purpose::Look)?;
     let doing = format!("remove `{}`", path.as_str());
     let failed = |error: io::Error| failure::finding(&error, &doing, "path");
     match prior_state::way_state(mount, way, "remove")? {
         PriorState::Nothing => return Err(failed(io::ErrorKind::NotFound.into())),
-        // One that is not empty stays.
+        // A directory is only removed if it is empty.
         PriorState::Directory => return mount.remove(way),
         _ => mount.limits.check_name(path.as_str())?,
     }
@@ -279,7 +280,7 @@ fn remove(mount: &Mount, call: &Call<'_>, way: &[String], begun: &StartedEffect)
     let aside = aside.as_str();
     match rename_new(parent.as_fd(), name, parent.as_fd(), aside) {
         Ok(()) => {}
-        // The file system cannot do it so.
+        // The file system has no rename that keeps existing files, so the entry is removed without this protection.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => return mount.remove(way),
         Err(error) => return Err(failed(error.into())),
     }
@@ -296,7 +297,7 @@ fn rename_new(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &str) ->
     rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)
 }
 
-/// Moves a file. A file at the target is exchanged with it first, so that exactly the checked file is replaced.
+/// Moves a file. It is first exchanged with a file at the target, so that exactly the checked file is replaced.
 fn rename(
     mount: &Mount,
     call: &Call<'_>,
@@ -310,7 +311,7 @@ fn rename(
     match (prior_state::way_state(mount, from, "move")?, prior_state::way_state(mount, to, "move")?) {
         (PriorState::File(_) | PriorState::Large(_), PriorState::File(_) | PriorState::Large(_))
             if source != target => {}
-        // Nothing is lost, or the file system reports the problem.
+        // No file is replaced, so a plain rename without replacement is enough.
         (PriorState::File(_) | PriorState::Large(_), PriorState::Nothing) => {}
         (PriorState::Nothing, _) => return Err(failed(io::ErrorKind::NotFound.into())),
         _ => return mount.rename(from, to),

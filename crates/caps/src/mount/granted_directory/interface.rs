@@ -7,16 +7,16 @@ use passable::Effect;
 
 use crate::text;
 
-/// The longest text of an argument, in UTF-16 units: each directory has limits of its own.
+/// The maximum length of a text argument, in UTF-16 units. Each directory also has limits of its own.
 const MAX_LEN: u64 = 1 << 30;
 
-/// Returns the methods of a directory as agents use it by themselves. Methods that only look go through
+/// Returns the methods of a directory that agents use without a run. Methods that only read go through
 /// [`super::GrantedDirectory::readable_place`].
 pub fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let path = |name: &str| Param::required(name, text(MAX_LEN), "from the root of the directory");
         let content = || Param::required("content", text(MAX_LEN), "the whole text");
-        // A call stays in the place that was looked up, and the grants on the way to it must still hold.
+        // The place that was looked up confines the call. All grants on the way to the place must still hold.
         let rest = |method: Method| {
             method.param(Param::optional("within", text(MAX_LEN), "the place that was looked up")).param(
                 Param::optional("through", Pattern::any(), "the directory, and grants on the way to it"),

@@ -1,4 +1,5 @@
-//! A directory that an agent was granted and uses without a run: every look and every change takes a [`kernel::started_effect::StartedEffect`].
+//! A directory that an agent was granted and uses without a run. Every reading and every change takes a
+//! [`StartedEffect`].
 //!
 //! A call names its paths from the root of the directory, and the part of the directory in which it is made. The
 //! states that it depends on are pinned when it is judged, and must still hold when it is made.
@@ -27,19 +28,19 @@ use call::{Call, Op};
 
 pub use interface::interface;
 
-/// A directory through a grant.
+/// The capability of a directory through one grant.
 pub struct GrantedDirectory {
     path: String,
     read_only: bool,
     attenuation: Attenuation,
-    /// The grant through which it is used.
+    /// The grant through which the directory is used.
     grant: FormulaId,
     outside: Arc<dyn HostServices>,
 }
 
 impl GrantedDirectory {
-    /// Returns the directory at an absolute path, which a person chose, as it is used through `grant`. It is opened
-    /// anew for each call.
+    /// Returns the directory at an absolute path, used through `grant`. The path was chosen by a person. The
+    /// directory is opened anew for each call.
     pub fn new(
         path: &str,
         read_only: bool,
@@ -56,7 +57,7 @@ impl GrantedDirectory {
         }
     }
 
-    /// Returns the absolute path in which its paths begin.
+    /// Returns the absolute path of the directory.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -65,8 +66,8 @@ impl GrantedDirectory {
         Mount::open(&self.path, self.read_only, &self.attenuation)
     }
 
-    /// Returns a view by which a call is judged: where names lead, and their kinds. Nothing is read and nothing
-    /// changed.
+    /// Returns the view by which a call is judged: the places to which names lead, and their kinds. The view reads no
+    /// contents and changes nothing.
     pub fn view(&self) -> DirectoryView {
         DirectoryView(self.open().ok())
     }
@@ -75,10 +76,10 @@ impl GrantedDirectory {
         self.open().map_err(|error| error.finding())?.enter(&call.within)
     }
 
-    /// Returns the place in which a begun call looks, and where nothing can be changed.
+    /// Returns the place in which a begun call reads. Nothing can be changed through this place.
     ///
     /// # Errors
-    /// When the call does not only look, is made through another grant, or names a place that does not exist.
+    /// When the call makes a change, uses another grant, or names a place that does not exist.
     pub fn readable_place(&self, begun: &StartedEffect) -> Result<Mount, Finding> {
         self.check_grant(begun)?;
         let call = Call::parse(&begun.proposal().method, &begun.proposal().args)?;
@@ -88,12 +89,12 @@ impl GrantedDirectory {
         }
     }
 
-    /// Checks that the call belongs to this grant. The kernel has checked the same; a capability does not take its
-    /// word for it.
+    /// Checks that the call belongs to this grant. The kernel has checked the same, but a capability does not rely on
+    /// that.
     fn check_grant(&self, begun: &StartedEffect) -> Result<(), Finding> {
         let proposal = begun.proposal();
         let is_ours = proposal.grant == self.grant && begun.grant().id == self.grant;
-        // For a directory that was found on the way, the object behind the way decides which methods there are.
+        // For a directory that was found by a lookup, the object of that lookup decides which methods exist.
         let is_direct = agent_journal::target(proposal) == proposal.grant;
         let may = || {
             agent_journal::permitting_methods(&proposal.method).iter().any(|word| begun.grant().allows(word))
@@ -113,7 +114,7 @@ impl GrantedDirectory {
         call.op.ways().iter().map(pin).collect()
     }
 
-    /// Returns the bytes that were kept for a call.
+    /// Returns the bytes that were stored for a call.
     fn stored_bytes(&self, digest: &kernel::BlobHash, bytes: u64) -> Result<Vec<u8>, Finding> {
         let found = self.outside.stored_bytes(digest).filter(|found| found.len() as u64 == bytes);
         found.ok_or_else(|| {
@@ -124,16 +125,16 @@ impl GrantedDirectory {
     }
 }
 
-/// Where names lead in a directory.
+/// The view of a directory by which calls are judged: the places to which names lead.
 pub struct DirectoryView(Option<Mount>);
 
 impl DirectoryView {
-    /// Returns the place at the end of a way with all links followed; `None` if there is nothing.
+    /// Returns the place at the end of a path with all links followed, or `None` if the path does not exist.
     pub fn leads(&self, way: &[String]) -> Option<Vec<String>> {
         Some(self.0.as_ref()?.look_up(way).ok()?.place)
     }
 
-    /// Returns whether there is a directory.
+    /// Returns whether a path leads to a directory.
     pub fn is_directory(&self, way: &[String]) -> bool {
         let looked = self.0.as_ref().and_then(|mount| mount.look_up(way).ok());
         looked.is_some_and(|looked| looked.is_directory)
@@ -147,7 +148,7 @@ impl Capability for GrantedDirectory {
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         let mut facts = Facts { line: visible_line(method).into_owned(), ..Facts::default() };
-        // A failed look is reported when the call is made; nothing happens then.
+        // A failure to look is reported when the call is made, and then nothing is changed.
         if let Ok(call) = Call::parse(method, args)
             && let Ok(pins) = self.pins(&call)
         {
@@ -157,7 +158,7 @@ impl Capability for GrantedDirectory {
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
-        /// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
+        /// The maximum size of a file whose content is shown to the user before it is replaced, in bytes.
         const SHOWN: u64 = 256 << 10;
         let way: Vec<String> = pin.name.split('/').map(str::to_owned).collect();
         let looked = (pin.kind == "file").then(|| self.open().ok()?.read_only().read(&way, SHOWN).ok());
@@ -169,7 +170,7 @@ impl Capability for GrantedDirectory {
         let parsed = self.check_grant(begun).and_then(|()| Call::parse(&proposal.method, &proposal.args));
         let call = match parsed {
             Ok(Call { op: Op::Look, .. }) => {
-                // The caller that began it is gone, so the result of a look now would reach no caller.
+                // The caller that began the reading is gone, so the result would reach no caller.
                 let what = "it was cut off before it was written down what was seen";
                 return Completion::Failed(Finding::new("mount/unseen", what));
             }
@@ -197,5 +198,5 @@ impl Capability for GrantedDirectory {
     }
 }
 
-/// The most bytes that a file may have which is written here, unless its grant says less.
+/// The maximum size of a file that is written here, unless the grant has a smaller limit.
 const MAX_FILE_BYTES: u64 = MAX_BYTES;

@@ -1,4 +1,4 @@
-//! The prior state of a place, as a proposal pins it.
+//! The state of a path before a call, as a proposal pins it.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -12,18 +12,18 @@ use crate::mount::{Mount, something};
 use crate::path::Purpose;
 use crate::walk::{self, FileSnapshot, Kind};
 
-/// The largest file that is read to know it again, in bytes. Of larger ones it is known which they are, how large, and
-/// when they were written last.
+/// The maximum size of a file whose content is pinned, in bytes. A larger file is pinned by its identity, its size
+/// and the time of its last change.
 const MAX_READ_BYTES: u64 = 8 << 20;
 
-/// The state of a place.
+/// The state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PriorState {
     Nothing,
     File(BlobHash),
-    /// A file that is too large to be read for this.
+    /// A file that is too large for its content to be read.
     Large(BlobHash),
-    /// A symbolic link: where it leads.
+    /// A symbolic link, with the digest of the path to which it leads.
     Link(BlobHash),
     Directory,
 }
@@ -58,7 +58,7 @@ pub(super) fn entry_state(directory: BorrowedFd<'_>, name: &str) -> io::Result<P
                 match walk::present(directory, name, MAX_READ_BYTES) {
                     Ok(Some(FileSnapshot { digest, .. })) => return Ok(PriorState::File(digest)),
                     Ok(None) => return Ok(PriorState::Nothing),
-                    // It grows.
+                    // The file has grown meanwhile, and is too large now.
                     Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {}
                     Err(error) => return Err(error),
                 }
@@ -75,7 +75,7 @@ pub(super) fn entry_state(directory: BorrowedFd<'_>, name: &str) -> io::Result<P
     })
 }
 
-/// Returns the state at the end of a way.
+/// Returns the state of the entry at a path.
 pub(super) fn way_state(mount: &Mount, way: &[String], doing: &str) -> Result<PriorState, Finding> {
     let path = something(way, Purpose::Look)?;
     let failed = |error: io::Error| failure::finding(&error, &format!("{doing} `{}`", path.as_str()), "path");
