@@ -1,4 +1,4 @@
-//! Messages, as JSON says them.
+//! The messages of CapTP, and their form in JSON.
 
 use std::borrow::Cow;
 
@@ -12,59 +12,59 @@ use crate::slot::{Kind, Slot};
 /// A value whose references are slot names.
 pub type Body = passable::Value<Slot>;
 
-/// The greatest length of a reason that is repeated.
+/// The maximum length of a reason that is repeated to the peer.
 const MAX_REASON_LEN: usize = 4096;
 
-/// One message. Slots have the names that the writer of the message uses.
+/// One message. The slots have the names that the writer of the message uses.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// Asks for the root object.
+    /// A request for the root object.
     Bootstrap {
-        /// The asker's number for the answer.
+        /// The number that the asker chose for the answer.
         question: u64,
     },
-    /// Asks something of an object, a promise, or an answer that is not there yet.
+    /// A call of an object, a promise, or an answer that has not come yet.
     Call {
-        /// The asker's number for the answer.
+        /// The number that the asker chose for the answer.
         question: u64,
         /// The target of the call.
         target: Slot,
-        /// `[name]`, `[null, arguments]`, or `[name, arguments]`.
+        /// The call itself: `[name]`, `[null, arguments]`, or `[name, arguments]`.
         method: Body,
-        /// Whether it is a synchronous call.
+        /// Whether the call is synchronous.
         trap: bool,
     },
-    /// Answers a question.
+    /// The answer to a question.
     Return {
-        /// The asker's number for the answer.
+        /// The number that the asker chose for the answer.
         question: u64,
         /// The result, or the exception.
         outcome: Result<Body, Body>,
     },
-    /// Settles a promise that was mentioned before.
+    /// The outcome of a promise that was mentioned before.
     Resolve {
-        /// The promise, in the reader's terms.
+        /// The promise, by the name that the reader would write.
         promise: Slot,
         /// The value of the promise, or the reason why it was broken.
         outcome: Result<Body, Body>,
     },
-    /// Lets go of something that the reader has.
+    /// The end of the writer's use of a reference that the reader has exported.
     Drop {
-        /// The writer's name for it.
+        /// The name of the reference.
         slot: Slot,
-        /// How many mentions of it the writer has seen.
+        /// The number of messages with this reference that the writer has seen.
         references: u64,
     },
-    /// Ends the session.
+    /// The end of the session.
     Disconnect {
-        /// Why, as JSON.
+        /// The reason, as JSON.
         reason: Option<Box<RawValue>>,
     },
     /// A step of the synchronous protocol.
     TrapIterate,
 }
 
-/// All that a message can have.
+/// The fields of a message of any kind, as they are read.
 #[derive(Deserialize)]
 struct Read<'a> {
     #[serde(rename = "type", borrow)]
@@ -172,7 +172,7 @@ impl Message {
     /// Reads a message from its bytes.
     ///
     /// # Errors
-    /// [`Violation`] when they are none.
+    /// [`Violation`] when the bytes are no message.
     pub fn read(bytes: &[u8]) -> Result<Message, Violation> {
         let read: Read<'_> =
             serde_json::from_slice(bytes).map_err(|error| Violation::Json(error.to_string()))?;
@@ -195,7 +195,7 @@ impl Message {
             },
             "CTP_DROP" => Message::Drop {
                 slot: slot(read.slot, "slotID")?,
-                // Upstream also counts a value that is no number as zero.
+                // Endo's implementation also counts a value that is no number as zero.
                 references: read.references.map_or(0, |references| references.max(0.0) as u64),
             },
             "CTP_DISCONNECT" => Message::Disconnect {
@@ -248,11 +248,11 @@ impl Message {
             }
             Message::TrapIterate => Written { kind: "CTP_TRAP_ITERATE", ..blank },
         };
-        // All its parts are text and numbers.
+        // This cannot fail: all parts of a message are text and numbers.
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// Returns the end of a session, with a reason in words.
+    /// Returns the message that ends a session, with a reason as text.
     pub fn disconnect(reason: &str) -> Message {
         Message::Disconnect { reason: serde_json::value::to_raw_value(reason).ok() }
     }

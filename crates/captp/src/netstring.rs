@@ -1,37 +1,37 @@
-//! Netstrings: a decimal length in bytes, `:`, the bytes, `,`.
+//! The encoding of messages as netstrings: a decimal length in bytes, `:`, the bytes, `,`.
 
-/// How long a message may be unless something else is said, in bytes.
+/// The default limit for the length of a message, in bytes.
 pub const MAX_LEN: usize = 16 << 20;
 
-/// Bytes that are no netstrings.
+/// The reason why bytes are no netstrings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Something other than digits and a colon where a length should be.
+    /// A length that does not consist of digits and a colon.
     #[error("a message must begin with its length and a colon")]
     Length,
     /// A message that is too long.
     #[error("a message may have {limit} bytes, and this one has {length}")]
     TooLong {
-        /// How long it is.
+        /// The length of the message.
         length: u64,
-        /// How long it may be.
+        /// The maximum length.
         limit: usize,
     },
-    /// No comma behind the message.
+    /// A message without a comma after it.
     #[error("there must be a comma behind a message")]
     Comma,
-    /// The stream ends within a message.
+    /// A stream that ends within a message.
     #[error("the stream ends within a message")]
     Dangling,
 }
 
-/// Finds messages in a stream.
+/// A decoder that finds the messages in a stream.
 ///
-/// It keeps the received part of one message, and reserves nothing for the announced rest.
+/// It keeps the received part of one message. It reserves no memory for the rest that the length announces.
 #[derive(Debug)]
 pub struct Decoder {
     bytes: Vec<u8>,
-    /// Where the next message begins.
+    /// The position at which the next message begins.
     at: usize,
     limit: usize,
 }
@@ -42,14 +42,14 @@ impl Decoder {
         Decoder { bytes: vec![], at: 0, limit }
     }
 
-    /// Takes received bytes.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.at > 0 && self.at >= self.bytes.len() / 2 {
             self.bytes.drain(..self.at);
             self.at = 0;
         }
         self.bytes.extend_from_slice(bytes);
-        // A large message is no reason to keep its room for ever.
+        // A large message must not keep its memory forever.
         if self.bytes.capacity() > 1 << 20 && self.bytes.len() < 1 << 16 {
             self.bytes.shrink_to(1 << 16);
         }
@@ -58,7 +58,7 @@ impl Decoder {
     /// Returns the next message, if all of it has come.
     ///
     /// # Errors
-    /// [`FrameError`]; nothing can be found behind it.
+    /// [`FrameError`] when the bytes are no netstring. No later message can be found then.
     #[expect(clippy::should_implement_trait, reason = "an iterator would end where this one waits")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, FrameError> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -74,16 +74,16 @@ impl Decoder {
         }
     }
 
-    /// Checks whether the stream may end here.
+    /// Checks that the stream may end here.
     ///
     /// # Errors
-    /// [`FrameError::Dangling`] if a part of a message has arrived, and not all.
+    /// [`FrameError::Dangling`] if a message has arrived only in part.
     pub fn finish(&self) -> Result<(), FrameError> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(FrameError::Dangling) }
     }
 }
 
-/// Returns the length that is announced, and with how many digits.
+/// Returns the announced length and the number of its digits, or `None` if more bytes are needed.
 fn length(bytes: &[u8], limit: usize) -> Result<Option<(usize, usize)>, FrameError> {
     let mut length: u64 = 0;
     for (digits, byte) in bytes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A session: one connection between two tables of references.
+//! A session: one connection between two ends, each with its table of references.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -12,23 +12,24 @@ use crate::message::{Body, Message};
 use crate::slot::{BadSlot, Kind, Slot};
 use crate::tables::{Answers, CloseOutcome, Exports, Imports};
 
-/// How a session is held.
+/// The options of a session.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of this end in the identifiers of errors.
     pub name: String,
-    /// How much the peer may have in the switchboard.
+    /// The limits of the peer's use of the switchboard.
     pub limits: switchboard::Limits,
-    /// How many questions of the peer's may be open; a question beyond is answered with an exception.
+    /// The maximum number of open questions of the peer. A further question is answered with an exception.
     pub questions: usize,
-    /// How many bytes must have been sent since an answer was given, and last used, before it is forgotten.
+    /// The number of bytes that must be sent after an answer was given or last used, before the answer is forgotten.
     ///
     /// An object is kept eight times as long. A message that the peer sent before it read the answer may still name
     /// the question. After so many more bytes, the peer has read the answer.
     pub memory: u64,
-    /// Whether the peer learns which references we no longer use.
+    /// Whether the peer is told which references this end no longer uses.
     ///
-    /// JavaScript's CapTP gives a value that it sends again no new name, and would not find it.
+    /// When JavaScript's CapTP sends a dropped value again, it gives the value no new name, and would not find it
+    /// under the old one.
     pub drops: bool,
 }
 
@@ -44,60 +45,60 @@ impl Default for Options {
     }
 }
 
-/// How many settled promises of the peer's are remembered although no side refers to them.
+/// The maximum number of settled promises of the peer that are remembered although no side refers to them.
 const MAX_SETTLED_IMPORTS: usize = 10_000;
 
-/// How many times longer than data an object is remembered as an answer, less one.
+/// The additional time for which an object is remembered as an answer, as a multiple of the time for data.
 const OBJECT_MEMORY_FACTOR: u64 = 7;
 
-/// The identifiers of errors begin behind this.
+/// The number after which the identifiers of errors begin.
 const FIRST_ERROR_ID: u64 = 20_000;
 
 /// A violation of the protocol by the peer. It ends the session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Not JSON, or not the JSON of a message.
+    /// Bytes that are not JSON, or not the JSON of a message.
     #[error("this is no message: {0}")]
     Json(String),
     /// An unknown kind of message.
     #[error("unknown message type {0:?}")]
     Type(String),
-    /// Something that a message of this kind must have.
+    /// A message without a part that its kind requires.
     #[error("a message must have {0}")]
     Missing(&'static str),
     /// A text that is no slot.
     #[error(transparent)]
     BadSlot(#[from] BadSlot),
-    /// A slot that cannot stand there.
+    /// A slot of a kind that is not allowed at its position.
     #[error("{slot} cannot be a {name}")]
     Slot {
         /// The slot.
         slot: Slot,
-        /// Where it stood.
+        /// The position: the name of the field.
         name: &'static str,
     },
-    /// A body that says no value.
+    /// A body that encodes no value.
     #[error("a body says no value: {0}")]
     Body(String),
-    /// A body that says a value, but no call.
+    /// A body that encodes a value, but no call.
     #[error("a method must be [name], [null, arguments] or [name, arguments]")]
     Method,
-    /// Something that we have never sent.
+    /// A name of a reference that this end has never sent.
     #[error("Unknown export {0}")]
     UnknownExport(Slot),
-    /// Something that we have never asked.
+    /// An answer to a question that this end has never asked.
     #[error("Got an answer to a question we have not asked. (answerID = {0} )")]
     UnknownQuestion(Slot),
-    /// A promise that the peer has never sent, or has settled before.
+    /// A promise that the peer has never sent, or has already settled.
     #[error("Got a resolvement of a promise we have not imported. (promiseID = {0} )")]
     UnknownPromise(Slot),
     /// A question that is open, or whose answer is still remembered.
     #[error("the question {0} was asked before")]
     AskedTwice(Slot),
-    /// The synchronous protocol.
+    /// A message of the synchronous protocol, which is not supported.
     #[error("CTP_TRAP_ITERATE is impossible without a trapHost")]
     Trap,
-    /// The peer has more than it may have.
+    /// The peer has reached one of its limits in the switchboard.
     #[error(transparent)]
     Full(#[from] LimitReached),
 }
@@ -108,28 +109,28 @@ impl From<DecodeError> for Violation {
     }
 }
 
-/// One connection.
+/// One connection to a peer.
 pub struct Session {
     side: Side,
     options: Options,
     exports: Exports,
     imports: Imports,
     answers: Answers,
-    /// Our own questions: the promise for the answer by our number, and the other way round.
+    /// Our own questions: the promise for each answer by the number of the question, and the number by the promise.
     questions: HashMap<u64, Ref>,
     question_names: HashMap<Ref, u64>,
     last_question: u64,
-    /// Promises of the peer's that have settled, oldest first.
+    /// The numbers of the peer's promises that have settled, oldest first.
     settled_imports: VecDeque<u64>,
     root: Value<Ref>,
     out: Vec<Message>,
     sent: u64,
     errors: u64,
-    /// Why it is over.
+    /// The reason why the session is over, if it is.
     over: Option<String>,
 }
 
-/// The purpose of watching a promise.
+/// The reason why this session watches a promise.
 enum Tag {
     Return(u64),
     Resolve(u64),
@@ -160,10 +161,10 @@ fn of_key(key: Key) -> (Kind, u64) {
 }
 
 impl Session {
-    /// Returns a session with a peer that gets `root` when it asks for the root object.
+    /// Opens a session with a peer, which gets `root` when it asks for the root object.
     ///
     /// # Errors
-    /// [`LimitReached`].
+    /// [`LimitReached`] when the side cannot hold the references in `root`.
     pub fn open(
         board: &mut Switchboard,
         root: Value<Ref>,
@@ -196,20 +197,20 @@ impl Session {
         self.side
     }
 
-    /// Returns why the session is over, if it is.
+    /// Returns the reason why the session is over, if it is.
     pub fn over(&self) -> Option<&str> {
         self.over.as_deref()
     }
 
-    /// Returns how much is remembered: exports, imports, answers, questions.
+    /// Returns the numbers of the exports, imports, answers and questions that are remembered.
     pub fn sizes(&self) -> [usize; 4] {
         [self.exports.len(), self.imports.len(), self.answers.len(), self.questions.len()]
     }
 
-    /// Asks the peer for its root object. The promise is held by `asker`.
+    /// Asks the peer for its root object. Returns the promise for the object, which `asker` holds.
     ///
     /// # Errors
-    /// [`LimitReached`].
+    /// [`LimitReached`] when the switchboard takes no further promise.
     pub fn ask_root(&mut self, board: &mut Switchboard, asker: Side) -> Result<Ref, LimitReached> {
         let promise = board.promise(self.side, None)?;
         board.hold(asker, promise)?;
@@ -225,10 +226,10 @@ impl Session {
         self.last_question
     }
 
-    /// Handles a message.
+    /// Handles a message from the peer.
     ///
     /// # Errors
-    /// [`Violation`]: the session is over, and the next [`Session::flush`] tells the peer why.
+    /// [`Violation`] when the peer breaks the protocol. The session is then over, and the next [`Session::flush`] returns a message that tells the peer the reason.
     pub fn receive(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
         if self.over.is_some() {
             return Ok(());
@@ -240,7 +241,7 @@ impl Session {
         done
     }
 
-    /// Ends the session because of something that is no message.
+    /// Ends the session because the peer has broken the protocol, for example with bytes that are no message.
     pub fn end_with_violation(&mut self, board: &mut Switchboard, violation: &dyn std::fmt::Display) {
         let reason = violation.to_string();
         if self.over.is_none() {
@@ -249,12 +250,12 @@ impl Session {
         }
     }
 
-    /// Ends the session and tells the peer why.
+    /// Ends the session and tells the peer the reason.
     pub fn disconnect(&mut self, board: &mut Switchboard, reason: &str) {
         self.end_with_violation(board, &reason);
     }
 
-    /// Ends the session because the connection is gone.
+    /// Ends the session because the connection is lost.
     pub fn lost(&mut self, board: &mut Switchboard, reason: &str) {
         self.close(board, reason.to_owned());
     }
@@ -287,7 +288,7 @@ impl Session {
                 self.questions.remove(&question);
                 self.question_names.remove(&promise);
                 if self.options.drops {
-                    // Later calls go to the outcome itself.
+                    // Later calls go to the outcome itself, so the answer is no longer needed.
                     let slot = Slot::theirs(Kind::Question, question);
                     self.out.push(Message::Drop { slot, references: 1 });
                 }
@@ -302,7 +303,8 @@ impl Session {
                     }
                     None => format!("{:?} connection closed", self.options.name),
                 };
-                // Once: a peer that has ended the session does not answer the echo.
+                // The disconnect is echoed only once, because a peer that has ended the session does not answer the
+                // echo.
                 self.out.push(Message::Disconnect { reason });
                 self.close(board, words);
                 Ok(())
@@ -318,7 +320,7 @@ impl Session {
         }
     }
 
-    /// Returns a question whose answer this session gives itself: the promise for it.
+    /// Registers a question that this session answers itself. Returns the promise for the answer.
     fn answer_at_once(&mut self, board: &mut Switchboard, question: u64) -> Result<Ref, Violation> {
         let promise = board.promise(self.side, None)?;
         board.hold(self.side, promise)?;
@@ -397,7 +399,7 @@ impl Session {
         promise: Slot,
         outcome: &Result<Body, Body>,
     ) -> Result<(), Violation> {
-        // In our terms: the peer has chosen the number.
+        // The slot is written in our terms: `-` means that the peer has chosen the number.
         let known = match promise {
             Slot { kind: Kind::Promise, own: false, number } => {
                 let import = self.imports.find(Kind::Promise, number);
@@ -432,7 +434,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the reference that a slot in a message of the peer's names.
+    /// Returns the reference for a slot in a message from the peer.
     fn import(
         &mut self,
         board: &mut Switchboard,
@@ -446,7 +448,7 @@ impl Session {
             }
             (Kind::Object | Kind::Promise, true) => {
                 let known = self.imports.find(kind, number).map(|import| import.reference);
-                // An object without any references may have been forgotten just now.
+                // The board may just have forgotten an object to which nothing refers.
                 let alive = known.filter(|known| kind == Kind::Promise || board.owner(*known).is_some());
                 let reference = match alive {
                     Some(reference) => reference,
@@ -456,7 +458,7 @@ impl Session {
                             _ => board.object(self.side, key(kind, number))?,
                         };
                         if kind == Kind::Promise {
-                            // A settled promise may be mentioned again, and is not settled again.
+                            // The peer may mention a settled promise again, but does not settle it again.
                             board.hold(self.side, new)?;
                         }
                         self.imports.put(kind, number, new);
@@ -475,7 +477,8 @@ impl Session {
 
     /// Returns the messages to send, in order.
     ///
-    /// Call it whenever the switchboard says that the side is ready, and after every received message.
+    /// The caller must call this function whenever the switchboard says that the side is ready, and after every
+    /// received message.
     pub fn flush(&mut self, board: &mut Switchboard) -> Vec<Message> {
         while self.over.is_none() {
             let actions = board.take(self.side);
@@ -493,8 +496,8 @@ impl Session {
         std::mem::take(&mut self.out)
     }
 
-    /// Counts bytes that were sent to the peer since the last call. Answers that the peer must have read are
-    /// forgotten.
+    /// Counts bytes that were sent to the peer since the last call. Forgets the answers that the peer must have read
+    /// by now.
     pub fn record_sent_bytes(&mut self, board: &mut Switchboard, bytes: u64) {
         self.sent += bytes;
         let Some(before) = self.sent.checked_sub(self.options.memory) else { return };
@@ -511,7 +514,7 @@ impl Session {
                         let (kind, number) = of_key(key);
                         Slot::theirs(kind, number)
                     }
-                    // It has settled meanwhile, and may be something else than the peer's.
+                    // The promise has settled meanwhile, and its outcome may not belong to the peer.
                     CallTarget::Promise(promise) if !board.is_pending(promise) => {
                         board.forward(self.side, promise, call, answer);
                         return Ok(());
@@ -533,7 +536,7 @@ impl Session {
             }
             Action::Settled { tag, outcome } => match Tag::of(tag) {
                 Tag::Return(question) => {
-                    // An object can be called, and is remembered longer than data.
+                    // An object is remembered longer than data, because the peer can call it.
                     let longer =
                         if matches!(outcome, Ok(Value::Remotable(_))) { OBJECT_MEMORY_FACTOR } else { 0 };
                     match self
@@ -558,7 +561,7 @@ impl Session {
             Action::Released { key } => {
                 let (kind, number) = of_key(key);
                 let import = self.imports.find(kind, number);
-                // It may have been mentioned again since.
+                // The peer may have mentioned the object again since.
                 if let Some(import) = import.filter(|import| board.owner(import.reference).is_none()) {
                     self.imports.remove(kind, number);
                     if self.options.drops {
@@ -607,7 +610,7 @@ impl Session {
         Ok(exported)
     }
 
-    /// Returns the error with an identifier, as upstream gives one to each that it sends.
+    /// Returns the error with an identifier. Endo's implementation also gives one to each error that it sends.
     fn with_error_id(&mut self, error: &ErrorData) -> Body {
         self.errors += 1;
         let id = Text::from(format!("error:captp:{}#{}", self.options.name, self.errors));
@@ -620,7 +623,7 @@ impl Session {
         }
     }
 
-    /// Returns the value as the peer reads it; a reference that is new to the peer gets a name.
+    /// Returns a value in the form that the peer reads. A reference that is new to the peer gets a name.
     fn export(
         &mut self,
         board: &mut Switchboard,
@@ -648,7 +651,7 @@ impl Session {
     }
 }
 
-/// The slots of the peer's that one message has mentioned.
+/// The peer's slots that one message has mentioned.
 #[derive(Default)]
 struct MessageImports {
     slots: HashSet<(Kind, u64)>,
@@ -656,7 +659,7 @@ struct MessageImports {
 }
 
 impl MessageImports {
-    /// Forgets new references that no side has come to use.
+    /// Forgets the new references that no side holds.
     fn done(self, board: &mut Switchboard) {
         for reference in self.references {
             board.release_unheld(reference);

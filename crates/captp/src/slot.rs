@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The kind of target of a slot.
+/// The kind of a slot's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// An object.
@@ -12,7 +12,7 @@ pub enum Kind {
     Promise,
     /// The answer to a question.
     Question,
-    /// The target of a synchronous call, which this crate does not take.
+    /// The target of a synchronous call. This crate does not support such calls.
     Trap,
 }
 
@@ -27,14 +27,14 @@ impl Kind {
     }
 }
 
-/// A slot name such as `o+4`: the kind of target, the side that chose the number, the number.
+/// A slot name such as `o+4`: the kind of the target, the side that chose the number, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
     /// The kind of target.
     pub kind: Kind,
-    /// Whether the writer of the name has chosen the number (`+`), and not the reader (`-`).
+    /// Whether the writer of the name chose the number (`+`). Otherwise the reader chose it (`-`).
     pub own: bool,
-    /// The number, from 1.
+    /// The number. Names are counted from 1.
     pub number: u64,
 }
 
@@ -43,21 +43,21 @@ pub struct Slot {
 #[error("{0:?} is no slot")]
 pub struct BadSlot(pub String);
 
-/// The greatest number that JavaScript counts to.
+/// The largest integer that a JavaScript number represents exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 impl Slot {
-    /// Returns a slot whose number the writer has chosen.
+    /// Returns a slot whose number was chosen by the writer.
     pub fn own(kind: Kind, number: u64) -> Slot {
         Slot { kind, own: true, number }
     }
 
-    /// Returns a slot whose number the reader has chosen.
+    /// Returns a slot whose number was chosen by the reader.
     pub fn theirs(kind: Kind, number: u64) -> Slot {
         Slot { kind, own: false, number }
     }
 
-    /// Returns the name of the same thing in the messages of the other end.
+    /// Returns the name of the same target in messages of the other end.
     pub fn flipped(self) -> Slot {
         Slot { own: !self.own, ..self }
     }
@@ -94,7 +94,7 @@ fn read(text: &str) -> Option<Slot> {
         b'-' => false,
         _ => return None,
     };
-    // One spelling for each: a name is also a key.
+    // Each slot has only one spelling, because the name is also used as a key.
     if digits.first() == Some(&b'0') && digits.len() > 1 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }

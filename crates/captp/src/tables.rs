@@ -6,7 +6,7 @@ use switchboard::Ref;
 
 use crate::slot::{Kind, Slot};
 
-/// Our references that the peer knows: by reference, and by the name that we chose.
+/// The references of this end that the peer knows, by reference and by the name that this end chose.
 #[derive(Default)]
 pub(crate) struct Exports {
     names: HashMap<Ref, Export>,
@@ -18,7 +18,7 @@ pub(crate) struct Exports {
 pub(crate) struct Export {
     pub(crate) kind: Kind,
     pub(crate) number: u64,
-    /// How many messages have mentioned it.
+    /// The number of messages that have mentioned the reference, less those that the peer has dropped.
     mentions: u64,
 }
 
@@ -28,7 +28,7 @@ impl Exports {
         self.names.get(&of).map(|export| Slot::own(export.kind, export.number))
     }
 
-    /// Returns a new name.
+    /// Gives a reference a new name, and returns the name.
     pub(crate) fn add(&mut self, reference: Ref, kind: Kind) -> Slot {
         let counter = if kind == Kind::Promise { &mut self.promises } else { &mut self.objects };
         *counter += 1;
@@ -38,7 +38,7 @@ impl Exports {
         Slot::own(kind, number)
     }
 
-    /// Returns the reference of a name.
+    /// Returns the reference with a name.
     pub(crate) fn find(&self, kind: Kind, number: u64) -> Option<Ref> {
         self.references.get(&(kind, number)).copied()
     }
@@ -50,7 +50,7 @@ impl Exports {
         }
     }
 
-    /// Subtracts mentions that the peer has dropped. Returns the reference once none is left.
+    /// Subtracts mentions that the peer has dropped. Returns the reference as soon as no mention is left.
     pub(crate) fn drop(&mut self, kind: Kind, number: u64, mentions: u64) -> Option<Ref> {
         let reference = self.find(kind, number)?;
         let export = self.names.get_mut(&reference)?;
@@ -67,7 +67,7 @@ impl Exports {
     }
 }
 
-/// The peer's references that we know: by the name that the peer chose, and by reference.
+/// The peer's references that this end knows, by the name that the peer chose and by reference.
 #[derive(Default)]
 pub(crate) struct Imports {
     references: HashMap<(Kind, u64), Import>,
@@ -77,7 +77,7 @@ pub(crate) struct Imports {
 #[derive(Clone, Copy)]
 pub(crate) struct Import {
     pub(crate) reference: Ref,
-    /// How many messages have mentioned it since it was let go of last.
+    /// The number of messages that have mentioned the reference since it was last dropped.
     pub(crate) mentions: u64,
 }
 
@@ -91,7 +91,7 @@ impl Imports {
         self.names.get(&of).map(|(kind, number)| Slot::theirs(*kind, *number))
     }
 
-    /// Binds a name to a reference; its mentions so far are kept.
+    /// Binds a name to a reference. The mentions that the name has already are kept.
     pub(crate) fn put(&mut self, kind: Kind, number: u64, reference: Ref) {
         let mentions = match self.references.get(&(kind, number)) {
             Some(before) => {
@@ -110,7 +110,7 @@ impl Imports {
         }
     }
 
-    /// Forgets a name.
+    /// Forgets a name. Returns its entry.
     pub(crate) fn remove(&mut self, kind: Kind, number: u64) -> Option<Import> {
         let import = self.references.remove(&(kind, number))?;
         self.names.remove(&import.reference);
@@ -122,11 +122,12 @@ impl Imports {
     }
 }
 
-/// The peer's questions to us.
+/// The questions that the peer has asked this end.
 #[derive(Default)]
 pub(crate) struct Answers {
     promises: HashMap<u64, Answer>,
-    /// Answered questions by the count of bytes at which they were answered, or used last.
+    /// The answered questions: the count of sent bytes from which the answer's age is measured, and the number of the
+    /// question.
     returned: BTreeSet<(u64, u64)>,
     open: usize,
 }
@@ -134,19 +135,19 @@ pub(crate) struct Answers {
 struct Answer {
     promise: Ref,
     is_open: bool,
-    /// Where it stands among those that were answered.
+    /// The count of sent bytes from which the answer's age is measured: its key in `returned`.
     at: u64,
-    /// The peer wants no answer any more.
+    /// Whether the peer wants no answer any more.
     is_dropped: bool,
 }
 
 /// The result of closing a question.
 pub(crate) enum CloseOutcome {
-    /// The peer is told.
+    /// The peer gets the answer, and may still name the question.
     Answered,
-    /// The peer is told, and has let go of the answer: it is not remembered.
+    /// The peer gets the answer, but has already dropped it. So the answer is not remembered.
     Dropped(Ref),
-    /// It was answered before, or never asked.
+    /// The question was answered before, or never asked.
     Unknown,
 }
 
@@ -155,8 +156,8 @@ impl Answers {
         self.promises.get(&question).map(|answer| answer.promise)
     }
 
-    /// Returns the promise of a question for a call that names it. The peer may name it again, so its age starts
-    /// anew.
+    /// Returns the promise of a question for a call that names the question. The peer may name it again, so its age
+    /// starts anew.
     pub(crate) fn use_at(&mut self, question: u64, at: u64) -> Option<Ref> {
         let answer = self.promises.get_mut(&question)?;
         if !answer.is_open && answer.at < at {
@@ -172,12 +173,12 @@ impl Answers {
         self.open += 1;
     }
 
-    /// Returns how many are not answered yet.
+    /// Returns the number of questions that are not answered yet.
     pub(crate) fn open(&self) -> usize {
         self.open
     }
 
-    /// Notes that a question has been answered, after so many bytes.
+    /// Marks a question as answered. `at` is the count of sent bytes from which the answer's age is measured.
     pub(crate) fn close(&mut self, question: u64, at: u64) -> CloseOutcome {
         let Some(answer) = self.promises.get_mut(&question).filter(|answer| answer.is_open) else {
             return CloseOutcome::Unknown;
@@ -194,7 +195,7 @@ impl Answers {
         CloseOutcome::Answered
     }
 
-    /// Drops an answer. Returns its promise if the question was already answered and is now forgotten.
+    /// Drops an answer. If the question is already answered, the answer is forgotten and its promise is returned.
     pub(crate) fn drop(&mut self, question: u64) -> Option<Ref> {
         let answer = self.promises.get_mut(&question)?;
         if answer.is_open {
@@ -206,7 +207,8 @@ impl Answers {
         Some(answer.promise)
     }
 
-    /// Returns the oldest answer that was given, and used last, before so many bytes.
+    /// Forgets the oldest answer, if its age is measured from a count of sent bytes below `before`. Returns its
+    /// promise.
     pub(crate) fn pop_before(&mut self, before: u64) -> Option<Ref> {
         let &(at, question) = self.returned.first()?;
         if at < before { self.drop(question) } else { None }
