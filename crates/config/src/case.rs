@@ -1,4 +1,4 @@
-//! A case: the inputs of a run, its model's replies, its calls, and its result.
+//! A case: a recorded run as a test, with its inputs, the model's replies, the calls and the result.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use control::ask::Ask;
 use control::exit::{Exit, Failure};
 use control::show::journal::child;
 
-/// The end of the name of a case's directory.
+/// The suffix of the name of a case's directory.
 pub const SUFFIX: &str = ".case";
 /// The file with the command and the calls of the run.
 pub const FILE: &str = "case.json";
@@ -30,25 +30,25 @@ pub const RESULT: &str = "result.json";
 pub const SLOTS: &str = "slots";
 /// The directory with the documents of the run.
 pub const DOCUMENTS: &str = "documents";
-/// No file of a case is read beyond so many bytes.
+/// The maximum size of a file of a case, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A case, read.
+/// A case that was read from its directory.
 #[derive(Debug)]
 pub struct Case {
-    /// Its directory.
+    /// The directory of the case.
     pub root: PathBuf,
-    /// The same as it was opened: nothing of the case is read but through it, so no link in it leads out.
+    /// The open directory of the case. All files of the case are read through it, so no link in the case leads out.
     pub dir: Dir,
-    /// The real path of the directory in which it lies.
+    /// The real path of the directory that contains the case.
     pub base: PathBuf,
-    /// The worker's file, as its command names it.
+    /// The path of the worker file, as in the recorded command.
     pub worker: PathBuf,
     /// The record of the run.
     pub recorded: Recorded,
     /// The result of the run.
     pub result: Json,
-    /// The hash of the file with the command, or of no bytes if there is no such file.
+    /// The hash of [`FILE`], or of no bytes if the case has no such file.
     pub digest: BlobHash,
 }
 
@@ -58,10 +58,10 @@ pub struct Case {
 pub struct Recorded {
     /// The arguments of `almoner run`: the worker, its inputs, and its endowments.
     pub command: Vec<String>,
-    /// The calls with their outcomes. Without them, calls are not compared.
+    /// The calls with their outcomes. If they are missing, a test of the case does not compare calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<Made>>,
-    /// Files that the run made: in front the slot, then the path. They are not there when it is tried again.
+    /// The files that the run created, as `SLOT/PATH`. They do not exist when the run is repeated.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
 }
@@ -70,19 +70,19 @@ pub struct Recorded {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
-    /// The worker that called, if another one had called that.
+    /// The name of the worker that made the call, or `None` if the worker of the run itself made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The slot and the method.
     pub call: String,
     /// The arguments.
     pub arguments: Json,
-    /// `done`, `refused` or `failed`.
+    /// The outcome: `done`, `refused`, `failed`, or `open` for a call without an outcome.
     pub came_to: String,
 }
 
 impl Made {
-    /// Returns a call as it was proposed, with its outcome.
+    /// Returns the record of a proposed call, with its outcome.
     pub fn of(by: Option<&str>, proposal: &Proposal, completion: Option<&Completion>) -> Made {
         let came_to = match completion {
             Some(Completion::Done { .. }) => "done",
@@ -98,12 +98,12 @@ impl Made {
         }
     }
 
-    /// Returns whether it is the same call. The outcome is not compared.
+    /// Returns whether two records are of the same call. Outcomes are not compared.
     pub fn is(&self, other: &Made) -> bool {
         (&self.by, &self.call, &self.arguments) == (&other.by, &other.call, &other.arguments)
     }
 
-    /// Returns whether it happened, or was at least tried.
+    /// Returns whether the call was performed, or was at least tried.
     pub fn was_let(&self) -> bool {
         self.came_to == "done" || self.came_to == "failed"
     }
@@ -115,10 +115,10 @@ impl Made {
     }
 }
 
-/// Returns all that a run and those below it have called, in the order in which the callers did.
+/// Returns all calls of a run and of the runs below it, in the order in which they were proposed.
 ///
 /// # Errors
-/// When the journals cannot be had.
+/// When the journals cannot be read.
 pub fn made(daemon: &dyn Ask, run: RunNumber) -> Result<Vec<Made>, Failure> {
     let mut all = Vec::new();
     gather(daemon, run, None, &mut all)?;
@@ -160,7 +160,7 @@ pub struct Before {
     pub held: Vec<(String, kernel::BlobHash)>,
 }
 
-/// Returns the earlier state of the files that a run itself changed.
+/// Returns the earlier state of the files that a run itself changed, without the changes of the runs below it.
 ///
 /// # Errors
 /// When the journal of the run cannot be read.
@@ -192,7 +192,7 @@ pub fn before(daemon: &dyn Ask, run: RunNumber) -> Result<Before, Failure> {
     Ok(found)
 }
 
-/// Returns whether the user trusts exactly this case to lead anywhere and run programs.
+/// Returns whether the user has trusted this exact case. A trusted case may name any path and run programs.
 ///
 /// # Errors
 /// When the list of trusted files cannot be read.
@@ -200,7 +200,7 @@ pub fn is_trusted(own: &Place, case: &Case) -> Result<bool, Failure> {
     trust::is_trusted(own, &case.known_as(), case.digest)
 }
 
-/// Writes down that the user trusts exactly this case.
+/// Records that the user trusts this exact case.
 ///
 /// # Errors
 /// When the list of trusted files cannot be written.
@@ -208,7 +208,7 @@ pub fn keep(own: &Place, case: &Case) -> Result<(), Failure> {
     trust::keep(own, &case.known_as(), case.digest)
 }
 
-/// Returns whether a path stays below where it begins.
+/// Returns whether a relative path stays within the directory in which it begins.
 pub fn is_within(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -231,7 +231,7 @@ impl Case {
     pub fn load(root: &Path) -> Result<Case, Failure> {
         let Some(file_name) = root.file_name() else { return Err(broken(root, "it is no case")) };
         let above = root.parent().filter(|dir| !dir.as_os_str().is_empty());
-        // Removes a slash or dot at the end of the path, which would follow a link.
+        // Removes a slash or a dot at the end of the path, with which the check below would follow a link.
         let root = above.map_or_else(|| PathBuf::from(file_name), |dir| dir.join(file_name));
         if root.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
             return Err(broken(&root, "it is a link, and a case is a directory"));
@@ -250,7 +250,8 @@ impl Case {
                 let recorded = serde_json::from_value(json(&at(FILE), &bytes)?);
                 (recorded.map_err(|e| broken(&at(FILE), &e.to_string()))?, BlobHash::of(&bytes))
             }
-            // Made by hand, or before commands were kept: all documents, and nothing handed over.
+            // The case was made by hand, or before commands were recorded. It uses all documents, and the run has no
+            // endowments.
             Err(_) => (Recorded { command: bare(&dir, name), ..Recorded::default() }, BlobHash::of(&[])),
         };
         let Some(worker) = recorded.command.first().map(PathBuf::from) else {
@@ -259,7 +260,7 @@ impl Case {
         Ok(Case { root, dir, base, worker, recorded, result, digest })
     }
 
-    /// Returns the path under which it is known whether the case is trusted.
+    /// Returns the path under which the list of trusted files records the case.
     pub fn known_as(&self) -> PathBuf {
         self.base.join(self.root.file_name().unwrap_or_default()).join(FILE)
     }
@@ -280,7 +281,7 @@ impl Case {
         let recorded = Recorded { calls: Some(calls), ..self.recorded.clone() };
         for (file, text) in [(FILE, pretty(&recorded)?), (RESULT, pretty(result)?)] {
             let new = format!("{file}.new");
-            // Removes anything that lies under this name, so that the file is a new one.
+            // Removes any file with this name, so that a new file is created.
             let _ = self.dir.remove_file(&new);
             let mut options = OpenOptions::new();
             let opened = self.dir.open_with(&new, options.write(true).create_new(true));
@@ -294,7 +295,7 @@ impl Case {
     }
 }
 
-/// Returns the command of a case that has none written down.
+/// Returns the command of a case that has no recorded command.
 fn bare(dir: &Dir, name: &str) -> Vec<String> {
     let mut command = vec![format!("{name}.worker")];
     let files = dir.read_dir(DOCUMENTS).into_iter().flatten().flatten();
@@ -306,8 +307,8 @@ fn bare(dir: &Dir, name: &str) -> Vec<String> {
     command
 }
 
-/// Returns the content of a file of a case. Refuses anything but a regular file without waiting for it, and stops
-/// reading at a limit.
+/// Returns the content of a file of a case. Refuses anything but a regular file, without blocking, and reads no more
+/// than the limit.
 fn bytes(dir: &Dir, root: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     let fail = |what: &dyn std::fmt::Display| broken(&root.join(name), &what.to_string());
     let mut options = OpenOptions::new();
@@ -328,7 +329,7 @@ fn json(path: &Path, bytes: &[u8]) -> Result<Json, Failure> {
     serde_json::from_slice(bytes).map_err(|e| broken(path, &e.to_string()))
 }
 
-/// Returns a path in one line, with nothing in it that a terminal obeys.
+/// Returns a path in one line, without characters that control a terminal.
 fn shown(path: &Path) -> String {
     passable::visible_line(&path.display().to_string()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! An endowment as it stands behind `-e`.
+//! The text of an endowment, as a user writes it after `-e`.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use resource::Endowment;
 
 use crate::machine::Machine;
 
-/// Returns the text behind `-e` that is read back as the same endowment where `base` is the current directory. Returns
-/// nothing if there is no such text.
+/// Returns a text for `-e` that is read as the same endowment if `base` is the current directory. Returns `None` if
+/// no such text exists.
 pub fn typed(base: &Path, endowment: &Endowment) -> Option<String> {
     let mut short = endowment.clone();
     short.fill.paths_mut().into_iter().for_each(|path| *path = relative(base, path));
@@ -17,7 +17,7 @@ pub fn typed(base: &Path, endowment: &Endowment) -> Option<String> {
         .find(|text| machine.parse_endowment(text).is_ok_and(|read| read == *endowment))
 }
 
-/// Returns a path below `base` as it is written there, and any other one from the root.
+/// Returns a path below `base` as a relative path, and any other path unchanged.
 fn relative(base: &Path, path: &str) -> String {
     match Path::new(path).strip_prefix(base).ok().and_then(Path::to_str) {
         Some("") => ".".to_owned(),
@@ -61,7 +61,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let given = directory(&dir.path().join("a"), Some(1));
         assert_eq!(typed(dir.path(), &given).as_deref(), Some("d=./a?max=1"));
-        // If a file has exactly that name, the text would name that file.
+        // If a file has exactly this name, the text would name that file.
         std::fs::create_dir(dir.path().join("a?max=1")).unwrap();
         assert_eq!(typed(dir.path(), &given), None);
     }

@@ -1,7 +1,7 @@
 //! The places of Almoner's files, the user's settings in them, and the time.
 //!
-//! The command line and the daemon both depend on this crate. It reads the environment and files of the user; it
-//! opens no socket and no store.
+//! The command line and the daemon both depend on this crate. It reads the user's environment and files. It opens no
+//! socket and no store.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! The machine on which an endowment was typed, as far as reading it needs to know it.
+//! The machine on which an endowment was typed: the files, programs and models that its text can name.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use resource::{Endowment, SpecError, Surroundings};
 use crate::secret_variables::is_secret;
 use control::exit::{Exit, Failure};
 
-/// The directory from which relative paths are meant.
+/// The machine for which an endowment is read, with the directory from which relative paths start.
 pub enum Machine<'a> {
-    /// This one; the current one, if it is empty.
+    /// The directory from which relative paths start. If it is empty, the current directory is meant.
     At(&'a Path),
-    /// None: every path begins at the root.
+    /// No directory: every path must begin at the root.
     FromRoot,
 }
 
 impl Machine<'_> {
-    /// Parses the text behind `-e`.
+    /// Parses the text after `-e`.
     ///
     /// # Errors
-    /// When it is malformed, or names a program that is not there.
+    /// When the text is malformed, or names a program that does not exist.
     pub fn parse_endowment(&self, text: &str) -> Result<Endowment, Failure> {
         Endowment::parse(text, self).map_err(failure)
     }
@@ -53,7 +53,7 @@ impl Surroundings for Machine<'_> {
     }
 
     fn model(&self, reference: &str) -> Result<String, SpecError> {
-        // A word of the user's own is looked up by the daemon, which reads their settings.
+        // A name that the user chose is resolved by the daemon, which reads the user's settings.
         let is_word = !reference.is_empty()
             && reference.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
         let wrong = |what: String| SpecError::new(what, "write SLOT=model:NAME, with a model as after `-m`");
@@ -78,24 +78,24 @@ impl Surroundings for Machine<'_> {
     }
 }
 
-/// Returns the failure of a command in which something is not written as it should be.
+/// Returns the failure for a malformed text, or for a missing program.
 pub fn failure(error: SpecError) -> Failure {
     let exit = if error.is_missing { Exit::NotFound } else { Exit::Usage };
     Failure::new(exit, error.message).help(error.help)
 }
 
-/// Returns the path from the root, without following links.
+/// Returns the absolute form of a path, without following links.
 ///
 /// # Errors
-/// When there is no current directory, or the path is not text.
+/// When the current directory is unknown, or the path is not UTF-8 text.
 pub fn absolute(path: &str) -> Result<String, Failure> {
     absolute_in(Path::new(""), path).map_err(failure)
 }
 
-/// Returns the absolute path of a program that is named by its name or by a path.
+/// Returns the absolute path of a program, given by its name or its path. A path is relative to `base`.
 ///
 /// # Errors
-/// When there is no such program.
+/// When a program with this name does not exist, or the path is not UTF-8 text.
 pub fn program_path(base: &Path, name: &str) -> Result<String, Failure> {
     let found = if name.contains('/') { absolute_in(base, name) } else { find_program(name) };
     found.map_err(failure)
@@ -110,7 +110,7 @@ fn absolute_in(base: &Path, path: &str) -> Result<String, SpecError> {
         .map_err(|_| SpecError::new(format!("{path}: its full path is not UTF-8 text"), "rename it"))
 }
 
-/// Finds a program where a shell would.
+/// Returns the absolute path of the program with a name, found in the directories of `PATH` as a shell does.
 fn find_program(name: &str) -> Result<String, SpecError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_program = |path: &Path| {

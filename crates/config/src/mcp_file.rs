@@ -1,6 +1,7 @@
-//! The servers of tools that the user has configured: `mcp.json` beside `config.toml`.
+//! The tool servers that the user has configured: `mcp.json` beside `config.toml`.
 //!
-//! `almoner mcp` writes it, and people may. A server that stands there is neither started nor handed to anybody.
+//! `almoner mcp` writes the file, and people may edit it. An entry in the file starts no server, and gives no run
+//! access to one.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -14,59 +15,59 @@ use control::exit::{Exit, Failure};
 /// The name of the file in the user's configuration directory.
 const FILE: &str = "mcp.json";
 
-/// The largest file that is read: as much as settings may have.
+/// The largest file that is read, in bytes. Settings have the same limit.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// All servers.
+/// All configured servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
-    /// By the user's own names.
+    /// The servers, by the names that the user chose.
     #[serde(default)]
     pub servers: BTreeMap<String, Server>,
 }
 
-/// One server: a program of this machine, or an address.
+/// One server: a program on this machine, or an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// The program, by its absolute path.
+    /// The absolute path of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments.
+    /// The arguments of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The variables of its environment: plain text, or `secret:NAME`.
+    /// The environment variables of the program: plain text, or `secret:NAME`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Files and directories that it may read: its modules.
+    /// The files and directories that the program may read, such as its modules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<String>,
-    /// The directories that it works on: `PATH` or `PATH:rw`.
+    /// The directories that the program works on: `PATH` or `PATH:rw`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dirs: Vec<String>,
-    /// Whether it may open connections over the network.
+    /// Whether the program may open network connections.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub net: bool,
-    /// How much memory it may use, in bytes.
+    /// The maximum memory of the program, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The address to which calls are posted, if it is no program.
+    /// The address to which calls are posted, if the server is no program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The secret that goes along with requests.
+    /// The name of the secret that is sent with requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The header in which it goes; `authorization` without one.
+    /// The header that carries the secret: `authorization` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
-    /// The address that the name must have, if that is not a public one.
+    /// The IP address to which the server's name must resolve, if that address is not a public one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
 
 impl Server {
-    /// Returns its description, in a line for the user who has configured it.
+    /// Returns the server's description in one line, for the user who has configured it.
     pub fn describe(&self) -> String {
         if let Some(url) = &self.url {
             let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
@@ -90,15 +91,15 @@ impl Server {
     }
 }
 
-/// Returns where the file is.
+/// Returns the path of the file.
 pub fn path(config: &Path) -> PathBuf {
     config.join(FILE)
 }
 
-/// Reads the file; no servers if there is none.
+/// Reads the file. If the file does not exist, there are no servers.
 ///
 /// # Errors
-/// When there is one that cannot be read or understood, or that somebody else could have written.
+/// When the file cannot be read or understood, or another user could have written it.
 pub fn read(config: &Path) -> Result<Servers, Failure> {
     let path = path(config);
     let fail = |what: &str, help: &str| {
@@ -116,10 +117,10 @@ pub fn read(config: &Path) -> Result<Servers, Failure> {
     })
 }
 
-/// Writes the file, whole or not at all.
+/// Writes the file atomically.
 ///
 /// # Errors
-/// When it cannot be written, or has become too large to be read again.
+/// When the file cannot be written, or would be too large to be read again.
 pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     let path = path(config);
     let fail = |e: std::io::Error| {
@@ -138,10 +139,10 @@ pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the server of a name.
+/// Returns the server with a name.
 ///
 /// # Errors
-/// When there is none.
+/// When no server has this name, or the file cannot be read.
 pub fn find(config: &Path, name: &str) -> Result<Server, Failure> {
     let mut all = read(config)?.servers;
     all.remove(name).ok_or_else(|| {

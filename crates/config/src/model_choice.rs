@@ -1,7 +1,7 @@
 //! The models that a person can name, and the choice of one for a run.
 //!
-//! The choice depends on variables of an environment: those of the command that asks, or those of the daemon when a page
-//! asks.
+//! The choice depends on environment variables: those of the command that asks, or those of the daemon when a web
+//! page asks.
 
 use control::exit::{Exit, Failure};
 use control::models::{KnownModel, LocalModel, ModelList, VendorKey};
@@ -13,10 +13,10 @@ use passable::visible_line;
 use crate::place::{self, Place};
 use crate::settings;
 
-/// The variable that names the model for runs that name none.
+/// The variable that names the model for runs that name no model.
 pub const VARIABLE: &str = "ALMONER_MODEL";
 
-/// A person who can be told something, and who may have weights fetched.
+/// The person who starts a run: a receiver of notes who can agree to fetch weights.
 pub trait Attendant {
     /// Fetches the weights of a local model, if the person agrees.
     ///
@@ -24,11 +24,11 @@ pub trait Attendant {
     /// When the person does not agree, or the weights cannot be fetched.
     fn fetch(&mut self, weights: &Weights) -> Result<(), Failure>;
 
-    /// Tells the person something.
+    /// Shows a note to the person.
     fn note(&mut self, text: &str);
 }
 
-/// Chooses without a person. Nothing is fetched.
+/// The attendant for a choice without a person. It fetches nothing and discards notes.
 #[derive(Debug)]
 pub struct Unattended;
 
@@ -40,7 +40,7 @@ impl Attendant for Unattended {
     fn note(&mut self, _: &str) {}
 }
 
-/// The models of a place, for a process with these variables in its environment.
+/// The models of a place, for a process with the given environment variables.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownModels<'a> {
     place: &'a Place,
@@ -57,22 +57,22 @@ impl<'a> KnownModels<'a> {
         self.variables.get(name).map(|value| Secret::new(value.clone()))
     }
 
-    /// Returns the model that the environment names.
+    /// Returns the model that the environment names, if it names one.
     pub fn in_environment(&self) -> Option<String> {
         self.variables.get(VARIABLE).filter(|model| !model.is_empty()).cloned()
     }
 
-    /// Returns the model that is found where none is named.
+    /// Returns the model that is used if none is named.
     pub fn detect(&self) -> DetectedModel {
         model::detect(&|name| self.variable(name), &self.place.weights())
     }
 
-    /// Returns all models that are found here.
+    /// Returns all models that are available here without settings.
     pub fn survey(&self) -> Vec<DetectedModel> {
         model::survey(&|name| self.variable(name), &self.place.weights())
     }
 
-    /// Returns the vendors, each with the variable that holds its key.
+    /// Returns the vendors, each with the variable that holds its key, if one is set.
     fn vendors(&self) -> impl Iterator<Item = (Vendor, Option<&'static str>)> + use<'a> {
         let this = *self;
         let is_set =
@@ -82,7 +82,7 @@ impl<'a> KnownModels<'a> {
         own.map(move |vendor| (vendor, vendor.keys().iter().find(is_set).copied()))
     }
 
-    /// Returns the list of `almoner models`.
+    /// Returns the list that `almoner models` shows.
     pub fn list(&self) -> ModelList {
         let (own, settings_failure) = match settings::read(&settings::path(self.place)) {
             Ok(settings) => (settings.models, None),
@@ -117,7 +117,7 @@ impl<'a> KnownModels<'a> {
         }
     }
 
-    /// Returns the models that can be asked. The one that is used when none is named comes first.
+    /// Returns the models that can be used. The default in the user's settings comes first.
     fn askable(&self) -> Vec<KnownModel> {
         let own =
             settings::read(&settings::path(self.place)).map(|settings| settings.models).unwrap_or_default();
@@ -137,7 +137,8 @@ impl<'a> KnownModels<'a> {
         all
     }
 
-    /// Examines the model that is used when none is named: whether it can be asked, what it is, and what to do if not.
+    /// Examines the model that is used if none is named. Returns whether it can be used, its description, and advice
+    /// if it cannot.
     pub fn examine(&self) -> (bool, String, String) {
         let by_settings = || settings::read(&settings::path(self.place)).ok()?.models.default;
         let named = self.in_environment().map(|model| (model, VARIABLE));
@@ -167,14 +168,17 @@ impl<'a> KnownModels<'a> {
         )
     }
 
-    /// Chooses the model for a run: the one that the person names, else the one that is found. The attendant fetches the
-    /// weights of a local one first. A worker file's wish counts only where it changes nothing but the model's name: the
-    /// file can come from anyone, and must not choose who receives the documents.
+    /// Chooses the model for a run: the one that the person names, or else the one that is found. The attendant first
+    /// fetches the weights of a local model.
     ///
-    /// The choice holds its server's address, so that the run keeps to that server when later clients have other variables.
+    /// The model that a worker file asks for counts only if the server stays the same. The file can come from anyone,
+    /// and must not choose who receives the documents.
+    ///
+    /// The returned reference includes the address of the server. So the run keeps to that server even if later
+    /// clients have other variables.
     ///
     /// # Errors
-    /// When the text names no model, or there is none and the attendant fetches none.
+    /// When the text names no model, or a model's weights are missing and the attendant does not fetch them.
     pub fn choose(
         &self,
         named: Option<&str>,
@@ -186,7 +190,7 @@ impl<'a> KnownModels<'a> {
         let chosen = chosen.or_else(|| match settings::read(&settings::path(self.place)) {
             Ok(settings) => settings.models.default,
             Err(failure) => {
-                // Wrong settings end nothing.
+                // Wrong settings do not end the command.
                 attendant.note(&failure.message.visible());
                 None
             }
@@ -205,7 +209,7 @@ impl<'a> KnownModels<'a> {
                 _ => true,
             });
             if let (Some(asked), None) = (by_file, &wanted) {
-                // Nothing to paste: a file should not get to write a command for a person.
+                // The note quotes no command. Otherwise a file could write a command for a person to paste.
                 attendant.note(&format!(
                     "the worker file asks for the model “{}”; it is not here, or is another server's, and is not used \
                      (`-m` names a model)",
@@ -222,7 +226,8 @@ impl<'a> KnownModels<'a> {
         Ok(ready.join(","))
     }
 
-    /// Returns a model that the person named, as a run stores it. The attendant fetches the weights of a local one first.
+    /// Returns a model that the person named, in the form that a run stores. The attendant first fetches the weights
+    /// of a local model.
     fn made_ready(
         &self,
         reference: ModelRef,
@@ -244,7 +249,7 @@ impl<'a> KnownModels<'a> {
         })
     }
 
-    /// Returns the reference with the address that the variables name.
+    /// Returns the reference with the server address that the variables name.
     fn pin(&self, reference: ModelRef) -> Result<ModelRef, Failure> {
         reference.pinned(&|name| self.variable(name)).map_err(|e| {
             Failure::from_error(Exit::Usage, e).help("set the variable to an address like https://HOST/v1")
@@ -252,12 +257,12 @@ impl<'a> KnownModels<'a> {
     }
 }
 
-/// Returns whether the weights of a local model are on this disk, whole.
+/// Returns whether the weights of a local model are complete on this disk.
 pub fn is_here(place: &Place, weights: &Weights) -> bool {
     std::fs::metadata(weights.path(&place.weights())).is_ok_and(|meta| meta.len() == weights.bytes)
 }
 
-/// Describes a model that was found, in one line.
+/// Returns the description of a detected model, in one line.
 pub fn describe(found: &DetectedModel) -> String {
     let shown = |reference: &ModelRef| visible_line(&reference.to_string()).into_owned();
     match found {
@@ -277,7 +282,7 @@ pub fn describe(found: &DetectedModel) -> String {
     }
 }
 
-/// Reads models as a person writes them.
+/// Parses a list of models as a person writes it.
 fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
     model::parse_list(text).map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}")).help(
@@ -287,8 +292,8 @@ fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
     })
 }
 
-/// Returns the models that a user names on a page, as on a command line. A page has no directory for relative paths,
-/// and no terminal at which to ask about fetching weights.
+/// Returns the models that a user names on a web page. The syntax is that of the command line. But a page has no
+/// directory for relative paths, and cannot ask about fetching weights.
 ///
 /// # Errors
 /// When a name is no model, or the model is not here.
@@ -298,7 +303,7 @@ pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Refuses models whose files are not here. With `whole`, it also refuses relative paths.
+/// Checks that the files of all models are here. With `whole`, relative paths are refused too.
 fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
     for reference in understood(text)? {
         match &reference {
@@ -322,7 +327,7 @@ fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the weights of a local model.
+/// Returns the weights of a local model, by its name. Without a name, the default weights are meant.
 fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
     name.map_or(Some(weights::default()), weights::find).ok_or_else(|| {
         let shown = visible_line(name.unwrap_or_default());
@@ -331,7 +336,7 @@ fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
     })
 }
 
-/// Returns the models that a text names, with the user's own names replaced by their models.
+/// Returns the models that a text names. The names that the user chose are replaced by their models.
 fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
     if model::parse_list(text).is_ok() {
         return Ok(text.to_owned());
@@ -340,18 +345,19 @@ fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
     settings.models.resolve(text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
 }
 
-/// Returns the default number of runs that may ask a model at once. A local model answers one at a time.
+/// Returns the default number of runs that may ask a model at the same time. It is 1 for a local model, which answers
+/// one request at a time.
 pub fn jobs(model: &str) -> u32 {
     let models = model::parse_list(model).unwrap_or_default();
     if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
 }
 
-/// Returns the model that a worker file asks for, if the server that was found serves it. A file that names a server
-/// is not heard.
+/// Returns the model that a worker file asks for, if the detected server offers that kind of model. A file that names
+/// a server of its own is ignored.
 fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
     Some(match (asked.parse().ok()?, found.clone()) {
         (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
-        // One server and one key, whichever of its protocols.
+        // All protocols of a vendor share one server and one key.
         (
             ModelRef::Vendor { vendor, base_url: None, model, .. },
             ModelRef::Vendor { vendor: of, base_url, key, .. },

@@ -1,51 +1,51 @@
-//! Where things lie: one directory for each purpose, all under `ALMONER_HOME` if that is set.
+//! The places of a user's files: one directory for each purpose, all below `ALMONER_HOME` if that is set.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use control::exit::{Exit, Failure};
 
-/// The longest path that a socket can have on every system that we know.
+/// The longest path for a socket that every supported system accepts.
 const SOCKET_PATH_LIMIT: usize = 100;
 
 /// The directories of one user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The store: must survive.
+    /// The directory of the store, which must survive reboots.
     pub state: PathBuf,
-    /// The user's own files: settings and policy. The program only reads them.
+    /// The directory of the user's own files: settings and policy.
     pub config: PathBuf,
-    /// Models and other things that can be had again.
+    /// The directory of models and other files that can be fetched again.
     pub cache: PathBuf,
-    /// The socket: gone after a reboot.
+    /// The directory of the socket, which may be gone after a reboot.
     pub runtime: PathBuf,
-    /// The one directory under which all of it lies, if it does.
+    /// The one directory that contains all of these directories, if such a directory was chosen.
     home: Option<PathBuf>,
-    /// Where model weights lie, if `ALMONER_MODELS` says so: several homes can share them.
+    /// The directory of model weights, if `ALMONER_MODELS` names one. Several homes can share it.
     models: Option<PathBuf>,
-    /// The model for workers that Endo's clients endow, if `ALMONER_MODEL` names one.
+    /// The default model for workers that Endo's clients start, if `ALMONER_MODEL` names one.
     pub model: Option<String>,
-    /// Where Endo's clients look for a daemon.
+    /// The place where Endo's clients look for a daemon.
     pub endo: EndoPlace,
 }
 
-/// Where Endo's clients look for a daemon.
+/// The place where Endo's clients look for a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndoPlace {
     /// The socket.
     pub socket: PathBuf,
-    /// Whose the socket is.
+    /// The owner of the socket's path.
     pub claim: Claim,
 }
 
-/// Whose a socket is.
+/// The owner of a socket's path, which decides whether this daemon may listen at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Somebody wants a daemon of Endo's there.
+    /// The user has named the path for a daemon of Endo.
     Explicit,
-    /// It lies in a home of our own.
+    /// The path is below a home of Almoner's own.
     Private,
-    /// Any daemon of Endo's would listen there.
+    /// The path is Endo's default, where any daemon of Endo would listen.
     ClientDefault,
 }
 
@@ -53,7 +53,7 @@ pub enum Claim {
 const ENDO_SOCKET: &str = "captp0.sock";
 
 impl Place {
-    /// Returns everything under one directory, given by its absolute path.
+    /// Returns a place with all directories below one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
         let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Private };
@@ -69,12 +69,12 @@ impl Place {
         }
     }
 
-    /// Returns the variable that a child process needs in its environment to use the same place.
+    /// Returns the environment variable that makes a child process use the same place, if one is needed.
     pub fn as_env(&self) -> Option<(&'static str, &Path)> {
         self.home.as_deref().map(|home| ("ALMONER_HOME", home))
     }
 
-    /// Returns the directories that the environment names. Nothing is made.
+    /// Returns the directories that the environment names. No directory is created.
     ///
     /// # Errors
     /// When neither `ALMONER_HOME` nor `HOME` is set.
@@ -119,7 +119,7 @@ impl Place {
         })
     }
 
-    /// Returns where a daemon of Endo's is told to be.
+    /// Returns the place that the variables for Endo's daemon name.
     fn of_endo(state: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Place {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = |name: &str| env(name).map(|path| absolute(Path::new(&path)));
@@ -143,10 +143,10 @@ impl Place {
         self.state.join("store")
     }
 
-    /// Refuses a store that this build cannot read. Nothing is written for that.
+    /// Checks that this build can read the store. Nothing is written.
     ///
     /// # Errors
-    /// When another build or program wrote it, or its head is damaged.
+    /// When another build or program wrote the store, or its head is damaged.
     pub fn inspect_store(&self) -> Result<(), Failure> {
         store::inspect(&self.store()).map_err(open_failure)
     }
@@ -161,13 +161,13 @@ impl Place {
         self.state.join("daemon.log")
     }
 
-    /// Returns where model weights lie.
+    /// Returns the directory of model weights.
     pub fn weights(&self) -> PathBuf {
         self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
 }
 
-/// Returns why a store cannot be opened, as a command says it.
+/// Returns the failure for a store that cannot be opened.
 pub fn open_failure(error: store::OpenError) -> Failure {
     let exit = match &error {
         store::OpenError::Owned { .. } => Exit::Conflict,
@@ -179,18 +179,18 @@ pub fn open_failure(error: store::OpenError) -> Failure {
     }
 }
 
-/// Returns the failure for a relative path, where no directory is known that it could be relative to.
+/// Returns the failure for a relative path where no base directory is known.
 pub fn relative_path_failure(path: &str) -> Failure {
     Failure::new(Exit::Invalid, format!("{} does not begin at the root", passable::visible_line(path)))
         .help("write the whole path, beginning with /")
 }
 
-/// Returns where Endo's clients look when nothing is said.
+/// Returns the place where Endo's clients look, from the variables for Endo or else Endo's default.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     if let Some(socket) = env("ENDO_SOCK_PATH").map(PathBuf::from) {
         return EndoPlace { socket, claim: Claim::Explicit };
     }
-    // `ENDO_SOCK` is for clients: the user who has set it need not mean a daemon of ours.
+    // `ENDO_SOCK` is meant for clients. The user who has set it need not want this daemon to listen there.
     if let Some(socket) = env("ENDO_SOCK").map(PathBuf::from) {
         return EndoPlace { socket, claim: Claim::ClientDefault };
     }
@@ -205,7 +205,8 @@ fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     EndoPlace { socket, claim: Claim::ClientDefault }
 }
 
-/// Returns the directory, or a stand-in named by its hash if a socket's path in it would be too long.
+/// Returns the directory, or a short substitute named by its hash if a socket path in the directory would be too
+/// long.
 fn short_enough(dir: PathBuf) -> PathBuf {
     if dir.as_os_str().len() + "/control.sock".len() <= SOCKET_PATH_LIMIT {
         return dir;
@@ -215,10 +216,10 @@ fn short_enough(dir: PathBuf) -> PathBuf {
     std::env::temp_dir().join(format!("almoner-{uid}-{}", &hash[..16]))
 }
 
-/// Makes a directory that only its owner can enter, and refuses one that somebody else could have put there.
+/// Creates a directory that only its owner can enter. Refuses an existing one that another user could have created.
 ///
 /// # Errors
-/// When it cannot be made, is not a directory, or belongs to another user.
+/// When the directory cannot be created, is not a directory, or belongs to another user.
 pub fn private_dir(dir: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
     let fail = |what: String| {
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(told.endo, socket("/e/captp.sock", Claim::Explicit));
         let least = place(&[("HOME", "/h"), ("ENDO_STATE_PATH", "/e/state")]).unwrap();
         assert_eq!(least.endo, socket("/e/state/run/captp0.sock", Claim::Explicit));
-        // A home of one's own goes first.
+        // `ALMONER_HOME` has precedence over the variables for Endo.
         let own = place(&[&endo[..], &[("ALMONER_HOME", "/a")]].concat()).unwrap();
         assert_eq!(
             (own.state.as_path(), own.endo),
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(looked_for.endo, socket("/e/sock", Claim::ClientDefault));
         let told = place(&[("HOME", "/h"), ("ENDO_SOCK_PATH", "/e/sock"), ("ENDO_SOCK", "/f")]).unwrap();
         assert_eq!(told.endo, socket("/e/sock", Claim::Explicit));
-        // Where any daemon of Endo's would be, another one may be.
+        // At Endo's default path, another daemon may be listening.
         let nobody = place(&[("HOME", "/h"), ("USER", "me")]).unwrap();
         let shared = std::env::temp_dir().join("endo-me/captp0.sock");
         assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::ClientDefault });

@@ -1,4 +1,4 @@
-//! Policy files: where they lie, how they are read, and the words that policies can use.
+//! Policy files: their paths, the way they are read, and the vocabulary of policies.
 
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -12,13 +12,13 @@ use resource::TextStart;
 
 use control::exit::{Exit, Failure};
 
-/// The name of a policy file: in the user's configuration, and beside a worker file.
+/// The name of a policy file, both in the user's configuration and beside a worker file.
 pub const NAME: &str = worker::PROJECT_POLICY;
 
-/// Returns everything that policies can speak of, made from the interfaces of this build.
+/// Returns the vocabulary of policies, made from the interfaces of this build.
 ///
 /// # Errors
-/// When an interface has a name that Cedar cannot have: a fault of this program.
+/// When an interface has a name that Cedar does not allow, which is a bug of this program.
 pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
     static VOCABULARY: OnceLock<Result<Arc<Vocabulary>, String>> = OnceLock::new();
     let made = VOCABULARY.get_or_init(|| {
@@ -42,29 +42,29 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
     })
 }
 
-/// Returns a policy that lets a worker call a method of a thing without anybody being asked. `None` if policies
-/// cannot speak of that.
+/// Returns a policy that lets a worker call a method of a resource without a question to the user. Returns `None` if
+/// policies cannot describe the resource.
 pub fn permit(worker: &str, on: &Subject, method: &str) -> Option<String> {
     vocabulary().ok()?.permit(worker, on, method)
 }
 
-/// The fingerprint of a file as it is now: it changes when the file does.
+/// The fingerprint of a file in its present state. It changes when the file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     place: (u64, u64),
     size: u64,
     written: (i64, i64),
-    // No program can set this time.
+    // Programs cannot set this time.
     changed: (i64, i64),
 }
 
-/// A policy file and the examples beside it, as they are now.
+/// The fingerprints of a policy file and of the file of examples beside it.
 pub type Stamps = [Option<Stamp>; 2];
 
-/// Returns the stamps of a policy file and of the examples beside it.
+/// Returns the fingerprints of a policy file and of the file of examples beside it.
 pub fn stamps(path: &Path) -> Stamps {
     let stamp = |path: &Path| {
-        // A link to nothing is not the same as nothing.
+        // A broken link differs from a missing file.
         let meta = std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).ok()?;
         Some(Stamp {
             place: (meta.dev(), meta.ino()),
@@ -76,15 +76,15 @@ pub fn stamps(path: &Path) -> Stamps {
     [stamp(path), stamp(&examples(path))]
 }
 
-/// Returns the file of examples that goes with a policy file.
+/// Returns the path of the file of examples that belongs to a policy file.
 pub fn examples(path: &Path) -> PathBuf {
     path.with_file_name(EXAMPLES)
 }
 
-/// Returns the texts of a policy file and of the examples beside it; `None` if there is no such file.
+/// Returns the texts of a policy file and of the examples beside it, or `None` if the policy file does not exist.
 ///
 /// # Errors
-/// When one of them is there and cannot be read, is not a file, is not text or is too large.
+/// When one of the files exists but cannot be read, is not a regular file, is not text or is too large.
 pub fn texts(path: &Path) -> Result<Option<(String, Option<String>)>, Problem> {
     match text(path)? {
         Some(policy) => Ok(Some((policy, text(&examples(path))?))),
@@ -99,12 +99,12 @@ fn text(path: &Path) -> Result<Option<String>, Problem> {
         message: visible_line(&what).into_owned(),
         help: None,
     };
-    // A pipe without a writer would block the opening for ever.
+    // Without this flag, opening a pipe without a writer would block forever.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            // A link at this path means that policies were meant to be there.
+            // A link at this path means that policies were meant to exist here.
             return match std::fs::symlink_metadata(path) {
                 Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
                 Err(e) => Err(problem(e.to_string())),
@@ -127,7 +127,7 @@ fn text(path: &Path) -> Result<Option<String>, Problem> {
 /// Compiles the texts of a policy file.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems of the texts.
 pub fn compile(
     path: &Path,
     whose: PolicyOwner,
@@ -143,10 +143,10 @@ pub fn compile(
     Policies::compile(&vocabulary, whose, &file, policy, examples_text.map(|text| (beside.as_str(), text)))
 }
 
-/// Reads and compiles a policy file; `None` if there is none.
+/// Reads and compiles a policy file. Returns `None` if the file does not exist.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the file.
 pub fn load(path: &Path, whose: PolicyOwner) -> Result<Option<(Policies, String)>, Vec<Problem>> {
     let Some((policy, examples)) = texts(path).map_err(|problem| vec![problem])? else { return Ok(None) };
     compile(path, whose, &policy, examples.as_deref()).map(|policies| Some((policies, policy)))
@@ -170,7 +170,7 @@ fn shown(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
 
-/// Returns how many there are, in words.
+/// Returns the numbers of policies and examples, as text.
 pub fn counted(policies: usize, examples: usize) -> String {
     let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
     format!("{}, {}", of(policies, "policy", "policies"), of(examples, "example", "examples"))

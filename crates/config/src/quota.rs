@@ -1,14 +1,14 @@
-//! How many bytes may lie beside the store.
+//! The quota for the bytes that are stored beside the store.
 
 use control::exit::{Exit, Failure};
 
-/// The variable that says so.
+/// The environment variable that sets the quota.
 const VARIABLE: &str = "ALMONER_BLOB_QUOTA";
 
 /// The default quota: 16 GiB.
 const DEFAULT_QUOTA: u64 = 16 << 30;
 
-/// Returns how many bytes may lie beside the store before the daemon refuses more uploads from clients.
+/// Returns the maximum number of bytes beside the store. Beyond it, the daemon refuses uploads from clients.
 ///
 /// # Errors
 /// When the variable is no number of bytes.
@@ -26,7 +26,7 @@ pub fn blob_quota() -> Result<u64, Failure> {
     }
 }
 
-/// Returns a number of bytes, with a suffix that stands for a power of 1024.
+/// Parses a number of bytes with an optional suffix, which stands for a power of 1024.
 fn parse(said: &str) -> Option<u64> {
     let (digits, shift) = match said.char_indices().next_back()? {
         (at, 'K' | 'k') => (said.get(..at)?, 10),

@@ -1,14 +1,14 @@
-//! More of a budget, as a person types it.
+//! Additions to a budget, as a person types them.
 
 use control::exit::{Exit, Failure};
 use kernel::budget::Raise;
 use passable::visible_line;
 use worker::definition::{parse_count, parse_duration_ms};
 
-/// Reads amounts, each the name of an option of `almoner approve` and the text behind it. Returns nothing if there are none.
+/// Parses amounts, each given as an option of `almoner approve` and its text. Returns `None` if the list is empty.
 ///
 /// # Errors
-/// When an amount cannot be read, or there is no such option.
+/// When an amount cannot be parsed, or an option does not exist.
 pub fn parse<'a>(amounts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Option<Raise>, Failure> {
     let (mut raise, mut is_empty) = (Raise::default(), true);
     for (option, text) in amounts {

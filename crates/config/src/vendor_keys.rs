@@ -1,4 +1,4 @@
-//! Variables of the environment that say which models there are, and the keys of their vendors.
+//! The environment variables that name models and hold the keys of their vendors.
 
 use control::protocol::ClientKeys;
 use model::Vendor;
@@ -6,7 +6,7 @@ use model::served::{COMPAT_KEY, OLLAMA_HOST};
 
 use crate::model_choice;
 
-/// Returns the variables whose values go to the daemon: those that models need, and no others.
+/// Returns the names of the variables that clients send to the daemon: only those that models need.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     let vendors = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
     let of = |vendor: Vendor| {
@@ -15,7 +15,7 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     vendors.flat_map(of).chain([COMPAT_KEY, OLLAMA_HOST, model::PORT_VARIABLE, model_choice::VARIABLE])
 }
 
-/// Returns those of [`variables`] that are set here.
+/// Returns the variables of [`variables`] that are set in this environment.
 pub fn from_env() -> ClientKeys {
     variables().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
 }

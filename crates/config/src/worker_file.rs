@@ -1,4 +1,4 @@
-//! Worker files as they lie on the disk of the user.
+//! Worker files on the user's disk.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use worker::definition::{Bundle, LoadError};
 /// Reads a worker file and the files that it includes.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When one of the files cannot be read.
 pub fn load(path: &Path) -> Result<Bundle, Failure> {
     Bundle::load(path).map_err(|e| {
         let exit = match &e {
@@ -24,13 +24,13 @@ pub fn load(path: &Path) -> Result<Bundle, Failure> {
     })
 }
 
-/// Returns a worker file as a request carries it; `beside` is the directory around it.
+/// Returns a worker file in the form that a request carries. `beside` is the directory of the file.
 pub fn source_of(bundle: Bundle, beside: Option<String>) -> WorkerSource {
     let Bundle { name, source, includes, .. } = bundle;
     WorkerSource { name, source, includes, beside, policy: None }
 }
 
-/// Returns the directory of a worker file, from the root.
+/// Returns the absolute path of the directory of a worker file.
 pub fn beside(worker: &Path) -> Option<String> {
     let path = std::path::absolute(worker).ok()?;
     Some(path.parent()?.to_str()?.to_owned())

@@ -1,7 +1,7 @@
 //! The user's settings in `config.toml`.
 //!
-//! The file is optional and read strictly: an unknown key is an error with its place and advice. After such an error
-//! the daemon goes on with the settings that it read last; nothing ends because of it.
+//! The file is optional and is read strictly: an unknown key is an error, with its line and advice. After such an
+//! error, the daemon continues with the settings that it read last.
 
 mod models;
 pub mod project;
@@ -22,65 +22,67 @@ use control::exit::{Exit, Failure};
 /// The name of the file in the user's configuration directory.
 pub const FILE: &str = "config.toml";
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// The name of notifications where their health is shown.
+/// The name of the notifications in the output of `almoner doctor`.
 pub const NOTIFY: &str = "notify";
 
-/// All settings. The default holds without a file.
+/// All settings. If the file does not exist, the default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How a person is told that something waits.
+    /// The way in which a person is notified of waiting messages.
     pub notify: Option<Notify>,
-    /// The user's settings of models, beside the built-in ones.
+    /// The user's settings for models, in addition to the built-in ones.
     pub models: Models,
-    /// Where the web pages are served, if not at a port of this machine that is chosen when they are opened.
+    /// The address of the web pages. Without it, they are served at a local port that is chosen when they are opened.
     pub web: Option<Web>,
 }
 
-/// Where the web pages are served.
+/// The address and the host names of the web pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Web {
-    /// The address and port. One that other machines reach needs `hosts`, and TLS before it.
+    /// The address and port. An address that other machines can reach requires `hosts`, and a proxy that provides
+    /// TLS.
     pub bind: Option<SocketAddr>,
-    /// The names under which browsers come, as they write them; served behind a proxy that ends TLS.
+    /// The host names that browsers use for the pages, as they send them. The pages are then served behind a proxy
+    /// that terminates TLS.
     pub hosts: Vec<String>,
 }
 
-/// The user's settings of models, by their references as runs store them.
+/// The user's settings for models. Models are identified by their references as runs store them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models {
     /// The model for runs that name none.
     pub default: Option<String>,
-    /// The user's own names for models, each with the reference that it stands for.
+    /// The names that the user chose for models, each with its reference.
     pub names: BTreeMap<String, String>,
-    /// Their prices, which go before the built-in table of prices.
+    /// The prices of models, which override the built-in prices.
     pub prices: BTreeMap<String, Price>,
-    /// Those that take pictures as they are.
+    /// The models that accept images unchanged.
     pub images: BTreeSet<String>,
-    /// Those that take PDFs as they are.
+    /// The models that accept PDFs unchanged.
     pub pdfs: BTreeSet<String>,
-    /// Those that may read private data.
+    /// The models that may read private data.
     pub private: BTreeSet<String>,
 }
 
-/// How a person is told that something waits.
+/// The way in which a person is notified of waiting messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notify {
-    /// The program and its arguments, with placeholders for the notification. It goes to no shell.
+    /// The program and its arguments, with placeholders for the notification. The command is not run by a shell.
     pub command: Vec<String>,
 }
 
-/// Returns where the file is.
+/// Returns the path of the file.
 pub fn path(place: &Place) -> PathBuf {
     place.config.join(FILE)
 }
 
-/// Reads the settings.
+/// Reads the settings. If the file does not exist, the default is returned.
 ///
 /// # Errors
-/// When there is a file that cannot be read or understood.
+/// When the file exists but cannot be read or understood.
 pub fn read(path: &Path) -> Result<Settings, Failure> {
     let fail = |what: &str, help: &str| {
         Failure::new(Exit::Invalid, format!("{}: {what}", path.display())).help(help)
@@ -99,8 +101,8 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// Checks that no other user can have written the file, since it names programs that are run. Its owner must be the
-/// user or root, and not everybody may write it.
+/// Checks that no other user can have written the file, since it names programs to run. The owner must be the user or
+/// root, and the file must not be writable by everybody.
 ///
 /// # Errors
 /// The fault of the file, with advice.
@@ -121,7 +123,7 @@ pub fn check_trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'st
     Ok(())
 }
 
-/// The settings as they are followed while a daemon runs.
+/// The settings of a running daemon, which are read again when the file changes.
 pub struct SettingsWatcher {
     path: PathBuf,
     seen: Option<FileStamp>,
@@ -136,12 +138,13 @@ enum FileStamp {
 }
 
 impl SettingsWatcher {
-    /// Returns the settings of this file, before the first read.
+    /// Returns a watcher for this file. The file is not read yet.
     pub fn new(path: PathBuf) -> SettingsWatcher {
         SettingsWatcher { path, seen: None, settings: Settings::default() }
     }
 
-    /// Returns the settings now. A file that cannot be read leaves those that were read last, and is told of once.
+    /// Returns the current settings. If the file cannot be read, they stay as they were, and the failure is returned
+    /// once.
     pub fn reload(&mut self) -> (&Settings, Option<Failure>) {
         let now = FileStamp::of(&self.path);
         if self.seen == Some(now) {

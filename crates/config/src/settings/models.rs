@@ -1,4 +1,4 @@
-//! The user's settings of models: names for them, prices, and the documents that they take.
+//! The user's settings for models: names, prices, accepted documents, and permission to read private data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use worker::definition::nearest;
 use super::Models;
 use super::read::{SettingsError, Text, table};
 
-/// The keys of the section.
+/// The keys of the section `models`.
 const KEYS: [&str; 6] = ["default", "names", "prices", "images", "pdfs", "private"];
 
-/// The longest name of a model.
+/// The maximum length of a name for a model.
 const MAX_NAME_LEN: usize = 40;
 
 const NAME_EXAMPLE: &str = "write fast = \"openai:gpt-4.1-mini\", or fast = { model = \"openai:gpt-4.1-mini\", key = \"SECRET\", private = true }";
@@ -47,7 +47,7 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
     Ok(models)
 }
 
-/// Reads the user's own names for models.
+/// Reads the names that the user chose for models.
 fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> Result<(), SettingsError> {
     for (key, value) in table(text, value, "models.names")? {
         let (at, name) = (key.span().start, key.get_ref().as_ref());
@@ -72,7 +72,7 @@ fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> 
     Ok(())
 }
 
-/// Returns a model with the key for its requests, and keeps its other settings.
+/// Returns the model of one entry, with the key for its requests. Stores the entry's other settings in `models`.
 fn model_entry(
     text: &Text<'_>,
     name: &str,
@@ -119,7 +119,7 @@ fn model_entry(
     Ok(model)
 }
 
-/// Keeps the price of a model.
+/// Stores the price of a model.
 ///
 /// # Errors
 /// When the model already has another price.
@@ -141,10 +141,11 @@ fn insert_price(
 }
 
 impl Models {
-    /// Returns the models that a text names, as after `-m`, with the user's own names replaced by their references.
+    /// Returns the models that a text names, in the syntax of `-m`. The names that the user chose are replaced by
+    /// their references.
     ///
     /// # Errors
-    /// The fault and the advice, where a word is nearly a name.
+    /// When a word is similar to a name but is no name. The error holds the fault and the advice.
     pub fn resolve(&self, said: &str) -> Result<String, (String, String)> {
         let word = said.trim();
         let is_word = word != "local" && !word.contains([':', ',', '/']);
@@ -154,13 +155,13 @@ impl Models {
             let what = format!("there is no model `{}`", visible_line(word));
             return Err((what, format!("did you mean `{near}`?")));
         }
-        // A path can contain a comma, so only parts that are names are replaced.
+        // A path can contain a comma, so only parts that are exactly a name are replaced.
         let parts = said.split(',').map(|part| self.names.get(part.trim()).map_or(part, String::as_str));
         Ok(parts.collect::<Vec<_>>().join(","))
     }
 }
 
-/// Returns a model, or several that are tried in turn, as after `-m`.
+/// Returns the default model, or several that are tried in turn, in the syntax of `-m`.
 fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Result<String, SettingsError> {
     let at = value.span().start;
     let help = "write the model as after `-m`, in quotes";
@@ -174,7 +175,7 @@ fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Re
     }
 }
 
-/// Returns a price in dollars for a million tokens.
+/// Returns a price, given in dollars for a million tokens.
 fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Price, SettingsError> {
     const KEYS: [&str; 4] = ["input", "output", "cached", "cache_write"];
     let mut amounts = BTreeMap::new();
@@ -204,7 +205,7 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
     Ok(Price::from_dollars(*input, of("cached"), of("cache_write"), *output))
 }
 
-/// Returns a model as runs store it.
+/// Returns a reference to a model in the form that runs store.
 fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, SettingsError> {
     name.parse().map_err(|error: model::ReferenceError| {
         let what = visible_line(&format!("{error}")).into_owned();

@@ -1,7 +1,7 @@
-//! From the text of `almoner.toml` to the endowments of a project's workers.
+//! The parser of `almoner.toml`, which gives endowments to a project's workers.
 //!
-//! The file can express the same options as a command line and no more. Each value is read by the code that reads it
-//! there.
+//! The file can express the same options as a command line, and no others. Each value is read by the same code as on
+//! the command line.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,27 +21,27 @@ use worker::definition::{self, Bundle};
 /// The endowments of one worker in a project's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectEndowments {
-    /// The model, if none is named.
+    /// The model, if the command line names none.
     pub model: Option<String>,
-    /// The contents of its slots.
+    /// The contents of the worker's slots.
     pub endow: Vec<Endowment>,
-    /// The methods without a question to the user, as `slot.method`.
+    /// The methods, as `slot.method`, that the worker may call without a question to the user.
     pub allow: Vec<String>,
-    /// Its limits, where they are lower than those of its own file.
+    /// The worker's limits, where they are lower than in its own file.
     pub limits: ProjectLimits,
 }
 
-/// The most dots in the name of a slot whose kind is looked up.
+/// The maximum number of dots in the name of a slot whose kind is looked up.
 const MAX_SLOT_DEPTH: usize = 8;
 
-/// The content of a project's file, by worker. The key is the worker's path from the file's directory, without its
-/// suffix.
+/// The content of a project's file, by worker. The key is the worker's path relative to the file's directory, without
+/// its suffix.
 pub type Workers = BTreeMap<String, ProjectEndowments>;
 
-/// Reads the text of `file`, which lies in the directory `base`, given by its real path.
+/// Parses the text of `file`, which is in the directory `base`, given by its real path.
 ///
 /// # Errors
-/// When it is not written as it should be: the first thing that is wrong is told.
+/// When the text is invalid. Only the first fault is reported.
 pub fn parse(file: &Path, base: &Path, source: &str) -> Result<Workers, Failure> {
     read(base, source).map_err(|trouble| {
         let at = trouble.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -111,12 +111,12 @@ fn word<'a>(text: &Text<'_>, what: &str, value: &'a Spanned<DeValue<'_>>) -> Res
     }
 }
 
-/// Models as after `-m`, with files taken from where this file lies.
+/// Returns the models in a text, in the syntax of `-m`. Paths are relative to the directory of this file.
 fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, SettingsError> {
     let wrong = |what: String| {
         text.trouble(at, visible_line(&what).into_owned(), "write the model as after `-m`, in quotes")
     };
-    // A word of the user's own is looked up when it is used.
+    // A name that the user chose is resolved later, when the model is used.
     if said != "local"
         && said.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
         && !said.is_empty()
@@ -141,7 +141,7 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
     placed.map(|all| all.join(",")).map_err(wrong)
 }
 
-/// Returns the content of a slot, as after `-e SLOT=`, with paths relative to the directory of this file.
+/// Returns the content of a slot, in the syntax of `-e SLOT=`. Paths are relative to the directory of this file.
 fn endowment(
     text: &Text<'_>,
     base: &Path,
@@ -187,8 +187,8 @@ fn resolve_path(base: &Path, path: &str) -> Result<String, String> {
     at.into_os_string().into_string().map_err(|_| "its full path is not UTF-8 text".to_owned())
 }
 
-/// Returns the path with all links followed. Of a path that is not there yet, it follows the part that is there.
-/// `None` if the path leads nowhere.
+/// Returns the path with all links followed. If the path does not exist yet, links are followed in the part that
+/// exists. Returns `None` if a link is broken.
 fn resolve_links(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find(|part| std::fs::symlink_metadata(part).is_ok())
@@ -196,8 +196,8 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
 }
 
 impl ProjectEndowments {
-    /// Returns all of it, a line for each item. The worker's file determines the kind of a path in a slot; without
-    /// it, a path is shown as it was typed. Not made visible.
+    /// Returns the endowments, one item per line. The worker's file determines the kind of a path in a slot. Without
+    /// that file, a path is shown as it was typed. The lines are not escaped for a terminal.
     pub fn lines(&self, worker: Option<&Path>) -> Vec<String> {
         let model = self.model.iter().map(|model| format!("model: {model}"));
         let kind = |slot: &str| worker.and_then(|worker| self.kind(worker, slot));
@@ -206,7 +206,8 @@ impl ProjectEndowments {
         model.chain(endow).chain(allow).chain(self.limits.line()).collect()
     }
 
-    /// Returns the kind of a slot of the worker in this file, or of a worker in a slot of it.
+    /// Returns the kind of a slot, from the file of the worker that has the slot. A name like `a.b` means the slot
+    /// `b` of the worker in the slot `a`.
     fn kind(&self, worker: &Path, slot: &str) -> Option<Kind> {
         if slot.matches('.').count() > MAX_SLOT_DEPTH {
             return None;
@@ -216,7 +217,7 @@ impl ProjectEndowments {
         definition.slot(name).map(|slot| slot.kind)
     }
 
-    /// Returns the file of the worker that has a slot, and that worker's name for the slot.
+    /// Returns the file of the worker that has a slot, and that worker's own name for the slot.
     fn owner<'a>(&self, worker: &Path, slot: &'a str) -> Option<(PathBuf, &'a str)> {
         match slot.rsplit_once('.') {
             Some((above, name)) => Some((self.filler(worker, above)?, name)),
@@ -224,8 +225,8 @@ impl ProjectEndowments {
         }
     }
 
-    /// Returns the file of the worker that fills a slot: the one that is bound to it, or else the one of its name
-    /// beside the caller's file.
+    /// Returns the file of the worker that fills a slot. This is the worker bound to the slot, or else the one with
+    /// the slot's name beside the caller's file.
     fn filler(&self, worker: &Path, slot: &str) -> Option<PathBuf> {
         match self.endow.iter().find(|given| given.slot == slot).map(|given| &given.fill) {
             Some(ResourceSpec::Path(given)) => Some(PathBuf::from(&given.path)),
@@ -238,7 +239,7 @@ impl ProjectEndowments {
     }
 }
 
-/// Returns the file of the worker of a name: `NAME.worker`, or `NAME.worker.md` where there is no such file.
+/// Returns the file of the worker with a name: `NAME.worker`, or `NAME.worker.md` if the first does not exist.
 pub fn worker_file(dir: &Path, name: &str) -> PathBuf {
     let file = dir.join(format!("{name}.worker"));
     if file.exists() { file } else { dir.join(format!("{name}.worker.md")) }

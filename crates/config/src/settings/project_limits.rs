@@ -1,4 +1,4 @@
-//! Limits of a project's file: those of a run, where they are lower than those of its worker file.
+//! The limits in a project's file, which may lower those of a worker file.
 
 use kernel::run::Limits;
 use passable::visible_line;
@@ -9,13 +9,13 @@ use worker::definition::{self, Definition};
 use super::read::{SettingsError, Text, table};
 use control::exit::{Exit, Failure};
 
-/// The keys.
+/// The keys of the section `limits`.
 const KEYS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
 
-/// The limits that a project's file sets; for all others, those of the worker file hold.
+/// The limits that a project's file sets. All other limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectLimits {
-    /// Each limit as it was written, with its amount in the units of [`Limits`].
+    /// Each limit: its key, its text, and its amount in the units of [`Limits`].
     said: Vec<(&'static str, String, u64)>,
 }
 
@@ -52,10 +52,11 @@ impl ProjectLimits {
         Ok(tighter)
     }
 
-    /// Returns the limits of a worker under this file. The project's file may not loosen those of the worker file.
+    /// Returns the limits of a worker with those of this file applied, or `None` if this file sets none. The
+    /// project's file may not raise a limit.
     ///
     /// # Errors
-    /// When a limit is more than that of the worker file.
+    /// When a limit is higher than that of the worker file.
     pub fn within(&self, of: &Definition) -> Result<Option<Limits>, Failure> {
         let mut limits = of.limits;
         for (name, words, amount) in &self.said {
@@ -81,14 +82,14 @@ impl ProjectLimits {
         Ok((!self.said.is_empty()).then_some(limits))
     }
 
-    /// Returns the limits in one line, if there are any. Not made visible.
+    /// Returns the limits in one line, if the file sets any. The line is not escaped for a terminal.
     pub fn line(&self) -> Option<String> {
         let all: Vec<String> = self.said.iter().map(|(name, words, _)| format!("{name} {words}")).collect();
         (!all.is_empty()).then(|| format!("limits: {}", all.join(", ")))
     }
 }
 
-/// Returns an amount in the units of [`Limits`]; nothing at all is no limit of anything but depth and money.
+/// Returns an amount in the units of [`Limits`]. Zero is valid only for depth and money.
 fn amount(name: &str, words: &str) -> Option<u64> {
     match name {
         "usd" => {

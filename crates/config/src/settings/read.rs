@@ -1,4 +1,4 @@
-//! From the text of `config.toml` to settings.
+//! The parser of `config.toml`.
 
 use passable::visible_line;
 use toml::Spanned;
@@ -7,24 +7,24 @@ use worker::definition::nearest;
 
 use super::{Notify, Settings, models, web};
 
-/// The most parts that a command may have.
+/// The maximum number of parts of a command.
 const MAX_PARTS: usize = 64;
 
-/// The placeholders that a command may have in braces.
+/// The placeholders that a command may contain, in braces.
 pub(super) const PLACES: [&str; 3] = ["text", "number", "count"];
 
-/// An error in the text.
+/// An error in the text of a settings file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SettingsError {
-    /// In which line, from 1.
+    /// The line of the error, counted from 1.
     pub(super) line: Option<usize>,
-    /// The error, in words that are safe to show.
+    /// The error as text that is safe to show.
     pub(super) what: String,
-    /// The remedy.
+    /// The advice to the user.
     pub(super) help: String,
 }
 
-/// A text with the place of each thing in it.
+/// The text of a settings file, from which the line of an error is found.
 pub(super) struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
@@ -65,7 +65,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Reads settings; the first thing that is wrong is told.
+/// Parses the settings. Only the first fault is reported.
 pub(super) fn parse(source: &str) -> Result<Settings, SettingsError> {
     let text = Text(source);
     let table = text.sections()?;
@@ -109,7 +109,7 @@ pub(super) fn table<'a, 'b>(
     }
 }
 
-/// Returns a program and its arguments.
+/// Returns the program of a notification and its arguments.
 fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, SettingsError> {
     const SHAPE: &str = "write a list of texts: command = [\"notify-send\", \"Almoner\", \"{text}\"]";
     let at = value.span().start;
@@ -140,7 +140,7 @@ fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>,
     Ok(command)
 }
 
-/// Returns the words in braces.
+/// Returns the placeholders in a text: the lowercase words in braces.
 fn places(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| {
         let (word, _) = rest.split_once('}')?;
@@ -148,11 +148,11 @@ fn places(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns a part of a command with values for its placeholders.
+/// Returns one part of a command with the values of its placeholders.
 pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
     let mut out = String::with_capacity(part.len());
     let mut rest = part;
-    // Placeholders within a value are not replaced.
+    // A placeholder within a value is not replaced.
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let place = after.split_once('}').and_then(|(word, behind)| {
@@ -175,7 +175,7 @@ pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
 }
 
 impl Notify {
-    /// Returns the command with values for its placeholders.
+    /// Returns the command with the values of its placeholders.
     pub fn filled(&self, text: &str, number: &str, count: &str) -> Vec<String> {
         self.command.iter().map(|part| filled(part, [text, number, count])).collect()
     }
@@ -231,7 +231,7 @@ mod tests {
             assert!(trouble.what.contains(what), "{text:?}: {trouble:?}");
             assert!(trouble.help.contains(help), "{text:?}: {trouble:?}");
         }
-        // However deep it is.
+        // Even deeply nested text is refused without a crash.
         assert!(parse(&format!("a = {}", "[".repeat(20_000))).is_err());
     }
 

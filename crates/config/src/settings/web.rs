@@ -1,4 +1,4 @@
-//! `[web]`: where the pages are served.
+//! The parser of the section `[web]`: the address and the host names of the web pages.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -10,7 +10,7 @@ use super::read::{SettingsError, Text, table};
 
 const KEYS: &[&str] = &["port", "bind", "hosts", "tls_terminated_by_proxy"];
 
-/// Reads the section. An address that other machines reach is refused unless TLS stands before it.
+/// Reads the section. Refuses an address that other machines can reach, unless the pages are behind TLS.
 pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web, SettingsError> {
     let (mut web, mut behind_tls, mut port) = (Web::default(), false, None);
     let at = value.span().start;
@@ -100,7 +100,7 @@ mod tests {
             ("port = 0", Err("1 to 65535")),
             ("bind = \"7070\"", Err("no address")),
             ("bind = \"127.0.0.1:0\"", Err("no address")),
-            // The name under which browsers come is 127.0.0.1 and ::1.
+            // Browsers look for the pages only at 127.0.0.1 and ::1.
             ("bind = \"127.0.0.2:7070\"", Err("127.0.0.1 and ::1 alone")),
             ("bind = \"[::ffff:127.0.0.1]:7070\"", Err("behind TLS")),
             (

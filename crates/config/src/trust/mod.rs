@@ -1,7 +1,8 @@
-//! `almoner.toml`: the endowments of a project's workers, once the user has trusted exactly this text.
+//! The project file `almoner.toml`. It gives endowments to a project's workers, once the user has trusted exactly its
+//! text.
 //!
-//! The file comes with the project, so anyone can have written it. It is parsed only after its digest has been found
-//! among those that the user trusts. `almoner trust` shows its content, and asks.
+//! The file comes with the project, so anyone can have written it. It is parsed only if the user trusts its digest.
+//! `almoner trust` shows the content and asks for that trust.
 
 mod trusted_files;
 
@@ -20,29 +21,30 @@ use crate::settings::project::{self, ProjectEndowments, Workers};
 use control::exit::{Exit, Failure};
 use resource::Endowment;
 
-/// The name of the file.
+/// The name of a project file.
 pub const NAME: &str = "almoner.toml";
 
-/// The directories that mark the top of a project.
+/// The names of the directories that mark the root of a project.
 const TOPS: [&str; 3] = [".git", ".jj", ".hg"];
 
-/// A project's file, as it was read.
+/// A project file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its real path.
+    /// The real path of the file.
     pub path: PathBuf,
-    /// The directory in which it lies.
+    /// The directory that contains the file.
     pub dir: PathBuf,
-    /// The hash of its bytes.
+    /// The hash of the file's bytes.
     pub digest: BlobHash,
     text: String,
 }
 
 impl File {
-    /// Reads the file at this path; `None` if there is nothing.
+    /// Reads the file at this path. Returns `None` if nothing exists there.
     ///
     /// # Errors
-    /// When it is a link, is no file, can have been written by others, or is no text.
+    /// When the path is a link or no regular file, or the file could have been written by others, or is no UTF-8
+    /// text.
     pub fn load(path: &Path) -> Result<Option<File>, Failure> {
         let shown = path.display().to_string();
         let shown = visible_line(&shown).into_owned();
@@ -90,8 +92,8 @@ impl File {
     }
 }
 
-/// Returns where the file of a directory lies, whether it is there or not: in the directory itself, or else the
-/// nearest one above it up to the top of the project, if the project has one.
+/// Returns the path of the project file for a directory, whether or not the file exists. It is the file in the
+/// directory itself, or else in the nearest parent up to the root of the project.
 pub fn nearest(dir: &Path) -> PathBuf {
     let here = dir.join(NAME);
     let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
@@ -103,18 +105,18 @@ pub fn nearest(dir: &Path) -> PathBuf {
     within.map(|above| above.join(NAME)).find(|path| is_there(path)).unwrap_or(here)
 }
 
-/// The endowments that a trusted file gives to one worker.
+/// The endowments that a trusted project file gives to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endowed {
-    /// The file.
+    /// The project file.
     pub file: File,
-    /// The endowments.
+    /// The endowments of the worker.
     pub handed: ProjectEndowments,
 }
 
 impl Endowed {
     /// Returns the endowments and the model without the parts that the command line overrides. For a slot that the
-    /// command line fills, the file's approval rules do not count either.
+    /// command line fills, the file's approval rules do not apply either.
     #[must_use]
     pub fn beside(mut self, model: Option<&str>, endow: &[Endowment]) -> Endowed {
         // A slot that the command line fills overrides the file, and so do the slots within it.
@@ -132,14 +134,15 @@ impl Endowed {
         self
     }
 
-    /// Returns the lines of the file for the worker in `worker`, which a dry run prints. Not made visible.
+    /// Returns the lines that a dry run prints for the worker in the file `worker`. They are not escaped for a
+    /// terminal.
     pub fn lines(&self, worker: &Path) -> Vec<String> {
         let file = format!("{} ({})", self.file.path.display(), self.file.digest.short());
         std::iter::once(file).chain(self.handed.lines(Some(worker))).collect()
     }
 }
 
-/// A line that tells the user why a project's file is not used.
+/// A line that tells the user the reason why a project file is not used.
 pub type Unused = String;
 
 /// Returns the endowments that a trusted project file gives to a worker, or the reason why the file is not used.
@@ -167,7 +170,7 @@ pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>,
     Ok(Ok(handed.map(|handed| Endowed { file, handed })))
 }
 
-/// Returns the name of a worker in the file: its path from the file's directory, without the suffix.
+/// Returns the name of a worker in the project file: its path relative to the file's directory, without the suffix.
 fn name_in(base: &Path, dir: &Path, worker: &Path) -> Option<String> {
     let name = worker.file_name()?.to_str()?;
     let name = name.strip_suffix(".worker.md").or_else(|| name.strip_suffix(".worker"))?;
@@ -175,8 +178,8 @@ fn name_in(base: &Path, dir: &Path, worker: &Path) -> Option<String> {
     Some(if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") })
 }
 
-/// Returns the command that shows a file and asks. The command leaves out a path that a shell would not take
-/// literally. Otherwise the author of a directory's name could write a command for the user.
+/// Returns a hint with the command that shows a project file and asks for trust. A path that a shell would not take
+/// literally is left out. Otherwise the author of a directory's name could write a command for the user.
 pub fn to_type(path: &Path) -> String {
     let is_plain = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@".contains(c));
     match path.to_str().filter(is_plain) {
@@ -196,7 +199,7 @@ mod tests {
         let deep = root.join("p/a/b");
         std::fs::create_dir_all(&deep).unwrap();
         std::fs::write(root.join(NAME), "").unwrap();
-        // Without a top only the directory itself counts.
+        // Without the root of a project, only the directory itself counts.
         assert_eq!(nearest(&deep), deep.join(NAME));
         std::fs::create_dir(root.join("p/.git")).unwrap();
         assert_eq!(nearest(&deep), deep.join(NAME));

@@ -1,4 +1,4 @@
-//! Which files are trusted: a small file for each in the state, which is there as a whole or not at all.
+//! The list of trusted files: one small record for each, written atomically to the state directory.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::place::{Place, private_dir};
 use control::exit::{Exit, Failure};
 
-/// A file that is trusted, as it was then.
+/// A trusted file, as it was when the user trusted it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedFile {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The hash of its bytes.
+    /// The hash of the file's bytes.
     pub digest: BlobHash,
 }
 
@@ -33,10 +33,10 @@ fn failed(place: &Place, e: &dyn std::fmt::Display) -> Failure {
         .help("nothing is trusted that cannot be looked up there; `almoner doctor` examines the directories")
 }
 
-/// Returns all that is trusted, by path.
+/// Returns all trusted files, by path.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the list cannot be read.
 pub fn all(place: &Place) -> Result<Vec<TrustedFile>, Failure> {
     let entries = match std::fs::read_dir(dir(place)) {
         Ok(entries) => entries,
@@ -62,10 +62,10 @@ fn read(place: &Place, path: &Path) -> Result<Option<TrustedFile>, Failure> {
     }
 }
 
-/// Returns whether the file at this path is trusted as it is: with exactly these bytes.
+/// Returns whether the file at this path is trusted with exactly this digest.
 ///
 /// # Errors
-/// When it cannot be looked up.
+/// When the list cannot be read.
 pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, Failure> {
     let kept = read(place, &entry(place, path))?;
     Ok(kept.is_some_and(|kept| kept.path == path && kept.digest == digest))
@@ -96,10 +96,10 @@ pub fn keep(place: &Place, path: &Path, digest: BlobHash) -> Result<(), Failure>
     })
 }
 
-/// Trusts the file at this path no longer. False if it was not trusted.
+/// Removes the trust in the file at this path. Returns `false` if the file was not trusted.
 ///
 /// # Errors
-/// When that cannot be written down.
+/// When the record cannot be removed.
 pub fn revoke(place: &Place, path: &Path) -> Result<bool, Failure> {
     let removed = std::fs::remove_file(entry(place, path))
         .and_then(|()| std::fs::File::open(dir(place)).and_then(|dir| dir.sync_all()));
