@@ -1,5 +1,5 @@
-//! Tests that hold our crates against implementations by others, and nothing else.
+//! Tests that compare our crates with implementations by others. The crate contains nothing else.
 //!
-//! They stand in a crate of their own because those implementations bring two hundred packages with them. The tests
-//! of the lowest crates must not wait for these.
+//! These tests have a crate of their own because the other implementations depend on two hundred packages. The tests
+//! of the lowest crates must not wait until those are built.
 #![forbid(unsafe_code)]
