@@ -12,119 +12,120 @@ use super::answer_input::{AnswerInput, FieldInput};
 use super::narrow::Narrowing;
 use super::run_request::StartSpec;
 
-/// The modules of a program, as they come.
+/// The modules of a program, in the form in which the client sends them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "as", rename_all = "snake_case")]
 pub enum GivenModules {
-    /// An archive.
+    /// The modules as an archive.
     Archive {
-        /// Its bytes in Base64.
+        /// The bytes of the archive in Base64.
         base64: String,
     },
-    /// Files.
+    /// The modules as single files.
     Files {
-        /// Their bytes in Base64, by their paths with `/` between names.
+        /// The bytes of the files in Base64. The keys are paths with `/` between names.
         files: BTreeMap<String, String>,
     },
-    /// The content of one of the agent's names: a blob with an archive or a bundle, or a tree.
+    /// The content of one of the agent's names: a blob with an archive or a bundle, or a directory tree.
     Named {
         /// The name.
         path: NamePath,
     },
 }
 
-/// The state that a user saw before endowing a definition.
+/// The state that a user saw before endowing a definition. If it has changed, the daemon refuses the endowment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenEndowment {
-    /// How often something had been done with the definition.
+    /// The number of acts on the definition so far.
     pub done: u64,
     /// The formulas of the names that fill slots, by slot.
     pub names: BTreeMap<String, FormulaId>,
-    /// The formula of the name for the result; `None` if that name was free.
+    /// The formula that had the name for the result, or `None` if that name was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<FormulaId>,
-    /// For a worker: the seal of the plan that was shown.
+    /// The seal of the plan that was shown, if the definition is a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<BlobHash>,
 }
 
-/// An act of an agent. Some acts need the outside: bytes beside the store, a worker file to read, a secret to seal, a
-/// token to draw. Those have variants of their own; all others are acts of the kernel.
+/// An act of an agent. Some acts need resources outside the store: stored bytes, a worker file, a secret to seal, a
+/// random token. Those acts have variants of their own. All others are acts of the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentAct {
-    /// Something happens to names.
+    /// Changes names.
     Name {
-        /// The change of names.
+        /// The change.
         act: NameAct,
     },
-    /// Keeps text as bytes beside the store, under a name.
+    /// Stores text as a blob, under a name.
     StoreText {
         /// The text.
         text: String,
         /// The name.
         path: NamePath,
-        /// Even if the name looks like another one in its directory.
+        /// Whether the name is accepted even if it looks like another name in its directory.
         #[serde(default)]
         force: bool,
     },
-    /// Makes an agent.
+    /// Creates an agent.
     Provide {
-        /// Which.
+        /// The kind of agent and its names.
         act: ProvideAgent,
     },
-    /// Something happens to mail. Definitions, endowments and forms filled in have their own acts here.
+    /// Performs an act on mail. Definitions, endowments and submitted forms have variants of their own.
     Mail {
         /// The act on mail.
         act: Box<MailAct>,
     },
-    /// Proposes a program.
+    /// Proposes a program to another agent.
     Define {
-        /// To whom.
+        /// The name of the recipient.
         to: NamePath,
-        /// The name of a worker, if it is one.
+        /// The name of the worker, if the program is a worker.
         name: String,
-        /// Code, or a worker file (it begins with `---`).
+        /// The code, or a worker file, which begins with `---`.
         source: String,
         /// The files that a worker includes, by name.
         includes: BTreeMap<String, String>,
-        /// For code: its slots, each with a label and a pattern as text.
+        /// The slots of code, each with a label and a pattern as text.
         slots: BTreeMap<String, (String, String)>,
-        /// The name under which the promise is kept.
+        /// The name for the promise of the result.
         result_name: Option<NamePath>,
-        /// Edit this definition instead of proposing a new one.
+        /// The definition to edit, if no new one is proposed.
         edit: Option<MessageNumber>,
-        /// How often something had been done with that one when it was seen: if more has been by now, nothing happens.
+        /// The number of acts on the edited definition when the user saw it. If there have been more by now, nothing
+        /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         done: Option<u64>,
     },
-    /// Endows a program that was proposed: code, or a worker, which starts to run.
+    /// Endows a proposed program. Code is evaluated, and a worker starts to run.
     Endow {
         /// The definition's message.
         number: MessageNumber,
-        /// Slots bound to names of the agent's.
+        /// The slots that are filled with the agent's names.
         names: BTreeMap<String, NamePath>,
-        /// For a worker: its start options, with slots bound to resources outside the store.
+        /// The start options of a worker, with the slots that are filled with resources outside the store.
         spec: Box<StartSpec>,
-        /// Where the result goes.
+        /// The receivers of the result.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
-        /// The state that the user saw before. If any of it differs by now, the daemon changes nothing.
+        /// The state that the user saw before. If any part of it has changed, the daemon changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<Box<SeenEndowment>>,
     },
-    /// Runs a program of modules.
+    /// Runs a program made of modules.
     Make {
-        /// Its modules.
+        /// The modules of the program.
         given: GivenModules,
-        /// The name of the powers that its `make` receives; without a name it receives none.
+        /// The name of the powers that the program's `make` function receives. Without a name, it receives none.
         #[serde(default)]
         powers: Option<NamePath>,
-        /// Variables that it is given.
+        /// The environment variables of the program.
         #[serde(default)]
         env: BTreeMap<String, String>,
-        /// The name under which the promise for its result is kept.
+        /// The name for the promise of the result.
         #[serde(default)]
         result_name: Option<NamePath>,
     },
@@ -135,14 +136,14 @@ pub enum AgentAct {
         /// The answer.
         answered: AnswerInput,
     },
-    /// Fills in a form.
+    /// Submits a form.
     Submit {
         /// The form.
         number: MessageNumber,
         /// The value of each field.
         values: BTreeMap<String, FieldInput>,
     },
-    /// Makes a one-use sharing token.
+    /// Creates a one-use sharing token.
     Share {
         /// The name of the shared object.
         path: NamePath,
@@ -154,7 +155,8 @@ pub enum AgentAct {
         /// The name for the object that the token gives.
         path: NamePath,
     },
-    /// Names a narrower version of an object that the agent has, to be handed on in its place.
+    /// Creates a narrower version of one of the agent's objects, under a name. It can then be handed on instead of
+    /// the original.
     Narrow {
         /// The name of the original object.
         path: NamePath,
@@ -164,43 +166,43 @@ pub enum AgentAct {
         is: Option<FormulaId>,
         /// The restrictions.
         by: Box<Narrowing>,
-        /// The name.
+        /// The name of the narrower version.
         to: NamePath,
-        /// Even if the name looks like another one in its directory.
+        /// Whether the name is accepted even if it looks like another name in its directory.
         #[serde(default)]
         force: bool,
     },
-    /// Ends a grant: `g4`, or the name of something that was granted to the agent's own guests.
+    /// Revokes a grant that the agent gave, such as `g4`.
     Revoke {
-        /// Which.
+        /// The number of the grant.
         grant: GrantNumber,
     },
-    /// Ends work.
+    /// Cancels work.
     Cancel {
-        /// The work to end.
+        /// The work to cancel.
         what: Cancel,
-        /// Why.
+        /// The reason.
         reason: Untrusted,
     },
-    /// Lets another engine than the original one remake the objects that code has made.
+    /// Lets another engine than the original one recreate the objects that code has made.
     Remake {
         /// The name of the code's result, or of an object that the code has made.
         path: NamePath,
     },
-    /// Makes a timer that begins now.
+    /// Creates a timer that starts now.
     MakeTimer {
-        /// Its name.
+        /// The name of the timer.
         path: NamePath,
-        /// How long from tick to tick, in milliseconds.
+        /// The time between ticks, in milliseconds.
         interval_ms: u64,
         /// The purpose of the timer.
         label: Untrusted,
     },
-    /// Begins, or ends, that each tick of a timer is a message to the agent.
+    /// Starts or stops sending a message to the agent for each tick of a timer.
     Ticks {
-        /// The timer's name.
+        /// The name of the timer.
         path: NamePath,
-        /// Whether it begins.
+        /// Whether the messages start. Otherwise they stop.
         begin: bool,
     },
 }

@@ -9,35 +9,36 @@ use resource::Endowment;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answered", rename_all = "snake_case")]
 pub enum AnswerInput {
-    /// The content of one of the user's names.
+    /// The object of one of the user's names.
     Name {
         /// The name.
         path: NamePath,
-        /// For a run: the kind of slot that it fills, if less than it could be.
+        /// The kind of slot that the object fills, in an answer to a run. It may permit less than the object allows.
         #[serde(default)]
         is: Option<String>,
-        /// For a run: methods, as `SLOT.METHOD`, about which the person does not want to be asked.
+        /// The methods, as `SLOT.METHOD`, about which the person does not want to be asked. Only in an answer to a
+        /// run.
         #[serde(default)]
         allow: Vec<String>,
-        /// The formula of the name when the user chose it; the name must still have that formula.
+        /// The formula of the name when the user chose it. The name must still have that formula.
         #[serde(default)]
         seen: Option<FormulaId>,
     },
-    /// The same for an agent's request, by identifier: exactly the object that the user has seen.
+    /// Exactly the object that the user has seen, by its identifier. Only in an answer to an agent's request.
     Seen {
         /// The formula of the object.
         id: FormulaId,
     },
-    /// For a run: data.
+    /// Data. Only in an answer to a run.
     Value {
         /// The value.
         json: serde_json::Value,
     },
-    /// For a run: a resource for the slot that it has named, without a name of the user's.
+    /// A resource for the requested slot, without a name of the user's. Only in an answer to a run.
     Endow {
         /// The slot and its content.
         endowment: Box<Endowment>,
-        /// The kind of slot, where its content does not determine the kind.
+        /// The kind of slot, if its content does not determine the kind.
         #[serde(default)]
         is: Option<String>,
         /// Methods, as `SLOT.METHOD`, about which the person does not want to be asked.
@@ -46,16 +47,16 @@ pub enum AnswerInput {
     },
 }
 
-/// A user's entry in a field.
+/// A user's entry in a field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "written", rename_all = "snake_case")]
 pub enum FieldInput {
-    /// Text, where the field is secret or takes a capability: the secret, or a pet name.
+    /// Text, for a field that is secret or takes a capability: the secret itself, or a pet name.
     Text {
         /// The text.
         text: String,
     },
-    /// Everything else: a value, in smallcaps. Each capability in it is one that the agent holds.
+    /// Any other value, in smallcaps. The agent must hold each capability in it.
     Value {
         /// The value.
         value: Value,

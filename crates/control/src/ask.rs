@@ -1,4 +1,4 @@
-//! Questions to the daemon, over a socket or within its process.
+//! The client side of the daemon's protocol, over a socket or within the daemon's process.
 
 use kernel::run::{Run, Step};
 use kernel::{BlobHash, RunNumber};
@@ -10,16 +10,16 @@ use crate::protocol::{Request, Response};
 
 /// A way to ask the daemon on behalf of one agent.
 pub trait Ask {
-    /// Sends a request, and returns its answer.
+    /// Sends a request and returns the response.
     ///
     /// # Errors
-    /// When the daemon refuses or cannot be reached.
+    /// When the daemon refuses the request or cannot be reached.
     fn ask(&self, request: Request) -> Result<Response, Failure>;
 
     /// Returns a run.
     ///
     /// # Errors
-    /// When there is no run of this number.
+    /// When no run has this number.
     fn run(&self, run: RunNumber) -> Result<Run, Failure> {
         match self.ask(Request::GetRun { run })? {
             Response::Run(run) => Ok(*run),
@@ -30,7 +30,7 @@ pub trait Ask {
     /// Returns all steps of a run.
     ///
     /// # Errors
-    /// When there is no run of this number.
+    /// When no run has this number.
     fn journal(&self, run: RunNumber) -> Result<Vec<Step>, Failure> {
         let mut steps: Vec<Step> = Vec::new();
         loop {
@@ -43,10 +43,10 @@ pub trait Ask {
         }
     }
 
-    /// Returns what fills the slots of a run.
+    /// Returns the bindings of a run's slots.
     ///
     /// # Errors
-    /// When there is no run of this number.
+    /// When no run has this number.
     fn bindings(&self, run: RunNumber) -> Result<Vec<SlotBinding>, Failure> {
         match self.ask(Request::Bindings { run })? {
             Response::Bindings(bindings) => Ok(bindings),
@@ -54,10 +54,10 @@ pub trait Ask {
         }
     }
 
-    /// Returns stored bytes as text. `name` names them for people.
+    /// Returns stored bytes as text. `name` is the name of the bytes in an error message.
     ///
     /// # Errors
-    /// When they are no text ([`Exit::Invalid`]), or are not stored.
+    /// When the bytes are not text or are not stored ([`Exit::Invalid`]).
     fn text(&self, hash: BlobHash, name: &str) -> Result<String, Failure> {
         match self.ask(Request::Blob { hash })? {
             Response::Blob(Some(text)) => Ok(text),
@@ -70,7 +70,7 @@ pub trait Ask {
     }
 }
 
-/// Returns the failure of an answer that does not fit its request.
+/// Returns the failure for a response that does not fit its request.
 pub fn unexpected(response: &Response) -> Failure {
     let kind = serde_json::to_value(response)
         .ok()

@@ -4,13 +4,13 @@ use kernel::BlobHash;
 use kernel::event::Event;
 use serde::{Deserialize, Serialize};
 
-/// The state of an event log at some time. A user who keeps it elsewhere can check later whether any earlier event
-/// was changed.
+/// The state of an event log at some time. A user who stores an anchor elsewhere can check later whether an earlier
+/// event was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The number of the last event.
     pub seq: u64,
-    /// Its hash.
+    /// The hash of the last event.
     pub hash: BlobHash,
 }
 
@@ -34,11 +34,12 @@ impl std::str::FromStr for Anchor {
 /// The result of an audit of an event log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditReport {
-    /// How many events were looked at: all, unless something is broken.
+    /// The number of events that were checked. These are all events, unless the log has a fault.
     pub events: u64,
-    /// Of how many the step, the message or the grant that they tell of is as it was recorded.
+    /// The number of events whose described record (a step, a message or a grant) is still in the store and
+    /// unchanged.
     pub covered: u64,
-    /// Of how many it has been removed since, as messages that were dismissed are.
+    /// The number of events whose described record has been removed since, such as a dismissed message.
     pub gone: u64,
     /// The anchor of the log's last event.
     pub end: Option<Anchor>,
@@ -46,7 +47,7 @@ pub struct AuditReport {
     pub broken: Option<AuditFault>,
     /// Whether the log contains the requested anchor.
     pub contains: Option<bool>,
-    /// The last events, if they were asked for.
+    /// The last events, if the client asked for them.
     pub last: Vec<Event>,
 }
 
@@ -54,14 +55,14 @@ pub struct AuditReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "broken", rename_all = "snake_case")]
 pub enum AuditFault {
-    /// An event does not follow the one before.
+    /// An event that does not follow the event before it.
     Chain {
-        /// Which.
+        /// The number of the event.
         seq: u64,
     },
-    /// The record that an event describes differs from the one in the store.
+    /// An event that describes a record that differs from the one in the store.
     Record {
-        /// Which event.
+        /// The number of the event.
         seq: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The bindings of a run's slots, as the store has them.
+//! The bindings of a run's slots, as the store holds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,42 +10,42 @@ use resource::{Attenuation, ResourceSpec};
 /// A slot of a run, and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotBinding {
-    /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
+    /// The name of the slot. `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
     /// The content of the slot.
     pub content: SlotContent,
-    /// Methods about which the person did not want to be asked.
+    /// The methods about which the person did not want to be asked.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub allow: BTreeSet<String>,
 }
 
-/// The content of a slot: one that a user can type, a worker, or one that no user types.
+/// The content of a slot: a resource that a user can type, a worker, or another capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum SlotContent {
-    /// Something that a person can type behind `-e SLOT=`.
+    /// A resource that a person can type after `-e SLOT=`.
     Typed {
-        /// The same as a person would have typed it, with every limit.
+        /// The resource with all its limits, as a person would type it.
         fill: ResourceSpec,
     },
-    /// A worker. Its own slots have bindings of their own.
+    /// A worker. Its own slots have separate bindings.
     Worker {
-        /// Its name.
+        /// The name of the worker.
         name: String,
-        /// Its definition.
+        /// The hash of the worker's definition.
         definition: BlobHash,
         /// The files that the definition includes, by name.
         includes: BTreeMap<String, BlobHash>,
-        /// The limits of its grants: they say which documents are handed on to it.
+        /// The limits of the worker's grants. They determine which documents are handed on to the worker.
         #[serde(default)]
         limits: Attenuation,
     },
-    /// A capability that a run has by itself and that no user types: questions, a timer, mail or the making of
+    /// A capability that every run can have and that no user types: questions, a timer, mail or the making of
     /// workers.
     BuiltIn,
-    /// Something that cannot be typed, in words: it has only a name in the store, or is gone.
+    /// A content that cannot be typed, because it has only a name in the store or no longer exists.
     Untyped {
-        /// The words.
+        /// The description of the content.
         words: String,
     },
 }

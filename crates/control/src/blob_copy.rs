@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes beside the store, as a copy that leaves it.
+/// A copy of stored bytes that leaves the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copy {
     /// The bytes, if they are text.
     pub text: Option<String>,
-    /// The bytes in Base64, if they are not.
+    /// The bytes in Base64, if they are not text.
     pub base64: Option<String>,
-    /// Whether values of the vault were taken out of it, or all of it was left out because of one.
+    /// Whether secrets of the vault were redacted from the copy, or the whole content was left out because of one.
     #[serde(default)]
     pub redacted: bool,
 }
@@ -17,13 +17,13 @@ pub struct Copy {
 /// The result of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreedSpace {
-    /// How many formulas were collected.
+    /// The number of formulas that were collected.
     pub formulas: u64,
-    /// How many blobs were removed.
+    /// The number of blobs that were removed.
     pub blobs: u64,
-    /// How many bytes these had.
+    /// The number of bytes of these blobs.
     pub bytes: u64,
-    /// How many lists of others were found damaged.
+    /// The number of stored lists of other blobs, such as directory trees, that were found damaged.
     pub damaged: u64,
 }
 

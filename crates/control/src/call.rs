@@ -1,4 +1,4 @@
-//! A call of one method as code, for who has no program: `E(it).method(…)`.
+//! A call of one method written as code, `E(it).method(…)`, for users who write no program.
 
 use kernel::{FormulaId, Value};
 
@@ -12,14 +12,14 @@ pub const RECEIVER: &str = "it";
 pub struct Call {
     /// The code.
     pub source: String,
-    /// The other names in the code, each with its formula.
+    /// The other names in the code, each with the formula that it stands for.
     pub references: Vec<(String, FormulaId)>,
 }
 
 /// Returns the program that calls a method with these arguments.
 ///
 /// # Errors
-/// When the method has no name, or an argument is of a kind that has no literal: bytes, symbols, sets, errors.
+/// When the method name is empty or too long, or an argument has no literal: bytes, symbols, tagged values, errors.
 pub fn program(method: &str, args: &[Value]) -> Result<Call, Failure> {
     if method.is_empty() || method.len() > 200 {
         return Err(Failure::new(Exit::Invalid, "which method is called is not said").help("write its name"));
@@ -42,7 +42,7 @@ pub fn program(method: &str, args: &[Value]) -> Result<Call, Failure> {
     Ok(call)
 }
 
-/// Returns text as a literal: every string of JSON is one of JavaScript.
+/// Returns text as a literal. Every JSON string is also a JavaScript string.
 fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -77,7 +77,7 @@ impl Call {
                     let Some(name) = name.as_str() else {
                         return Err(no_literal("a name with half a character"));
                     };
-                    // In brackets, no name means anything else.
+                    // The name is in brackets, because a plain `__proto__` would set the prototype.
                     self.source += &format!("[{}]:", text(name));
                     self.write(one)?;
                     self.source.push(',');

@@ -1,4 +1,4 @@
-//! The ends of a command: exit codes, and failures with advice.
+//! The results of a command: exit codes, and failures with advice.
 
 use std::error::Error;
 use std::fmt;
@@ -10,50 +10,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::show::lines::{self, Marks};
 
-/// The meaning of a process's exit code. The numbers are part of the interface.
+/// The exit code of a process. The numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// It was done.
+    /// The command succeeded.
     Ok = 0,
-    /// It failed.
+    /// The command failed.
     Failure = 1,
-    /// The command line made no sense.
+    /// The command line is invalid.
     Usage = 2,
     /// The daemon cannot be reached.
     NoDaemon = 3,
-    /// There is no such name, message, run or file.
+    /// The name, message, run or file does not exist.
     NotFound = 4,
-    /// A gate, the policy or the host said no.
+    /// A gate, the policy or the host refused the act.
     Denied = 5,
-    /// A worker file, an input or an answer does not have the form that it must have.
+    /// A worker file, an input or an answer has an invalid form.
     Invalid = 6,
     /// A person has to act first.
     NeedsYou = 7,
-    /// Another command was faster, or the shown state has changed.
+    /// Another command came first, or the state that was shown has changed.
     Conflict = 8,
-    /// It was interrupted.
+    /// The command was interrupted.
     Interrupted = 130,
 }
 
-/// Why a command failed, and the way out.
+/// The reason why a command failed, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// The reason, in one sentence.
     pub message: Untrusted,
-    /// The advice to the user; may be empty.
+    /// The advice to the user, which may be empty.
     pub help: String,
-    /// Whether all has been said already: only the exit code is left.
+    /// Whether everything has been printed already, so that only the exit code is left.
     #[serde(default)]
     pub silent: bool,
-    /// The error that caused it. It stays in this process.
+    /// The error that caused the failure. It is not sent to other processes.
     #[serde(skip)]
     pub cause: Cause,
 }
 
-/// The error that caused a failure, if there is one. Two failures are equal whatever caused them.
+/// The error that caused a failure, if there is one. Failures are compared without their causes.
 #[derive(Clone, Default)]
 pub struct Cause(Option<Arc<dyn Error + Send + Sync>>);
 
@@ -78,7 +78,8 @@ impl Failure {
         Failure { exit, message, help, silent: false, cause: Cause::default() }
     }
 
-    /// Returns the failure that an error caused, in the error's own words. It keeps the error as its source.
+    /// Returns the failure that an error caused, with the error's text as its message. The error is kept as the
+    /// source.
     pub fn from_error(exit: Exit, error: impl Error + Send + Sync + 'static) -> Failure {
         let mut failure = Failure::new(exit, error.to_string());
         failure.cause = Cause(Some(Arc::new(error)));
@@ -92,12 +93,12 @@ impl Failure {
         self
     }
 
-    /// Returns a failure about which everything has been printed.
+    /// Returns a failure whose message has already been printed.
     pub fn silent(exit: Exit) -> Failure {
         Failure { silent: true, ..Failure::new(exit, "") }
     }
 
-    /// Returns the failure that a run's trouble is.
+    /// Returns the failure for the trouble of a run.
     pub fn of_trouble(trouble: &Trouble) -> Failure {
         let exit = match trouble.code.split('/').next() {
             Some("denied" | "budget" | "depth") => Exit::Denied,
@@ -110,8 +111,8 @@ impl Failure {
 }
 
 impl Failure {
-    /// Returns the failure for a screen of so many columns, or for no screen. Quoted text in it cannot pass for a
-    /// line of this program.
+    /// Returns the failure as text for a screen of so many columns. With `None`, long lines are not broken. Quoted
+    /// text in it cannot look like a line of this program.
     pub fn render(&self, columns: Option<usize>) -> String {
         let columns = columns.unwrap_or(usize::MAX);
         let mut out = String::new();

@@ -9,21 +9,21 @@ use serde::de::DeserializeOwned;
 /// The longest frame that is read or written, in bytes.
 pub const MAX_FRAME: usize = 64 << 20;
 
-/// A frame can hold a secret: it is wiped when it has been sent or read.
+/// The format of frames. A frame can hold a secret, so its buffer is wiped after it was sent or read.
 const FRAMES: Frames = Frames::up_to(MAX_FRAME).wiped();
 
 /// Writes one frame.
 ///
 /// # Errors
-/// When the other side is gone, or the frame would be too long to be read: [`io::ErrorKind::InvalidData`].
+/// When the connection is closed, or the frame is longer than the limit ([`io::ErrorKind::InvalidData`]).
 pub fn write<T: Serialize>(to: &mut impl Write, frame: &T) -> io::Result<()> {
     Ok(FRAMES.write(to, frame)?)
 }
 
-/// Reads one frame; `None` when the other side has ended between frames.
+/// Reads one frame. Returns `None` if the connection was closed between frames.
 ///
 /// # Errors
-/// When it ended inside a frame, or sent something else.
+/// When the connection was closed inside a frame, or the bytes are no valid frame.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
     Ok(FRAMES.read(from)?)
 }

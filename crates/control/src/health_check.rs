@@ -1,4 +1,4 @@
-//! The findings of `almoner doctor`, and the files that are written when a run is saved.
+//! The results of `almoner doctor`, and the report about saving a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,32 +14,32 @@ pub const PARTS: &[(&str, &str)] = &[
     ("web", "These pages"),
 ];
 
-/// One thing that was examined.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealthCheck {
-    /// Its stable name.
+    /// The stable name of the check.
     pub id: String,
-    /// Whether it is well.
+    /// Whether the check passed.
     pub ok: bool,
-    /// The finding. It can quote the words of others.
+    /// The finding. It can quote foreign text.
     pub evidence: String,
-    /// The remedy if it is not well.
+    /// The remedy if the check failed.
     pub remedy: String,
 }
 
-/// A run that is saved as a worker with a test, or would be.
+/// The report about saving a run as a worker with a test, or about a preview of that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaveReport {
-    /// The files, by their whole paths.
+    /// The absolute paths of the files.
     pub files: Vec<String>,
-    /// The worker's file.
+    /// The worker file.
     pub worker: String,
     /// The file with the replies of the model.
     pub replies: String,
     /// The file with the result.
     pub result: String,
-    /// The parts that are not kept, or that the user has to hand over again.
+    /// Notes about the parts that are not saved, or that the user must hand over again.
     pub notes: Vec<String>,
-    /// The command that runs it again, as a shell takes it.
+    /// The shell command that repeats the run.
     pub command: String,
 }

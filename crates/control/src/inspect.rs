@@ -1,4 +1,4 @@
-//! The formulas behind identifiers and their references, for inspectors of a store.
+//! The formulas of a store and the references between them, for inspection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::{GrantRow, ObjectView};
 
-/// A formula in short, as an agent knows it.
+/// A short description of a formula, as an agent knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaSummary {
     /// The formula.
     pub id: FormulaId,
-    /// The agent's own name for it or for its target, or a path of its names to it, if it has one.
+    /// The agent's own name for the formula or its target, or a path of names that leads there.
     pub name: Option<String>,
-    /// The type of its target.
+    /// The type of the target.
     pub kind: String,
-    /// Its description.
+    /// The description.
     pub words: Untrusted,
-    /// If it is a grant: which.
+    /// The grant, if the formula is one.
     pub grant: Option<GrantRow>,
-    /// If it is a message in the agent's mailbox: which.
+    /// The number of the message in the agent's mailbox, if the formula is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageNumber>,
-    /// If it is a run: which.
+    /// The number of the run, if the formula is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
-    /// Its target, behind all grants.
+    /// The target of the formula, behind all grants.
     pub target: FormulaId,
-    /// Whether it has files that cannot be changed through it.
+    /// Whether the formula gives access to files, but cannot change them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
 impl FormulaSummary {
-    /// Returns its label if it has no name: the number of a message or a run.
+    /// Returns a label for a formula without a name: the number of a message or a run.
     pub fn number_label(&self) -> Option<String> {
         let message = self.message.map(|number| format!("message {number}"));
         message.or_else(|| self.run.map(|run| format!("run {run}")))
@@ -45,7 +45,7 @@ impl FormulaSummary {
 /// A reference between formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The part that it plays in the formula that refers.
+    /// The role of the reference in the formula that contains it.
     pub label: String,
     /// The formula at the other end.
     pub other: FormulaSummary,
@@ -54,88 +54,89 @@ pub struct Reference {
 /// A formula with its references, and with the formulas that refer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaView {
-    /// Its content.
+    /// The content of the formula.
     pub thing: ObjectView,
-    /// The formula in short.
+    /// The short description of the formula.
     pub called: FormulaSummary,
-    /// Its references.
+    /// The references that the formula contains.
     pub refers_to: Vec<Reference>,
-    /// The formulas that refer to it; a name appears as a directory with a part `name x`.
+    /// The formulas that refer to this one. A name appears as a directory with the label `name x`.
     pub referred_by: Vec<Reference>,
-    /// Whether more refers to it than is told.
+    /// Whether more formulas refer to this one than are listed.
     pub is_more: bool,
-    /// The grants of it that the agent gave.
+    /// The grants that the agent gave for this formula.
     pub grants: Vec<GrantRow>,
-    /// For an object that code has made with a guard: that guard.
+    /// The guard of the object, if code has made the object with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<kernel::Value>,
 }
 
-/// A grant with its usage, and with the grants that end when it ends.
+/// A grant with its usage, and with the grants that end with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrantView {
     /// The grant.
     pub row: GrantRow,
-    /// Its target, as the agent knows it.
+    /// The target of the grant, as the agent knows it.
     pub target: FormulaSummary,
-    /// The runs that use it, or a grant that was made of it.
+    /// The runs that use the grant, or a grant derived from it.
     pub runs: Vec<RunNumber>,
-    /// The grants that were made of it: they end when it ends.
+    /// The grants derived from this grant, which end when it ends.
     pub falls: Vec<GrantRow>,
-    /// How many calls were made or tried through it or a grant that was made of it.
+    /// The number of calls made or tried through the grant or a derived grant.
     pub calls: u64,
-    /// The last of them, the newest first.
+    /// The last of these calls, newest first.
     pub last: Vec<Use>,
-    /// The code that holds it or a grant that was made of it. The journal of that code has the messages that it sent
-    /// and received.
+    /// The code that holds the grant or a derived grant. The messages that the code sent and received are in its own
+    /// journal.
     #[serde(default)]
     pub code: Vec<CodeHolder>,
-    /// The digest of the text that its holder runs, if that is a worker or code: the one by which a proposal shows it.
+    /// The digest of the text that the holder runs, if the holder is a worker or code. Proposals show the same
+    /// digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<BlobHash>,
 }
 
-/// Code that holds a grant, or held it.
+/// Code that holds or held a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeHolder {
-    /// The code.
+    /// The formula of the code.
     pub id: FormulaId,
-    /// Whether its journal can still be read: it goes with the code.
+    /// Whether the journal of the code can still be read. It is removed together with the code.
     pub has_journal: bool,
 }
 
 /// A call through a grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// The step that proposed it; `None` if it stands in no journal of a run.
+    /// The step that proposed the call, or `None` if no run's journal contains it.
     pub at: Option<StepRef>,
-    /// The code or the agent that called, if no run did.
+    /// The code or the agent that made the call, if no run did.
     #[serde(default)]
     pub by: Option<FormulaId>,
-    /// When, in milliseconds since 1970.
+    /// The time of the call, in milliseconds since 1970.
     pub at_ms: i64,
     /// The method, in the caller's words.
     pub method: Untrusted,
-    /// The beginning of its arguments, such as the file; `None` if they are not known.
+    /// The beginning of the call's arguments, such as the file, or `None` if they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<Untrusted>,
     /// The outcome, as text.
     pub outcome: String,
 }
 
-/// Part of a store as a graph: the formulas that an agent's names, grants and open runs lead to.
+/// A part of a store as a graph: the formulas that can be reached from an agent's names, grants and open runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
-    /// The formulas. The first is where it begins.
+    /// The formulas. The first is the starting point of the graph.
     pub nodes: Vec<Node>,
-    /// The links between them.
+    /// The links between the formulas.
     pub links: Vec<Link>,
     /// The holders of both a secret or private data and a way out of this machine.
     pub risks: Vec<Risk>,
     /// The number of further risks among the formulas that are not drawn.
     #[serde(default)]
     pub more_risks: usize,
-    /// How many formulas were left out because there are too many.
+    /// The number of formulas that were left out because the graph would be too large.
     pub left_out: usize,
 }
 
@@ -144,20 +145,20 @@ pub struct Graph {
 pub struct Node {
     /// The formula.
     pub id: FormulaId,
-    /// Its type.
+    /// The type of the formula.
     pub kind: String,
-    /// The agent's own name for it, if it has one.
+    /// The agent's own name for the formula, if it has one.
     pub name: Option<String>,
-    /// Its description.
+    /// The description of the formula.
     pub words: Untrusted,
-    /// The run, if it is one.
+    /// The number of the run, if the formula is one.
     pub run: Option<RunNumber>,
-    /// Whether it is a secret.
+    /// Whether the formula is a secret.
     pub is_secret: bool,
-    /// Whether text that is sent to it reaches somebody outside this machine.
+    /// Whether text that is sent to the formula reaches somebody outside this machine.
     pub is_outlet: bool,
-    /// The number of formulas that this node stands for. They are not drawn, and the formula with its identifier
-    /// leads to them.
+    /// The number of formulas that this node stands for. They are not drawn, and the formula of this node leads to
+    /// them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more: usize,
 }
@@ -166,52 +167,52 @@ fn is_none(more: &usize) -> bool {
     *more == 0
 }
 
-/// How one formula leads to another.
+/// The kind of a link between formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// It has a name for it.
+    /// The first formula has a name for the second.
     Names,
-    /// It may use it, by a grant.
+    /// The first formula may use the second, by a grant.
     Holds,
-    /// It was made of it.
+    /// The first formula was made from the second.
     MadeOf,
 }
 
 /// A link from one formula to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// From which node.
+    /// The index of the node at which the link begins.
     pub from: usize,
-    /// To which.
+    /// The index of the node at which the link ends.
     pub to: usize,
-    /// How.
+    /// The kind of the link.
     pub how: LinkKind,
-    /// The name, the slot, or the part.
+    /// The name, the slot or the role of the link.
     pub label: String,
-    /// The grant, if it is one of the agent's.
+    /// The grant, if the agent gave it.
     pub grant: Option<GrantNumber>,
     /// The restrictions of the grant, as text.
     pub limits: Vec<String>,
-    /// Whether the data that is read through it is private.
+    /// Whether the data that is read through the link is private.
     pub is_private: bool,
 }
 
-/// A holder of both a secret or private data and a way out of this machine. It has them itself, or can ask others who
-/// do.
+/// A holder of both a secret or private data and a way out of this machine. The holder has access itself, or can ask
+/// other holders that have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Risk {
-    /// Which node.
+    /// The index of the holder's node.
     pub holder: usize,
-    /// The ways to secrets or private data, each as the links on it, from the holder on.
+    /// The paths to secrets or private data. Each is a list of link indices, from the holder on.
     pub secrets: Vec<Vec<usize>>,
-    /// The same for ways out.
+    /// The paths to ways out of this machine, in the same form.
     pub outlets: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    /// Returns the holders that reach both a secret or private data and a way out. A holder uses its own grants and
-    /// those of the holders behind them. A holder that does so only by asking one other such holder is not listed.
+    /// Returns the holders that reach both a secret or private data and a way out. A holder uses its own grants, and
+    /// those of holders that it can reach. A holder is not listed if all its paths begin with one other holder.
     pub fn find_risks(&self) -> Vec<Risk> {
         let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, link) in self.links.iter().enumerate().filter(|(_, link)| link.how == LinkKind::Holds) {
@@ -254,7 +255,7 @@ impl Graph {
 }
 
 impl Risk {
-    /// Returns whether all of its ways lead through one other holder.
+    /// Returns whether all paths of the risk begin with the same other holder.
     fn is_anothers(&self) -> bool {
         let mut ways = self.secrets.iter().chain(&self.outlets);
         let first = ways.next().and_then(|way| way.first());
@@ -302,14 +303,14 @@ mod tests {
             (vec![link(1, 3, held, false), link(1, 4, held, false)], "1: [[0]] [[1]]"),
             // Private data counts like a secret.
             (vec![link(2, 5, held, true), link(2, 4, held, false)], "2: [[0]] [[1]]"),
-            // Two of them, each with one half.
+            // Two holders, each with only one half, are no risk.
             (vec![link(1, 3, held, false), link(2, 4, held, false)], ""),
-            // One half himself, the other through somebody whom he can ask.
+            // One half is held directly, the other through another holder.
             (
                 vec![link(1, 5, held, true), link(1, 2, held, false), link(2, 4, held, false)],
                 "1: [[0]] [[1, 2]]",
             ),
-            // Both through two others.
+            // Each half is reached through a different holder.
             (
                 vec![
                     link(1, 2, held, false),
@@ -319,12 +320,12 @@ mod tests {
                 ],
                 "1: [[0, 2]] [[1, 3]]",
             ),
-            // Both through the same: that one is told of.
+            // Both halves are reached through the same holder, which is the one reported.
             (
                 vec![link(1, 2, held, false), link(2, 3, held, false), link(2, 4, held, false)],
                 "2: [[1]] [[2]]",
             ),
-            // In a circle every holder is found.
+            // In a cycle, every holder is found.
             (
                 vec![
                     link(1, 2, held, false),
@@ -334,9 +335,9 @@ mod tests {
                 ],
                 "1: [[2]] [[0, 3]] 2: [[1, 2]] [[3]]",
             ),
-            // A name is no authority of somebody else's.
+            // A link that is no grant gives no access.
             (vec![link(1, 3, LinkKind::MadeOf, false), link(1, 4, held, false)], ""),
-            // The host itself.
+            // The host is not reported.
             (vec![link(0, 3, held, false), link(0, 4, held, false)], ""),
         ] {
             let found = with(links).find_risks();

@@ -1,11 +1,11 @@
 //! The protocol between clients and the daemon, and the text form of the daemon's answers.
 //!
-//! Everything goes one way in: a [`protocol::Request`] on behalf of an agent, and a [`protocol::Response`] or a
-//! [`exit::Failure`] with advice. `docs/control.md` describes it for those who write clients. The crate does no I/O but
-//! that of [`frame`], over the reader and writer that the caller gives it.
+//! Every client sends a [`protocol::Request`] on behalf of an agent. The daemon answers with a
+//! [`protocol::Response`], or with an [`exit::Failure`] that has advice. `docs/control.md` describes the protocol for
+//! the authors of clients. The only I/O of this crate is that of [`frame`], over the reader and writer of the caller.
 #![forbid(unsafe_code)]
 
-/// The build of this program. The client and the daemon compare theirs.
+/// The build of this program. A client and a daemon compare their builds.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");
 
 mod agent_act;

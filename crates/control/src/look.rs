@@ -9,22 +9,22 @@ use super::narrow::Narrowing;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum Look {
-    /// The names in a directory; the agent's own without a path.
+    /// The names in a directory. Without a path, they are the agent's own names.
     Names {
-        /// Which.
+        /// The directory.
         path: Option<NamePath>,
     },
-    /// A page of the names in a directory, as it is looked through.
+    /// A page of the names in a directory.
     NamePage {
-        /// Which; the agent's own without one.
+        /// The directory. Without a path, the agent's own names are meant.
         path: Option<NamePath>,
-        /// Only names that contain this text, in upper or lower case.
+        /// A text that the names must contain, in upper or lower case.
         #[serde(default)]
         find: String,
-        /// How many come before.
+        /// The number of names before the page.
         #[serde(default)]
         from: usize,
-        /// How many at most. An answer has a limit of its own.
+        /// The maximum number of names on the page. An answer also has a limit of its own.
         limit: usize,
     },
     /// The object of a name.
@@ -32,45 +32,45 @@ pub enum Look {
         /// The name.
         path: NamePath,
     },
-    /// Which formula has a name, whether it can be used or not.
+    /// The formula that has a name, whether or not it can be used.
     Identifier {
         /// The name.
         path: NamePath,
     },
-    /// Grants that the agent gave.
+    /// The grants that the agent gave.
     Grants,
     /// One message in full.
     Message {
-        /// Which.
+        /// The number of the message.
         number: MessageNumber,
     },
-    /// The state of a promise; with `wait`, as soon as the promise is settled.
+    /// The state of a promise. With `wait`, the answer comes as soon as the promise is settled.
     Promise {
-        /// Which.
+        /// The promise.
         promise: FormulaId,
-        /// Whether to wait for it.
+        /// Whether to wait until the promise is settled.
         wait: bool,
     },
-    /// Where something comes from that has a name.
+    /// The origin of a named object.
     Origin {
         /// A name or an identifier.
         thing: String,
     },
-    /// The journal of endowed code: a page of it.
+    /// A page of the journal of endowed code.
     Code {
-        /// The name or the identifier of its result, or of an object that it has made.
+        /// The name or the identifier of the code's result, or of an object that the code has made.
         thing: String,
-        /// The number of the first entry that is wanted.
+        /// The number of the first requested entry.
         #[serde(default)]
         from: u64,
     },
-    /// The agent's named objects that can be picked for a capability.
+    /// The agent's named objects that can be picked as a capability.
     Picks,
-    /// The restrictions that a named object of the agent's can take, and the rest that would be left of it.
+    /// The possible restrictions of one of the agent's named objects, and the result of applying some of them.
     Narrowable {
         /// The name.
         path: NamePath,
-        /// The restrictions; without them the answer does not describe the rest.
+        /// The restrictions to apply. Without them, the answer does not describe a result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Box<Narrowing>>,
     },
@@ -79,34 +79,34 @@ pub enum Look {
         /// The message.
         number: MessageNumber,
     },
-    /// The outcomes of a definition, one for each time that it was endowed.
+    /// The outcomes of a definition, one for each endowment.
     Endowed {
         /// The message.
         number: MessageNumber,
     },
-    /// Why something is kept.
+    /// The reasons why an object is kept in the store.
     RetentionPaths {
         /// A name or an identifier.
         thing: String,
     },
-    /// The agent's names for these formulas, and their descriptions; formulas that are gone are left out.
+    /// The agent's names for formulas, and their descriptions. Formulas that no longer exist are left out.
     FormulaSummaries {
-        /// Which.
+        /// The formulas.
         ids: Vec<FormulaId>,
     },
     /// A formula with its references, and with the formulas that refer to it.
     Formula {
-        /// Which.
+        /// The formula.
         id: FormulaId,
     },
     /// A grant that the agent gave, with its usage and with the grants that end with it.
     Grant {
-        /// Which.
+        /// The number of the grant.
         grant: GrantNumber,
     },
-    /// The formulas that the agent's names, grants and open runs lead to.
+    /// The formulas that can be reached from the agent's names, grants and open runs.
     Graph {
-        /// Where to begin, instead of the agent itself: a run (`r17`), a name, or an identifier.
+        /// The starting point instead of the agent itself: a run (`r17`), a name, or an identifier.
         #[serde(default)]
         focus: Option<String>,
     },

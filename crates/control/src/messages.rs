@@ -1,4 +1,4 @@
-//! Listings of mail: which messages are listed, and which page of them.
+//! Requests for lists of messages: the filter and the page.
 
 use kernel::MessageNumber;
 use serde::{Deserialize, Serialize};
@@ -8,34 +8,34 @@ use super::threads::{MailboxPart, MessageStatus};
 /// The maximum number of messages on one page, for any requested limit.
 pub const MAX_PAGE_MESSAGES: usize = 1000;
 
-/// Which messages are listed, and in which form.
+/// The selection of messages for a list, and the form of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "list", rename_all = "snake_case")]
 pub enum MessageFilter {
-    /// The messages of an agent's mailbox, one by one. The answer is `letters`.
+    /// The messages of an agent's mailbox, one by one. The answer is `mailbox`.
     Mailbox {
-        /// Only messages that need an answer.
+        /// Whether only messages that need an answer are listed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         open: bool,
-        /// The order in which they come.
+        /// The order of the messages.
         #[serde(default)]
         order: Order,
     },
-    /// The mailbox of a host in threads, newest first. The answer is `threads`; a narrower filter lists messages by
-    /// themselves.
+    /// The mailbox of a host in threads, newest first. The answer is `threads`. With a filter below, messages are
+    /// listed one by one.
     Threads {
-        /// Only messages of this kind.
+        /// The kind of the listed messages. Without it, all kinds are listed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
-        /// Only messages with this status. The answer includes the messages that need an answer in any case.
+        /// The status of the listed messages. The answer always includes the messages that need an answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<MessageStatus>,
-        /// Only messages of this part.
+        /// The part of the mailbox. Without it, all parts are listed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<MailboxPart>,
     },
-    /// The messages that came in answer to one of a host's, and in answer to those. The answer is `answers`: the newest
-    /// of the page, oldest first.
+    /// The messages that answer one of a host's messages, directly or through other answers. The answer is `answers`:
+    /// the newest messages up to the page limit, oldest first.
     Answers {
         /// The message.
         message: MessageNumber,
@@ -53,14 +53,14 @@ pub enum Order {
     NewestFirst,
 }
 
-/// One page of a list.
+/// The bounds of one page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageBounds {
-    /// The message behind which the page begins, in the order of the list; the first page has none.
+    /// The last message before the page, in the order of the list. The first page has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<MessageNumber>,
-    /// The maximum number of messages on the page. In a list of threads, open messages count apart.
+    /// The maximum number of messages on the page. In a list of threads, open messages are counted separately.
     pub limit: usize,
 }
 
@@ -71,12 +71,12 @@ impl Default for PageBounds {
 }
 
 impl PageBounds {
-    /// Returns the bounds of the largest page behind a message.
+    /// Returns the bounds of the largest page after a message.
     pub fn after(message: Option<MessageNumber>) -> PageBounds {
         PageBounds { after: message, ..PageBounds::default() }
     }
 
-    /// Returns how many messages the page really has at most.
+    /// Returns the maximum number of messages on the page, within the bounds of every page.
     pub fn bounded_limit(self) -> usize {
         self.limit.clamp(1, MAX_PAGE_MESSAGES)
     }

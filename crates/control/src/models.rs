@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use crate::exit::Failure;
 use serde::{Deserialize, Serialize};
 
-/// The list of `almoner models`.
+/// The list that `almoner models` shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelList {
-    /// The models that can be asked. The one that is used when none is named comes first.
+    /// The models that can be used. The default model comes first.
     pub can_ask: Vec<KnownModel>,
     /// The local models that Almoner can fetch.
     pub local: Vec<LocalModel>,
-    /// The vendors.
+    /// The vendors, each with the variables for its key.
     pub vendors: Vec<VendorKey>,
-    /// The user's own names, each with the model that it stands for.
+    /// The names that the user chose, each with its model.
     pub names: BTreeMap<String, String>,
     /// The models that may read private documents.
     pub private: BTreeSet<String>,
-    /// The model that is used when none is named.
+    /// The model that is used if none is named.
     pub used: String,
-    /// The same, with the reason.
+    /// The same model, with the reason for the choice.
     pub used_because: String,
     /// The directory of the weights.
     pub dir: PathBuf,
@@ -29,42 +29,42 @@ pub struct ModelList {
     pub prices_dated: String,
     /// The models that have a built-in price.
     pub priced: Vec<String>,
-    /// The reason why the settings of the user cannot be read.
+    /// The reason why the user's settings cannot be read.
     pub settings_failure: Option<Failure>,
 }
 
-/// A model that can be asked.
+/// A model that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownModel {
-    /// The text with which a person names it.
+    /// The text with which a person names the model.
     pub model: String,
-    /// Its origin: a key, a server, the settings or the disk.
+    /// The origin of the model: a key, a server, the settings or the disk.
     pub origin: String,
 }
 
 /// A model that runs on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalModel {
-    /// Its name behind `local:`.
+    /// The name of the model after `local:`.
     pub name: String,
-    /// The size of its weights on the disk.
+    /// The size of the weights on the disk, in bytes.
     pub bytes: u64,
-    /// The memory that it takes, in bytes.
+    /// The memory that the model needs, in bytes.
     pub memory: u64,
-    /// Its licence.
+    /// The licence of the weights.
     pub licence: String,
-    /// The SHA-256 of its weights, in hexadecimal digits.
+    /// The SHA-256 hash of the weights, in hexadecimal digits.
     pub sha256: String,
     /// Whether the weights are on this disk.
     pub is_here: bool,
 }
 
-/// A vendor of models, and where its key is.
+/// A vendor of models, with the variables for its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VendorKey {
-    /// Its name in references to models.
+    /// The name of the vendor in references to models.
     pub name: String,
-    /// The variable of the environment that holds the key.
+    /// The environment variable that holds the key, if one does.
     pub key: Option<String>,
     /// The variables that may hold a key.
     pub variables: Vec<String>,

@@ -1,4 +1,4 @@
-//! Narrowing an object before it is handed on: the restrictions, and the rest that is left.
+//! The narrowing of an object before it is handed on: the restrictions, and their result.
 
 use std::collections::BTreeSet;
 
@@ -7,39 +7,40 @@ use passable::Untrusted;
 pub use resource::Limit;
 use serde::{Deserialize, Serialize};
 
-/// The restrictions of an object, as a user writes them. Empty text restricts nothing.
+/// The restrictions of an object, as a user writes them. An empty text is no restriction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Narrowing {
-    /// The methods that stay; all that it has now, if this is not said.
+    /// The methods that stay. With `None`, all present methods stay.
     pub methods: Option<BTreeSet<String>>,
-    /// The endings that names of files may have: `.pdf .md`.
+    /// The permitted suffixes of file names, such as `.pdf .md`.
     pub suffixes: String,
-    /// The largest file, message or answer: `10MiB`.
+    /// The maximum size of a file, a message or an answer, such as `10MiB`.
     pub max: String,
-    /// The most that a directory may come to hold: `1GiB`.
+    /// The maximum total size of a directory's content, such as `1GiB`.
     pub total: String,
-    /// How often it may be used: `10/min`.
+    /// The maximum rate of calls, such as `10/min`.
     pub rate: String,
-    /// How long it may be used from when it is made: `30m`, `8h`, `7d`.
+    /// The time for which the narrower object can be used, such as `30m`, `8h` or `7d`.
     pub lasts: String,
-    /// Whether the data that is read through it is private.
+    /// Whether the data that is read through the object is private.
     pub private: bool,
 }
 
-/// A method that something has.
+/// A method of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
-    /// Its name.
+    /// The name of the method.
     pub name: String,
-    /// Its effect on the world, in a word; empty if that is unknown.
+    /// The effect of the method on the world, in a word. It is empty if the effect is unknown.
     pub effect: String,
 }
 
-/// Returns methods as text, grouped by their effect on the world, the least harmful first. Not made visible.
+/// Returns methods as text, grouped by their effect on the world, the least harmful first. The text is not escaped
+/// for a terminal.
 pub fn in_words(methods: &[Method], others: bool) -> String {
     let mut effects: Vec<&str> = methods.iter().map(|method| method.effect.as_str()).collect();
-    // In the order of the methods' harm; unknown effects come last.
+    // The effects are ordered by their harm. Unknown effects come last.
     effects.sort_by_key(|effect| EFFECTS.iter().position(|known| known == effect).unwrap_or(EFFECTS.len()));
     effects.dedup();
     let of = |effect: &str| {
@@ -58,26 +59,26 @@ pub fn in_words(methods: &[Method], others: bool) -> String {
 /// The effects of methods on the world, the least harmful first.
 const EFFECTS: [&str; 4] = ["reads", "changes", "changes or sends", "sends"];
 
-/// The text for all methods, where only the object's maker knows which those are.
+/// The text for all methods of an object, if only its maker knows them.
 const EVERY: &str = "every method that it has";
 
-/// The same beside some that are known.
+/// The text for the other methods of an object, if only some methods are known.
 const OTHERS: &str = "every other method that it has";
 
-/// An object, the restrictions that it can take, and the rest that would be left.
+/// An object with its possible restrictions, and the result of applying some of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narrowable {
-    /// The formula of the name.
+    /// The formula of the object.
     pub id: FormulaId,
-    /// Its description.
+    /// The description of the object.
     pub words: Untrusted,
-    /// The methods that it has now.
+    /// The present methods of the object.
     pub methods: Vec<Method>,
-    /// Whether it may have methods that only its maker knows, so that the user who narrows it names them.
+    /// Whether the object may have methods that only its maker knows. The user must then name the methods that stay.
     pub any_method: bool,
-    /// The limits that its kind knows.
+    /// The limits that objects of this kind can have.
     pub limits: Vec<Limit>,
-    /// The rest that would be left of it, in a sentence, if the query has restrictions.
+    /// The description of the result in one sentence, if the query contains restrictions.
     pub left: Option<Untrusted>,
 }
 

@@ -1,4 +1,4 @@
-//! The powers of an object for its holder, and the result of a user's choice for a slot.
+//! The powers that an object gives to its holder, and the content of a slot as a user sees it.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,31 @@ use resource::Endowment;
 use super::inspect::FormulaSummary;
 use super::narrow::{self, Method};
 
-/// An object and its powers, as the user sees them before handing it on.
+/// An object and its powers, shown to the user before the object is handed on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Powers {
-    /// The reader's name for it, and its description.
+    /// The reader's name for the object, and its description.
     pub called: FormulaSummary,
-    /// For an object of code: the name of its interface when it was made, by the daemon's own record. Foreign text.
+    /// The name of the interface of an object of code, recorded by the daemon when the object was made. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The methods that can be called through all the grants on the way.
+    /// The methods that can be called through all grants on the path to the object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<Method>,
-    /// Whether it may have others, which only its maker knows.
+    /// Whether the object may have other methods, which only its maker knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others: bool,
-    /// Its limits, as text.
+    /// The limits of the object, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
-    /// Why nothing can be done with it any more, if nothing can.
+    /// The reason why the object cannot be used any more, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Untrusted>,
 }
 
 impl Powers {
-    /// Returns its methods and limits, in a line. Empty if nothing can be called. Not made visible.
+    /// Returns the methods and limits in one line. The line is empty if no method can be called. It is not escaped
+    /// for a terminal.
     pub fn can(&self) -> String {
         let mut parts = Vec::new();
         if !self.methods.is_empty() || self.others {
@@ -45,7 +46,7 @@ impl Powers {
         parts.join("; ")
     }
 
-    /// Returns all of it in a line. Safe to show.
+    /// Returns a description of the object and its powers in one line, which is safe to show.
     pub fn in_words(&self) -> String {
         let name = self.called.name.as_ref().map(|name| format!("{}: ", visible_line(name)));
         let mut line = format!("{}{}", name.unwrap_or_default(), self.called.words.visible_line());
@@ -66,29 +67,29 @@ impl Powers {
 /// The present or planned content of a slot, as the user sees it before and after the approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlotFill {
-    /// The person's name for it, if it was chosen by one or has one.
+    /// The user's name for the content, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its description.
+    /// The description of the content.
     pub words: Untrusted,
     /// The methods that can be called.
     pub methods: Vec<Method>,
-    /// Its limits, as text.
+    /// The limits of the content, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
-    /// Those of the methods that are asked about each time.
+    /// The methods about which the user is asked before each call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
-    /// Whether it is a directory that is not there, and would be made.
+    /// Whether the content is a directory that does not exist yet and would be created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_new: bool,
-    /// The grant, once there is one.
+    /// The grant, if it already exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantNumber>,
 }
 
 impl SlotFill {
-    /// Returns all of it in a line. Safe to show.
+    /// Returns the content in one line, which is safe to show.
     pub fn in_words(&self) -> String {
         let name = self.name.as_ref().map(|name| format!("{}: ", visible_line(name))).unwrap_or_default();
         let mut line = format!("{name}{}", self.words.visible_line());
@@ -108,34 +109,34 @@ impl SlotFill {
     }
 }
 
-/// A user's additions to a worker that a run makes.
+/// A user's additions when approving a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalExtras {
-    /// The contents of slots, without a name of the user's.
+    /// The contents of slots that are not given by one of the user's names.
     #[serde(default)]
     pub endow: Vec<Endowment>,
-    /// The slots that are filled from the user's names.
+    /// The slots that are filled with objects of the user's names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, NamePath>,
     /// The formulas of these names when the user chose them, by slot. If a name has another formula by now, the
     /// daemon changes nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, FormulaId>,
-    /// Methods, as `slot.method`, about which the person does not want to be asked.
+    /// The methods, as `slot.method`, about which the person does not want to be asked.
     #[serde(default)]
     pub allow: Vec<String>,
-    /// The text of that worker as the person has changed it.
+    /// The text of the worker, if the user has edited it.
     #[serde(default)]
     pub edited: Option<String>,
 }
 
-/// A preview of the worker with the user's additions.
+/// A preview of a worker with the user's additions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExtrasPreview {
-    /// The worker with the text that it would have.
+    /// The worker, with the edited text.
     pub making: WorkerPreview,
-    /// Slots that only the person can fill, and that nothing fills yet.
+    /// The slots that only the user can fill, and that are still empty.
     pub missing: Vec<String>,
-    /// The contents of slots by the user's choice; slots of workers in slots come after theirs.
+    /// The contents of slots that the user chose. The slots of a worker in a slot come after that slot.
     pub grants: Vec<(String, SlotFill)>,
 }

@@ -42,28 +42,28 @@ use crate::show::card::Card;
 use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
-/// The version of this protocol. A client and a daemon of different versions do not talk.
+/// The version of this protocol. A client and a daemon must have the same version.
 pub const VERSION: u32 = 15;
 
-/// The variables that models need, by name, from a client's environment.
+/// The environment variables of a client that models need, by name.
 pub type ClientKeys = BTreeMap<String, String>;
 
-/// A client's first message.
+/// The first message of a client.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Hello {
     /// The client's [`VERSION`].
     pub version: u32,
-    /// The client's build: a newer binary asks an older daemon to make room.
+    /// The client's build. A newer client asks an older daemon to stop, so that a new daemon can start.
     pub build: String,
-    /// The variables that models need, from the client's environment. The daemon keeps them in memory only, each key
+    /// The variables that models need, from the client's environment. The daemon keeps them only in memory, each key
     /// under the address of its server.
     pub keys: ClientKeys,
 }
 
-/// A request, and the agent on whose behalf it is made.
+/// A request, with the agent on whose behalf it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OnBehalf {
-    /// The agent, by a name path of the store's own host; `None` means that host.
+    /// The agent, as a name path from the store's own host. `None` means that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The request itself.
@@ -71,81 +71,83 @@ pub struct OnBehalf {
     pub request: Request,
 }
 
-/// A client's request. Runs, messages and events are those of the agent on whose behalf the client asks. That agent
-/// must be a host for everything but `act`, `look` and the listing of a mailbox.
+/// A client's request. Runs, messages and events are those of the agent on whose behalf the client asks. An agent
+/// that is no host may only use `act`, `look`, `pass` and the listing of its mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
-    /// How the daemon is.
+    /// The status of the daemon.
     Status,
-    /// A configured server's present description of its tools.
+    /// The tools that a configured server currently describes.
     ServerTools {
-        /// The server, by its name.
+        /// The name of the server.
         server: String,
     },
-    /// Start a run.
+    /// Starts a run.
     Run(Box<RunRequest>),
-    /// Say yes to an approval.
+    /// Approves entries of an approval.
     Approve {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The approval.
+        /// The message of the approval.
         message: MessageNumber,
-        /// Which entries, from 0; `None` means all that are open.
+        /// The indices of the entries, counted from 0. `None` means all open entries.
         entries: Option<Vec<usize>>,
-        /// Also again, as often as the same run proposes exactly the same.
+        /// Whether the same call is also approved whenever the same run proposes it again.
         for_run: bool,
         /// The user's additions to a worker that the run makes.
         #[serde(flatten)]
         added: Box<ApprovalExtras>,
-        /// The raise of the limits of a run that asks for more; without it, the offer of its card.
+        /// The raise of the limits of a run that asks for more. With `None`, the raise that the card offers is
+        /// granted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raise: Option<Raise>,
     },
-    /// Preview a user's additions to a worker that an entry of an approval makes. This answers no message.
+    /// Previews a user's additions to a worker that an entry of an approval makes. This answers no message.
     PreviewExtras {
-        /// The approval.
+        /// The message of the approval.
         message: MessageNumber,
-        /// Which entry, from 0.
+        /// The index of the entry, counted from 0.
         entry: usize,
         /// The additions.
         #[serde(flatten)]
         added: Box<ApprovalExtras>,
     },
-    /// Say no to an approval.
+    /// Denies entries of an approval.
     Deny {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The approval.
+        /// The message of the approval.
         message: MessageNumber,
-        /// Which entries, from 0; `None` means all that are open.
+        /// The indices of the entries, counted from 0. `None` means all open entries.
         entries: Option<Vec<usize>>,
-        /// The reason that the model is given.
+        /// The reason for the model.
         reason: Untrusted,
     },
-    /// Say whether something happened that a crash cut off. If it did not, it is done now.
+    /// States whether a call happened whose outcome a crash left unknown. If it did not happen, it is performed now.
     ConfirmOutcome {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The message that asks.
+        /// The message that asks about the call.
         message: MessageNumber,
-        /// Whether it did.
+        /// Whether the call happened.
         happened: bool,
     },
-    /// Verify the event log and the records that it describes.
+    /// Verifies the event log and the records that it describes.
     Audit {
-        /// Also the last events, so many.
+        /// The number of last events to return as well.
         last: Option<usize>,
-        /// Of those before this one.
+        /// The event before which these events end. With `None`, they are the last of the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<u64>,
-        /// An earlier anchor of the log, to be found in it.
+        /// An earlier anchor of the log. The report says whether the log contains it.
         contains: Option<Anchor>,
-        /// Only tell of the last events, and verify nothing: that takes the longer, the longer the log is.
+        /// Whether only the last events are returned, without verification. Verification takes longer the longer the
+        /// log is.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unverified: bool,
     },
-    /// Say something to a run that talks.
+    /// Sends a text to a run that is a conversation.
     Say {
         /// The command as the person gave it.
         text: Untrusted,
@@ -153,240 +155,242 @@ pub enum Request {
         run: RunNumber,
         /// The user's text.
         said: Untrusted,
-        /// The documents that come with it.
+        /// The documents that come with the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         documents: Vec<Document>,
-        /// Only say whether it would be taken.
+        /// Whether only to check that the text would be accepted.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         dry_run: bool,
     },
-    /// Put back the files that a run changed, or preview that.
+    /// Restores the files that a run changed, or previews that.
     Undo {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The run, which is over.
+        /// The finished run.
         run: RunNumber,
-        /// Only these: absolute paths, or as the run named them.
+        /// The files to restore: absolute paths, or paths as the run named them. An empty list means all.
         only: Vec<String>,
-        /// Only look.
+        /// Whether only to preview the result.
         dry_run: bool,
     },
     /// The changes of a run in its staged copies, as one diff.
     Diff {
-        /// The run, which is over.
+        /// The finished run.
         run: RunNumber,
-        /// Only these: absolute paths, or as the run named them.
+        /// The files to include: absolute paths, or paths as the run named them. An empty list means all.
         only: Vec<String>,
     },
-    /// Put a run's changes in its staged copies in place.
+    /// Applies a run's changes in its staged copies to the real files.
     Apply {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The run, which is over.
+        /// The finished run.
         run: RunNumber,
-        /// Only these: absolute paths, or as the run named them.
+        /// The files to apply: absolute paths, or paths as the run named them. An empty list means all.
         only: Vec<String>,
-        /// Of these files only some parts; each of them is among `only`.
+        /// The parts to apply of some files. Each of these files must also be in `only`.
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// Discard a run's changes in its staged copies.
+    /// Discards a run's changes in its staged copies.
     Discard {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The run, which is over.
+        /// The finished run.
         run: RunNumber,
-        /// Of these files alone: absolute paths, or as the run named them. All of it, if there are none.
+        /// The files to discard: absolute paths, or paths as the run named them. An empty list means the whole copy.
         #[serde(default)]
         only: Vec<String>,
-        /// Of these files only some parts; each of them is among `only`.
+        /// The parts to discard of some files. Each of these files must also be in `only`.
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// Forget the inputs of a run and of all runs that it started.
+    /// Deletes the inputs of a run and of all runs that it started.
     Forget {
         /// The command as the person gave it.
         text: Untrusted,
-        /// The run, which is over.
+        /// The finished run.
         run: RunNumber,
     },
-    /// Collect and sweep all that can be, now.
+    /// Runs the garbage collection now.
     Gc,
-    /// A page of a run as it is copied out of the store: itself from 0, its steps from 1 on.
+    /// A page of a run for a copy outside the store. Entry 0 is the run itself, and its steps follow from 1.
     Export {
-        /// Which.
+        /// The run.
         run: RunNumber,
-        /// Where the page begins.
+        /// The number of the page's first entry.
         from: u64,
     },
-    /// Bytes kept beside the store, as they are copied out of it.
+    /// Stored bytes for a copy outside the store.
     Copy {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
     },
-    /// Let a stalled run go on; `None` means all that are stalled.
+    /// Resumes a stalled run, or all stalled runs.
     Resume {
         /// The command as the person gave it.
         #[serde(default)]
         text: Untrusted,
-        /// The run.
+        /// The run. `None` means all stalled runs.
         run: Option<RunNumber>,
     },
-    /// Runs, newest first: a page of them.
+    /// A page of the runs, newest first.
     Runs {
-        /// How many at most. An answer has a limit of its own.
+        /// The maximum number of runs. An answer also has a limit of its own.
         limit: usize,
-        /// Only runs older than this one.
+        /// The run below which the page begins: only older runs are returned.
         #[serde(default)]
         below: Option<RunNumber>,
-        /// Only runs that no other run started.
+        /// Whether only runs are returned that no other run started.
         #[serde(default)]
         roots: bool,
     },
-    /// Conversations, newest first: a page of them.
+    /// A page of the conversations, newest first.
     Chats {
-        /// Those that are open; otherwise those that are over.
+        /// Whether open conversations are returned. Otherwise the finished ones are.
         open: bool,
-        /// Only conversations older than this one.
+        /// The conversation below which the page begins: only older ones are returned.
         #[serde(default)]
         below: Option<RunNumber>,
-        /// How many at most. An answer has a limit of its own.
+        /// The maximum number of conversations. An answer also has a limit of its own.
         limit: usize,
     },
-    /// The workers with which one can talk.
+    /// The workers with which a user can have a conversation.
     Talkers,
-    /// A run and those of its descendants that are not over.
+    /// A run and its descendants that are not finished.
     Family {
-        /// Which.
+        /// The run.
         run: RunNumber,
     },
     /// One run.
     GetRun {
-        /// Which.
+        /// The run.
         run: RunNumber,
     },
-    /// The bindings of the slots of one run.
+    /// The bindings of a run's slots.
     Bindings {
-        /// Which.
+        /// The run.
         run: RunNumber,
     },
-    /// The journal of one run: a page of it.
+    /// A page of the journal of a run.
     Journal {
-        /// Which.
+        /// The run.
         run: RunNumber,
-        /// The number of the first step that is wanted.
+        /// The number of the first requested step.
         #[serde(default)]
         from: u64,
     },
-    /// List messages: a page of them. Letters are those of any agent, everything else is a host's.
+    /// A page of messages. The mailbox of any agent can be listed one by one, but threads and answers only for a
+    /// host.
     Messages {
-        /// Which messages, and in which form.
+        /// The selection of messages, and the form of the list.
         filter: MessageFilter,
-        /// Which page.
+        /// The bounds of the page.
         #[serde(default)]
         page: PageBounds,
     },
-    /// An approval, as it is shown to the person who answers it.
+    /// An approval as it is shown to the user.
     Card {
-        /// Which.
+        /// The message of the approval.
         message: MessageNumber,
     },
-    /// Where something comes from.
+    /// The origin of an object.
     Why {
         /// A run, a step, a message number, a file or a slot.
         thing: String,
     },
-    /// Bytes kept beside the store.
+    /// Stored bytes as text.
     Blob {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
     },
-    /// The number of the last event: later events come after it.
+    /// The number of the last event. Later events have higher numbers.
     LastEvent,
-    /// Every event after `after`, and then each as it comes.
+    /// Every event after `after`, and then each new event as it happens.
     Follow {
         /// The last event that the client has seen.
         after: u64,
-        /// Whether to send the text of models too, while they write it.
+        /// Whether the text of models is also sent, while they write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         text: bool,
     },
-    /// Change something as an agent: names, agents, grants, mail.
+    /// Performs an act as an agent: on names, agents, grants or mail.
     Act {
-        /// The command as the person gave it, for the transcript; programs leave it out.
+        /// The command as the person gave it, for the transcript. Programs leave it out.
         #[serde(default)]
         said: Option<UserCommand>,
         /// The act.
         act: Box<AgentAct>,
     },
-    /// Look at something as an agent.
+    /// Performs a query as an agent.
     Look {
         /// The query.
         look: Look,
     },
-    /// Give out a one-use token with which a client of the gateway becomes this agent.
+    /// A one-use token with which a client of the gateway acts as this agent.
     Pass,
-    /// The outcomes of runs, in figures.
+    /// Statistics about the outcomes of runs.
     Stats {
-        /// Only of runs that were started at this time or later, in milliseconds since 1970.
+        /// The earliest start time of the counted runs, in milliseconds since 1970.
         #[serde(default)]
         since_ms: Option<i64>,
     },
-    /// Open the web pages, and let one browser in.
+    /// Starts the web pages, and returns an address that admits one browser.
     Web {
-        /// The path to go to: `/`, or `/m/7` for a message.
+        /// The path to open: `/`, or `/m/7` for a message.
         to: String,
-        /// Under the bare address, for a browser that does not know names below `localhost`.
+        /// Whether the address has a bare IP address as its host, for a browser that does not resolve names below
+        /// `localhost`.
         #[serde(default)]
         by_address: bool,
     },
-    /// Look at the sessions of the web pages, or end some.
+    /// Lists the sessions of the web pages, or ends some.
     Sessions {
         /// The act on sessions.
         act: SessionAct,
     },
-    /// Do something with the vault.
+    /// Performs an act on the vault.
     Secret {
         /// The act on the vault.
         act: SecretAct,
     },
-    /// Examine a part of the installation. It may take seconds.
+    /// Examines a part of the installation. This may take seconds.
     Examine {
-        /// The part, by its name in [`crate::examined::PARTS`].
+        /// The part, by its name in [`crate::health_check::PARTS`].
         part: String,
     },
-    /// List the models that can be asked, for the variables that the client brings.
+    /// The list of models, for the environment variables that the client has sent.
     Models,
-    /// Save a run as a worker with a test, or return what that would write.
+    /// Saves a run as a worker with a test, or returns a preview of that.
     Save {
         /// The run.
         run: RunNumber,
         /// The name of the worker.
         name: String,
-        /// The directory of its file: an absolute path.
+        /// The directory of the worker file, as an absolute path.
         dir: String,
         /// Whether the files are written.
         write: bool,
     },
-    /// The operator's policies that are in force.
+    /// The operator's policies in force.
     Policy,
-    /// Copy the store.
+    /// Copies the store.
     Backup {
-        /// Where to: an absolute path at which there is nothing.
+        /// The destination: an absolute path at which nothing exists.
         path: String,
     },
-    /// End.
+    /// Stops the daemon.
     Stop,
 }
 
-/// A one-use token for the gateway. It is shown once and kept nowhere.
+/// A one-use token for the gateway. It is shown once and not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
-    /// Where clients connect.
+    /// The address to which clients connect.
     pub url: String,
     /// The token.
     pub token: String,
-    /// How long it can be used, in seconds.
+    /// The time for which the token can be used, in seconds.
     pub seconds: u64,
 }
 
@@ -396,7 +400,7 @@ impl Request {
         Request::Say { text, run, said, documents: vec![], dry_run: false }
     }
 
-    /// Returns a yes to a card, with no additions.
+    /// Returns a request that approves entries of a card, with no additions.
     pub fn yes(
         text: Untrusted,
         message: MessageNumber,
@@ -411,17 +415,17 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", content = "body", rename_all = "snake_case")]
 pub enum Response {
-    /// The client's hello was taken.
+    /// The acceptance of the client's hello.
     Welcome {
         /// The daemon's build.
         build: String,
-        /// How many messages wait for the person, counted to a hundred.
+        /// The number of messages that wait for the person, up to a maximum of a hundred.
         #[serde(default)]
         waiting: usize,
     },
-    /// A server's description of its tools.
+    /// The tools that a server describes.
     ServerTools(Box<ToolTable>),
-    /// How the daemon is.
+    /// The status of the daemon.
     Status(Status),
     /// The result of a command.
     Reply(Reply),
@@ -431,9 +435,9 @@ pub enum Response {
     Runs(Vec<Run>),
     /// Conversations.
     Chats(Vec<ChatRow>),
-    /// Workers with which one can talk.
+    /// The workers with which a user can have a conversation.
     Talkers(Vec<Talker>),
-    /// A family.
+    /// A run and its unfinished descendants.
     Family(Family),
     /// One run.
     Run(Box<Run>),
@@ -441,15 +445,15 @@ pub enum Response {
     Bindings(Vec<SlotBinding>),
     /// Steps of a journal.
     Journal(Vec<Step>),
-    /// Messages.
+    /// Messages of a mailbox, one by one.
     Mailbox(Vec<MailboxEntry>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
-    /// The messages in answer to a message, oldest first.
+    /// The messages that answer a message, oldest first.
     Answers {
-        /// A page of it.
+        /// The answers on this page.
         letters: Vec<MailboxEntry>,
-        /// How many are older than those.
+        /// The number of answers that are older.
         earlier: usize,
     },
     /// An approval.
@@ -458,39 +462,39 @@ pub enum Response {
     ExtrasPreview(Box<ExtrasPreview>),
     /// Names in a directory.
     Names(Vec<NameRow>),
-    /// A page of them.
+    /// A page of the names in a directory.
     NamePage(NamePage),
     /// The object of a name.
     Object(Box<ObjectView>),
-    /// Which formula has a name; `None` if it is data.
+    /// The formula that has a name, or `None` if the object is data.
     Identifier(Option<FormulaId>),
     /// Grants.
     Grants(Vec<GrantRow>),
     /// A message in full.
     Message(Box<MessageView>),
-    /// The objects that can be picked.
+    /// The agent's named objects that can be picked as a capability.
     Picks(Vec<PickRow>),
     /// The restrictions that an object can take.
     Narrowable(Box<Narrowable>),
     /// The program that a message proposes.
     Proposed(Box<ProgramProposal>),
-    /// The outcomes of a definition, oldest first.
+    /// The outcomes of a definition's endowments, oldest first.
     Endowed(Vec<EndowedView>),
-    /// How a promise stands.
+    /// The state of a promise.
     Promise(PromiseState),
-    /// The journal of endowed code.
+    /// A page of the journal of endowed code.
     Code(CodePage),
-    /// Ways on which something is kept, each as lines from the root.
+    /// The paths by which an object is kept, each as lines from the root.
     RetentionPaths(Vec<Vec<String>>),
-    /// A sharing token. It is shown once and kept nowhere.
+    /// A sharing token. It is shown once and not stored.
     Token(String),
     /// A token for the gateway.
     Pass(Pass),
-    /// An address that lets one browser in, once and within a minute.
+    /// An address that admits one browser, once and within a minute.
     Web(String),
     /// The sessions of the web pages that have not ended.
     Sessions(Vec<SessionRow>),
-    /// Formulas in short.
+    /// Short descriptions of formulas.
     FormulaSummaries(Vec<FormulaSummary>),
     /// A formula.
     Formula(Box<FormulaView>),
@@ -498,108 +502,109 @@ pub enum Response {
     Grant(Box<GrantView>),
     /// A graph.
     Graph(Box<Graph>),
-    /// The outcomes of runs, in figures.
+    /// Statistics about the outcomes of runs.
     Stats(Box<Stats>),
-    /// Where something comes from.
+    /// The origin of an object.
     Why(Vec<Reason>),
-    /// The changes of a run in its staged copies.
+    /// The changes of a run in its staged copies, as one diff.
     Diff(Box<Diff>),
-    /// The files of a run's changes that were put back, or would be.
+    /// The report about an undo or about applied changes, or about a preview.
     UndoReport(Box<UndoReport>),
-    /// Bytes, as text; `None` if they are not text.
+    /// Stored bytes as text, or `None` if they are not text.
     Blob(Option<String>),
-    /// The number of the last event; 0 if there is none.
+    /// The number of the last event, or 0 if there is none.
     LastEvent(u64),
-    /// Something happened.
+    /// An event.
     Event(Box<Event>),
-    /// How far a model has come, in one line. May be lost.
+    /// The progress of a model, in one line. This response may be lost.
     Progress {
-        /// The run that waits for it.
+        /// The run that waits for the model.
         run: RunNumber,
         /// The line.
         line: Untrusted,
     },
-    /// The text so far of a model's reply. May be lost, and may come again from the start.
+    /// A part of the text of a model's reply. This response may be lost, and the text may be sent again from the
+    /// start.
     Text {
         /// The run.
         run: RunNumber,
-        /// The step that asked.
+        /// The step that asked the model.
         prompted: u64,
-        /// How many bytes of the reply came before.
+        /// The position of this part in the reply, in bytes.
         from: usize,
-        /// The next part of it.
+        /// The text of this part.
         text: Untrusted,
     },
-    /// A run cannot go on, and the store cannot even say so.
+    /// A run that cannot continue, and whose failure cannot be stored.
     Stuck {
         /// The run.
         run: RunNumber,
-        /// The reason, with advice.
+        /// The reason why the run cannot continue, with advice.
         trouble: kernel::run::Trouble,
     },
-    /// The vault, as it is shown.
+    /// The vault as it is shown, without values.
     Secrets(VaultView),
     /// The findings of an examination.
     Examined(Vec<HealthCheck>),
-    /// The models that can be asked.
+    /// The list of models.
     Models(Box<ModelList>),
-    /// A run that is saved, or would be.
+    /// The report about a saved run, or about a preview.
     Saved(Box<SaveReport>),
     /// The operator's policies that are in force.
     Policy(Box<PolicyFile>),
     /// The result of an audit of the event log.
     Audited(Box<AuditReport>),
-    /// The runs that are forgotten.
+    /// The runs whose inputs were deleted.
     Forgotten(Vec<RunNumber>),
     /// The result of a garbage collection.
     Freed(FreedSpace),
-    /// A page of a run; empty once there is no more.
+    /// A page of a run, which is empty after the last page.
     Exported(Vec<serde_json::Value>),
-    /// A copy of bytes; `None` if they are gone.
+    /// A copy of stored bytes, or `None` if they no longer exist.
     Copy(Option<Copy>),
-    /// It was not done.
+    /// The failure of a request.
     Failed(Failure),
 }
 
 /// The operator's policies that are in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyFile {
-    /// The file from which they come, whether it is there or not.
+    /// The path of the policy file, whether or not the file exists.
     pub path: String,
-    /// The hash of the file that is in force, if one is.
+    /// The hash of the file that is in force, if there is one.
     pub digest: Option<BlobHash>,
-    /// The policies in their order.
+    /// The policies, in the order of the file.
     pub policies: Vec<PolicyRow>,
-    /// The number of examples that came out as they must.
+    /// The number of examples that had the expected result.
     pub examples: usize,
     /// The warnings.
     pub warnings: Vec<Untrusted>,
-    /// The faults of the present file; if there are any, the policies from before are in force.
+    /// The faults of the present file. If there are any, the previous policies stay in force.
     pub problems: Vec<Untrusted>,
-    /// Whether anything is judged at all: not while the first file is invalid.
+    /// Whether calls are judged at all. They are not while the first file is invalid.
     pub ready: bool,
 }
 
 /// One policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyRow {
-    /// Its name.
+    /// The name of the policy.
     pub name: String,
-    /// The line on which it begins, from 1.
+    /// The line on which the policy begins, counted from 1.
     pub line: usize,
-    /// Whether it forbids; otherwise it permits.
+    /// Whether the policy forbids calls. Otherwise it permits calls.
     pub forbids: bool,
-    /// Whether no other policy may ever permit the calls that it forbids.
+    /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
-    /// Why it is there.
+    /// The reason for the policy.
     pub reason: Option<Untrusted>,
 }
 
-/// A run and those that it has started.
+/// A run and its unfinished descendants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Family {
-    /// The run that was asked about, and of all that it has started those that are not over; oldest first.
+    /// The requested run and its unfinished descendants, oldest first.
     pub members: Vec<Run>,
-    /// Their approvals that wait for an answer, oldest first.
+    /// The approvals of these runs that wait for an answer, oldest first.
     pub asked: Vec<MessageNumber>,
 }

@@ -1,4 +1,4 @@
-//! A user's request to begin a run.
+//! A user's request to start a run.
 
 use std::collections::BTreeMap;
 
@@ -9,88 +9,89 @@ use serde::{Deserialize, Serialize};
 
 use resource::Endowment;
 
-/// A run that a person wants.
+/// A run that a person starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// The command as the person gave it.
     pub text: Untrusted,
     /// The worker that runs.
     pub worker: WorkerSource,
-    /// How it is started.
+    /// The start options.
     #[serde(default)]
     pub spec: StartSpec,
 }
 
-/// A worker file as text, with everything that its definition reads from the directory around it.
+/// A worker file as text, with everything that its definition reads from the directory of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSource {
     /// The worker's name.
     pub name: String,
-    /// Its definition.
+    /// The text of the definition.
     pub source: String,
     /// The files that the definition includes, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
-    /// The directory of the worker file: where workers for unbound worker slots are looked for.
+    /// The directory of the worker file. Workers for unbound worker slots are searched in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// The policies under which the worker ran before, where no file of theirs lies beside it. They may only forbid.
+    /// The policies under which the worker ran before, used if the directory has no policy file. They may only
+    /// forbid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
 }
 
-/// The start options of a worker by any author: its inputs and documents, its endowments, and its model.
+/// The start options of a worker: its inputs and documents, its endowments, and its model.
 ///
-/// The default hands over nothing: one execution without inputs, documents or endowments. Any model may work over it,
-/// the usual model is chosen, and the limits are those of the worker file.
+/// The default hands over nothing: one execution without inputs, documents or endowments. Any model may process it,
+/// the default model is chosen, and the limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StartSpec {
-    /// The named inputs, a JSON object.
+    /// The named inputs, as a JSON object.
     pub values: serde_json::Map<String, serde_json::Value>,
-    /// Files from which named inputs were read, by input: name and hash.
+    /// The files from which named inputs were read: the name of the input and the hash of the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read_from: Vec<(String, BlobHash)>,
     /// The documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Document>,
-    /// Whether it is one execution, a conversation or many executions.
+    /// The shape of the run: one execution, a conversation or many executions.
     pub shape: StartShape,
-    /// Whether only models that may read private data may read its documents and inputs.
+    /// Whether only models that may read private data may process the documents and inputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// Its limits, where they are lower than those of the worker file.
+    /// The limits of the run, where they are lower than those of the worker file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// The user's contents of slots.
+    /// The contents of slots that the user chose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endow: Vec<Endowment>,
-    /// Methods, as `slot.method`, about which the person does not want to be asked.
+    /// The methods, as `slot.method`, about which the person does not want to be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
-    /// The model.
+    /// The choice of the model.
     pub model: ModelChoice,
-    /// Whether to return the plan only, and start nothing.
+    /// Whether only the plan is returned, and no run is started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The run whose items without a result are done again, over the same documents and inputs; all others are taken
-    /// from it.
+    /// An earlier run over the same documents and inputs. Only its items without a result are processed again. All
+    /// other results are taken from that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<RunNumber>,
 }
 
-/// Whether a run is one execution, a conversation or many executions.
+/// The shape of a run: one execution, a conversation or many executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum StartShape {
     /// One execution over the whole input.
     #[default]
     Single,
-    /// A conversation: nothing is asked of the model until something is said.
+    /// A conversation. The model is asked only after the user has said something.
     Chat,
-    /// One child for each document.
+    /// One child run for each document.
     Each {
-        /// How many children work at a time.
+        /// The maximum number of children that work at the same time.
         jobs: u32,
     },
 }
@@ -99,17 +100,17 @@ pub enum StartShape {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "model", content = "is", rename_all = "snake_case")]
 pub enum ModelChoice {
-    /// The one that is used when none is named.
+    /// The model that is used if none is named.
     #[default]
     Usual,
-    /// One by the name that a person writes on a page; the daemon looks it up.
+    /// A model by a name that a person writes on a web page. The daemon resolves the name.
     Named(String),
-    /// One by its full reference; the client has looked it up.
+    /// A model by its full reference, which the client has resolved.
     Reference(String),
 }
 
 impl ModelChoice {
-    /// Returns the choice that a field on a page means: without text, the usual model.
+    /// Returns the choice for the text of a field on a web page. An empty text means the default model.
     pub fn named(text: &str) -> ModelChoice {
         match text.trim() {
             "" => ModelChoice::Usual,
@@ -118,7 +119,7 @@ impl ModelChoice {
     }
 }
 
-/// The worker with whom one talks without naming another.
+/// The worker of a conversation for which the user names no worker.
 pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max: 16, bytes: 32MiB }\n---\nYou talk with a \
                           person. Be brief and exact; say so if you cannot know.\n";
 
@@ -126,21 +127,21 @@ pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max:
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "document", rename_all = "snake_case")]
 pub enum Document {
-    /// A file of this machine, by absolute path.
+    /// A file on this machine, by its absolute path.
     File {
         /// The path.
         path: String,
     },
-    /// Bytes that were brought to the daemon before.
+    /// Bytes that were uploaded to the daemon before.
     Uploaded {
-        /// Their name.
+        /// The name of the document.
         name: String,
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
     },
-    /// Text that came through a pipe.
+    /// Text that was read from a pipe.
     Text {
-        /// Its name.
+        /// The name of the document.
         name: String,
         /// The text.
         text: String,

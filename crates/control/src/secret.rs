@@ -1,4 +1,4 @@
-//! The protocol of the vault. Values go from a client to the daemon and never back.
+//! The protocol of the vault. Values of secrets are sent from a client to the daemon, and never back.
 
 use resource::web::Origin;
 use serde::{Deserialize, Serialize};
@@ -8,72 +8,72 @@ use vault::{Protection, Secret};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum SecretAct {
-    /// How the vault is, and which secrets there are.
+    /// The state of the vault and the list of its secrets.
     List,
-    /// Make the vault, which is not there yet.
+    /// Creates the vault, which must not exist yet.
     Create {
-        /// How its key shall be protected.
+        /// The protection of the vault's key.
         key: KeyChoice,
     },
-    /// Open the vault.
+    /// Unlocks the vault.
     Unlock {
         /// The passphrase.
         passphrase: Secret,
     },
-    /// Give a secret a value.
+    /// Sets the value of a secret.
     Set {
-        /// Its name.
+        /// The name of the secret.
         name: String,
-        /// The value; `None` leaves the one that it has.
+        /// The new value. With `None`, the present value stays.
         value: Option<Secret>,
-        /// The servers that it is for; `None` leaves those that it has.
+        /// The servers that may receive the secret. With `None`, the present ones stay.
         origins: Option<Vec<Origin>>,
-        /// Whether it must be there already, or must not.
+        /// Whether the secret must already exist.
         only: SecretScope,
     },
-    /// Remove a secret.
+    /// Removes a secret.
     Remove {
-        /// Its name.
+        /// The name of the secret.
         name: String,
     },
-    /// Encrypt everything under a new key.
+    /// Encrypts the vault under a new key.
     RotateKey {
-        /// How that key shall be protected; `None`: as the one before.
+        /// The protection of the new key. With `None`, it stays the same.
         key: Option<KeyChoice>,
     },
 }
 
-/// Which secrets a change is meant for.
+/// The secrets that a change may affect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretScope {
-    /// Any.
+    /// Any secret, existing or new.
     Any,
-    /// One that is there.
+    /// Only an existing secret.
     Existing,
 }
 
-/// How the vault's key shall be protected.
+/// The protection of the vault's key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "key", rename_all = "snake_case")]
 pub enum KeyChoice {
-    /// In the keyring.
+    /// The key is in the keyring.
     Keyring,
-    /// As it is, in a file beside the vault.
+    /// The key is unencrypted, in a file beside the vault.
     File,
-    /// There, under a passphrase.
+    /// The key is in a file beside the vault, encrypted with a passphrase.
     Passphrase {
         /// The passphrase.
         passphrase: Secret,
     },
 }
 
-/// The vault as it is shown: never a value.
+/// The vault as it is shown, without values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultView {
-    /// How its key is protected; `None` if there is no vault yet.
+    /// The protection of the key, or `None` if there is no vault yet.
     pub protection: Option<Protection>,
-    /// Whether it is there and cannot be read.
+    /// Whether the vault exists but cannot be read.
     pub locked: bool,
     /// Whether this machine has a keyring that could hold the key.
     pub keyring: bool,
@@ -84,16 +84,16 @@ pub struct VaultView {
 /// A secret as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretRow {
-    /// Its name.
+    /// The name of the secret.
     pub name: String,
-    /// The servers that it is for.
+    /// The servers that may receive the secret.
     pub origins: Vec<Origin>,
-    /// When it was first set, in milliseconds since 1970.
+    /// The time at which the secret was first set, in milliseconds since 1970.
     pub set_ms: i64,
-    /// When it got its value.
+    /// The time at which the present value was set.
     pub changed_ms: i64,
-    /// Its users: grants in force, each by its number and its target.
+    /// The users of the secret: grants in force, each by its number and its target.
     pub used_by: Vec<String>,
-    /// Whether its value is so short that it is not looked for in each spelling.
+    /// Whether the value is so short that redaction does not search for every spelling.
     pub short: bool,
 }

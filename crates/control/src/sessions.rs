@@ -1,4 +1,4 @@
-//! Sessions of the web pages: the browsers that were let in.
+//! Sessions of the web pages. Each session is a browser that was admitted.
 
 use kernel::time::iso;
 use passable::Untrusted;
@@ -9,34 +9,34 @@ use serde_json::{Value as Json, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum SessionAct {
-    /// Nothing: they are only looked at.
+    /// Lists the sessions.
     List,
-    /// One is ended.
+    /// Ends one session.
     Revoke {
-        /// Its number.
+        /// The number of the session.
         number: u64,
     },
-    /// All are ended, with every code that was given out.
+    /// Ends all sessions, and makes all unused codes invalid.
     RevokeAll,
 }
 
-/// One browser that was let in.
+/// The session of one browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRow {
-    /// Its number.
+    /// The number of the session.
     pub number: u64,
     /// The browser's name for itself.
     pub browser: Untrusted,
-    /// When it began, in milliseconds since 1970.
+    /// The start of the session, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// When it ends.
+    /// The end of the session, in milliseconds since 1970.
     pub ends_ms: i64,
-    /// Whether it came under an address of numbers: its cookie may be sent to other ports of this machine.
+    /// Whether the browser used a bare IP address. Its cookie may then also be sent to other ports of this machine.
     #[serde(default)]
     pub by_address: bool,
 }
 
-/// Returns the sessions, as lines.
+/// Returns the sessions as text, one per line.
 pub fn render(rows: &[SessionRow]) -> String {
     let line = |row: &SessionRow| {
         let (begun, ends) = (iso(row.begun_ms), iso(row.ends_ms));

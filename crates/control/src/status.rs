@@ -5,43 +5,43 @@ use kernel::{BlobHash, NamePath, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// How a daemon is.
+/// The status of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its process.
+    /// The process identifier of the daemon.
     pub pid: u32,
-    /// Its build.
+    /// The build of the daemon.
     pub build: String,
-    /// The directory of its store.
+    /// The directory of the store.
     pub store: String,
-    /// Runs of the host that are at work.
+    /// The runs of the host that are at work.
     pub at_work: Vec<RunNumber>,
-    /// How many runs of other hosts are.
+    /// The number of runs of other hosts that are at work.
     pub others_at_work: usize,
-    /// How much code there is that has not come to its end, of all hosts.
+    /// The code of all hosts that has not ended.
     #[serde(default)]
     pub code: CodeCount,
-    /// How many messages wait for an answer.
+    /// The number of messages that wait for an answer.
     pub needs_you: usize,
-    /// How many commits the store has made since the daemon began.
+    /// The number of commits that the store has made since the daemon started.
     pub commits: u64,
-    /// How often it has waited for the disk.
+    /// The number of times that the store has waited for the disk since the daemon started.
     pub syncs: u64,
 }
 
-/// Code that has not come to its end, counted.
+/// The number of pieces of code that have not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeCount {
-    /// It has a heap, or is about to get one.
+    /// The number that have a heap, or are about to get one.
     pub running: usize,
-    /// It waits for promises of the store's, and holds no memory meanwhile.
+    /// The number that wait for promises of the store, and use no memory meanwhile.
     pub asleep: usize,
-    /// The number that have not begun: the object of a name is not there yet, or other code has all the room.
+    /// The number that have not begun. The object of a name is not there yet, or other code uses all the room.
     pub waiting: usize,
 }
 
 impl CodeCount {
-    /// Returns all of it.
+    /// Returns the number of all pieces of code.
     pub fn all(&self) -> usize {
         self.running.saturating_add(self.asleep).saturating_add(self.waiting)
     }
@@ -52,48 +52,49 @@ impl CodeCount {
 pub struct Plan {
     /// The worker's name.
     pub worker: String,
-    /// The hash of its definition.
+    /// The hash of the worker's definition.
     pub digest: String,
     /// The model.
     pub model: String,
     /// The content of each slot, in a sentence.
     pub slots: Vec<String>,
-    /// The tools that the model is offered.
+    /// The tools that are offered to the model.
     pub tools: Vec<String>,
     /// The documents, each with its size.
     pub documents: Vec<String>,
     /// The first text for the model.
     pub prompt: Untrusted,
-    /// The parts that come from a project file that the user trusts. The client fills this in.
+    /// The parts that come from a project file that the user trusts. The client fills in this field.
     #[serde(default)]
     pub from: Vec<String>,
-    /// The content of each slot, with its methods and limits; slots of workers in slots come after theirs.
+    /// The content of each slot, with its methods and limits. The slots of a worker in a slot come after that slot.
     pub grants: Vec<PlannedSlot>,
     /// The documents, each with its path, size and hash.
     pub reads: Vec<PlannedDocument>,
-    /// The other inputs.
+    /// The named inputs.
     pub inputs: Value,
-    /// Whether somebody outside of this program is told all that the model reads.
+    /// Whether somebody outside of this program receives everything that the model reads.
     pub tells: bool,
-    /// Notes on the limits of the run, and on the other permissions of its file.
+    /// Notes on the limits of the run, and on the other permissions of its worker file.
     pub notes: Vec<String>,
-    /// The hash of all that the run would be begun with. If it is another one by then, the person has seen something else.
+    /// The hash of everything with which the run would be started. If it has changed by then, the user has seen a
+    /// different plan.
     pub seal: BlobHash,
 }
 
 /// The planned content of a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSlot {
-    /// The slot, behind those of the workers in whose slots it lies.
+    /// The name of the slot, after the names of the slots of workers that contain it.
     pub slot: String,
     /// The kind of slot, as in worker files.
     pub kind: String,
-    /// The description of the content; paths of this machine have all links followed.
+    /// The description of the content. Local paths in it have all links followed.
     pub what: Untrusted,
-    /// The person's name for that, if it has one and was chosen by it.
+    /// The user's name for the content, if the content was chosen by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<NamePath>,
-    /// Whether it is a directory that is not there and would be made.
+    /// Whether the content is a directory that does not exist yet and would be created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_new: bool,
     /// The methods of the content that may be called.
@@ -105,19 +106,19 @@ pub struct PlannedSlot {
 /// A method that would be granted to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedMethod {
-    /// Its name.
+    /// The name of the method.
     pub name: String,
-    /// Its effect on the world, if its kind has one.
+    /// The effect of the method on the world, if it has a known one.
     pub effect: Option<Effect>,
-    /// Whether the person has said not to be asked about it.
+    /// Whether the user has said not to be asked about the method.
     pub allowed: bool,
-    /// Whether the worker file wants the person to be asked about it.
+    /// Whether the worker file requires that the user is asked about the method.
     pub asked: bool,
 }
 
 impl PlannedMethod {
-    /// Returns whether the user is asked about each call of it. No user can lift that from a method that sends, or
-    /// from one that the worker file marks.
+    /// Returns whether the user is asked before each call of the method. The user cannot switch this off for a method
+    /// that sends, or that the worker file marks.
     pub fn asks(&self) -> bool {
         match self.effect {
             _ if self.asked => true,
@@ -131,9 +132,9 @@ impl PlannedMethod {
 /// A document that would be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedDocument {
-    /// Its path, or its name if it is no file of this machine.
+    /// The path of the document, or its name if it is no local file.
     pub path: Untrusted,
-    /// How many bytes it has.
+    /// The size of the document, in bytes.
     pub bytes: u64,
     /// The hash of these bytes.
     pub hash: BlobHash,

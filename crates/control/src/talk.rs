@@ -1,4 +1,4 @@
-//! Conversations: which there are, and with whom one can have one.
+//! Conversations: the list of them, and the workers with which a user can have one.
 
 use std::collections::BTreeMap;
 
@@ -11,88 +11,88 @@ use serde::{Deserialize, Serialize};
 /// A conversation in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatRow {
-    /// Its run, without the inputs.
+    /// The run of the conversation, without its inputs.
     pub run: Run,
-    /// The beginning of its first message, if there is one.
+    /// The beginning of the first message, if there is one.
     pub said: Option<Untrusted>,
-    /// When something last happened in it, in milliseconds since 1970.
+    /// The time of the last event in the conversation, in milliseconds since 1970.
     pub last_ms: i64,
 }
 
-/// A worker with which one can talk.
+/// A worker with which a user can have a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Talker {
-    /// Its name, as its file gives it.
+    /// The name of the worker in its file.
     pub name: String,
-    /// The latest run of it; `None` if it is offered by a name of the person's.
+    /// The latest run of the worker, or `None` if the worker is known by one of the user's names.
     pub run: Option<RunNumber>,
-    /// The person's name for it.
+    /// The user's name for the worker.
     pub path: Option<String>,
-    /// The names of its slots.
+    /// The names of the worker's slots.
     pub slots: Vec<String>,
 }
 
-/// With whom somebody wants to talk.
+/// The partner in a new conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatPartner {
-    /// A model and nothing else.
+    /// A model alone.
     Model,
     /// The worker of a run.
     Run {
-        /// Which.
+        /// The number of the run.
         run: RunNumber,
     },
-    /// A worker that the person has a name for.
+    /// A worker for which the user has a name.
     Named {
         /// The path of names.
         path: String,
     },
-    /// A worker file that was brought.
+    /// A worker file that was uploaded.
     Text {
         /// The worker's name.
         name: String,
         /// The text of the file.
         source: String,
     },
-    /// A worker file of this machine, with the files beside it.
+    /// A local worker file, with the files beside it.
     File {
-        /// Its absolute path.
+        /// The absolute path of the file.
         path: String,
     },
 }
 
-/// The material of a new conversation with a worker, and the worker's requirements.
+/// Everything needed for a new conversation with a worker: the worker's text, and its requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatSetup {
     /// The worker's name.
     pub name: String,
-    /// Its definition.
+    /// The text of the definition.
     pub source: String,
     /// The files that the definition includes, by name.
     pub includes: BTreeMap<String, String>,
-    /// The directory of its file, if it was read from there.
+    /// The directory of the worker file, if the worker was read from a file.
     pub beside: Option<String>,
-    /// The policies under which it ran before.
+    /// The policies under which the worker ran before.
     pub policy: Option<String>,
-    /// Its own description.
+    /// The worker's own description.
     pub description: Option<Untrusted>,
-    /// The pattern of its inputs: a record.
+    /// The pattern of the worker's inputs: a record.
     pub input: Value,
-    /// Its slots, in the order of its file.
+    /// The worker's slots, in the order of its file.
     pub slots: Vec<ChatSlot>,
 }
 
-/// A slot that has to be filled.
+/// A slot of the worker, with the content that it requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatSlot {
-    /// Its name.
+    /// The name of the slot.
     pub name: String,
-    /// Its purpose, in the words of the worker's author.
+    /// The purpose of the slot, in the words of the worker's author.
     pub words: Option<Untrusted>,
-    /// Of which kind.
+    /// The kind of slot.
     pub kind: String,
-    /// An example of the text behind `-e NAME=`; `None` if the slot fills itself.
+    /// An example of the text after `-e NAME=`, or `None` if the slot needs no content from the user.
     pub example: Option<String>,
-    /// Whether nothing begins as long as nothing was said of it.
+    /// Whether the conversation cannot start until the user has filled the slot.
     pub is_needed: bool,
 }

@@ -1,4 +1,4 @@
-//! Mail in threads.
+//! Lists of mail in threads.
 
 use kernel::proposal::Effect;
 use kernel::query::MailboxEntry;
@@ -6,35 +6,35 @@ use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// How a message stands.
+/// The status of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
-    /// It needs an answer.
+    /// The message needs an answer.
     Open,
-    /// It asked for something, and was answered.
+    /// The message asked for something, and was answered.
     Answered,
-    /// It was dismissed: only its envelope is left.
+    /// The message was dismissed, and only its envelope is left.
     Dismissed,
 }
 
-/// A part of a mailbox, by one of its messages.
+/// A part of a mailbox, identified by one of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxPart {
     /// The thread of this message.
     Thread(MessageNumber),
-    /// The open messages of the sender of this one.
+    /// The open messages from the sender of this message.
     Asker(MessageNumber),
 }
 
-/// A message as a list tells of it.
+/// A message in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// The message.
     #[serde(flatten)]
     pub letter: MailboxEntry,
-    /// The call that it asks about; of several the first that waits for an answer.
+    /// The call that the message asks about. If there are several, it is the first that waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<AskedCall>,
 }
@@ -42,35 +42,36 @@ pub struct Line {
 /// A call that an approval asks about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskedCall {
-    /// Its effect on the world.
+    /// The effect of the call on the world.
     pub effect: Effect,
     /// The slot.
     pub slot: String,
     /// The method.
     pub method: String,
-    /// The beginnings of its arguments, in a line.
+    /// The beginnings of the arguments, in one line.
     pub with: Untrusted,
 }
 
-/// Messages that answer one another.
+/// A thread: messages that answer one another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// The first of them. Those that need an answer are told of apart, and those that were dismissed not at all.
+    /// The first message of the thread. Messages that need an answer are listed elsewhere, and dismissed ones are
+    /// left out.
     pub first: Line,
-    /// How many others there are.
+    /// The number of the other messages in the thread.
     pub more: usize,
 }
 
-/// The open messages of one sender: of an agent, or of a run with all that it has started.
+/// The open messages of one sender. The sender is an agent, or a run with its descendants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asker {
-    /// The newest of their messages, newest first.
+    /// The newest messages of the sender, newest first.
     pub lines: Vec<Line>,
-    /// How many others there are.
+    /// The number of further messages.
     pub more: usize,
-    /// The oldest: as long as it is not answered, it says who is meant.
+    /// The oldest message of the sender. It identifies the sender until it is answered.
     pub oldest: MessageNumber,
-    /// The run with which it began, if runs ask.
+    /// The root run, if the sender is a family of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
 }
@@ -78,18 +79,18 @@ pub struct Asker {
 /// A page of mail in threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadPage {
-    /// The messages that need an answer, by sender; the sender of the newest message comes first.
+    /// The messages that need an answer, by sender. The sender of the newest message comes first.
     pub open: Vec<Asker>,
-    /// How many messages need an answer.
+    /// The number of messages that need an answer and match the filter.
     pub open_count: usize,
     /// The number of messages of all kinds that need an answer.
     #[serde(default)]
     pub all_open_count: usize,
     /// The threads, those with the newest messages first.
     pub threads: Vec<Thread>,
-    /// Messages by themselves, newest first: where some of a kind, of a standing or of a part are asked for.
+    /// Messages listed one by one, newest first, if the request has a filter for kind, status or part.
     #[serde(default)]
     pub lines: Vec<Line>,
-    /// Below which message the next page begins, if there is one.
+    /// The message after which the next page begins, if there is one.
     pub next: Option<MessageNumber>,
 }

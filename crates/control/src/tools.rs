@@ -1,4 +1,4 @@
-//! A server's description of its tools, as a user sees it.
+//! The tools of a server, as the user sees them.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use kernel::BlobHash;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// The time that a server may take until it is ready to describe its tools, when a user waits for that alone.
+/// The time limit for a server to describe its tools, if a user waits only for the description.
 pub const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The tools of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolTable {
-    /// The server, by the user's name for it.
+    /// The user's name for the server.
     pub server: String,
-    /// Its tools, in its own order.
+    /// The tools, in the order of the server.
     pub tools: Vec<ToolRow>,
 }
 
 /// One tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolRow {
-    /// The server's name for it.
+    /// The server's name for the tool.
     pub name: Untrusted,
-    /// The digest of all that the server says of it.
+    /// The digest of the server's complete description of the tool.
     pub digest: BlobHash,
-    /// Its purpose, in the server's words.
+    /// The purpose of the tool, in the server's words.
     pub description: Untrusted,
-    /// Its parameters, in one line.
+    /// The parameters of the tool, in one line.
     pub signature: Untrusted,
-    /// Whether the server says that it only reads. It counts for nothing.
+    /// Whether the server says that the tool only reads. This has no effect.
     pub says_it_reads: bool,
-    /// Why it cannot be handed over, if it cannot.
+    /// The reason why the tool cannot be handed over, if so.
     pub problem: Option<String>,
 }

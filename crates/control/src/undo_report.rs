@@ -1,4 +1,4 @@
-//! The result of `almoner undo`.
+//! The reports about undone, staged and applied changes of a run.
 
 use std::collections::BTreeSet;
 
@@ -6,52 +6,52 @@ use kernel::{BlobHash, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// The files of a run's changes that were put back, or would be.
+/// The report about a run's changes that were undone or applied, or about a preview of that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UndoReport {
     /// The run.
     pub run: RunNumber,
-    /// Whether it was only looked.
+    /// Whether the report is only a preview.
     pub dry_run: bool,
-    /// Everything that it changed in directories, the latest change first.
+    /// All changes of the run in directories, the latest first.
     pub entries: Vec<UndoEntry>,
     /// The effects of the run that cannot be undone.
     pub beyond: Vec<Untrusted>,
 }
 
-/// Something that a run changed.
+/// A file or directory that a run changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UndoEntry {
-    /// Its absolute path.
+    /// The absolute path of the file or directory.
     pub path: Untrusted,
-    /// The step that changed it first, of those that are undone.
+    /// The first of the undone steps that changed the path.
     pub step: StepRef,
-    /// Its state after the run, as text.
+    /// The state of the path after the run, as text.
     pub from: String,
-    /// Its state before the run, as text.
+    /// The state of the path before the run, as text.
     pub to: String,
-    /// The outcome for it.
+    /// The outcome of the undo for this path.
     pub state: UndoState,
 }
 
-/// The outcome for something that a run changed.
+/// The outcome of an undo, or of applying a staged copy, for one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum UndoState {
-    /// It would be put back.
+    /// The change would be made.
     Would,
-    /// It was put back.
+    /// The change was made.
     Done,
-    /// It is already as it was.
+    /// The path already has the wanted state.
     Already,
-    /// Somebody has changed it since: it was left alone.
+    /// Somebody else has changed the path since, so it was left alone.
     Conflict {
-        /// Its present state, as text.
+        /// The present state of the path, as text.
         now: String,
     },
-    /// It could not be put back.
+    /// The change could not be made.
     Failed {
-        /// Why.
+        /// The reason.
         why: Untrusted,
     },
 }
@@ -61,7 +61,7 @@ pub enum UndoState {
 pub struct Diff {
     /// The run.
     pub run: RunNumber,
-    /// Everything that it changed, by path.
+    /// All changes of the run, by path.
     pub files: Vec<FileDiff>,
 }
 
@@ -71,14 +71,15 @@ pub struct FileDiff {
     /// The path, and the state of its change.
     #[serde(flatten)]
     pub entry: UndoEntry,
-    /// The lines that went and that came, as a unified diff.
+    /// The removed and the added lines, as a unified diff.
     pub text: Untrusted,
-    /// Whether it was put in place out of this copy; a place may hold the same for another reason.
+    /// Whether the change was applied from this copy. The real path may have the same content for another reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub applied: bool,
     /// The kind of change.
     pub became: FileChange,
-    /// If somebody else has changed the path meanwhile: a unified diff between its present content and the run's.
+    /// A unified diff between the present content of the path and the run's, if somebody else has changed the path
+    /// meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_now: Option<Untrusted>,
 }
@@ -87,20 +88,20 @@ pub struct FileDiff {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "became", rename_all = "snake_case")]
 pub enum FileChange {
-    /// There was nothing.
+    /// The path did not exist before.
     New,
-    /// It was there before and after.
+    /// The path existed before and after.
     Changed,
-    /// It is gone.
+    /// The path was removed.
     Removed,
-    /// It is gone from here: it was moved. Both ends of a move are put in place together.
+    /// The file was moved away from this path. Both ends of a move are applied together.
     MovedTo {
-        /// To this absolute path.
+        /// The absolute path to which the file was moved.
         path: Untrusted,
     },
-    /// It came here: it was moved.
+    /// The file was moved to this path.
     MovedFrom {
-        /// From this absolute path.
+        /// The absolute path from which the file was moved.
         path: Untrusted,
     },
 }
@@ -112,12 +113,13 @@ pub struct Part {
     pub path: String,
     /// The parts, counted from 1 as the diff shows them.
     pub hunks: BTreeSet<usize>,
-    /// The digest of the file's diff as it was shown, so that a number never comes to mean another part.
+    /// The digest of the file's diff as it was shown. With it, a number never refers to another part than the user
+    /// saw.
     pub shown: BlobHash,
 }
 
 impl Diff {
-    /// Returns the diffs and the conflicts, for a user.
+    /// Returns the diffs and the conflicts as text for a user.
     pub fn render(&self) -> String {
         let mut out = String::new();
         for FileDiff { entry, text, applied, became, .. } in &self.files {
@@ -169,14 +171,14 @@ impl UndoReport {
         out
     }
 
-    /// Returns whether something is not as it was before the run.
+    /// Returns whether some change was left out because of a conflict or a failure.
     pub fn is_partial(&self) -> bool {
         let is_left =
             |entry: &UndoEntry| matches!(entry.state, UndoState::Conflict { .. } | UndoState::Failed { .. });
         self.entries.iter().any(is_left)
     }
 
-    /// Returns one line for each change, for a user.
+    /// Returns one line for each change, for a user who has undone a run.
     pub fn render(&self) -> String {
         let mut out = String::new();
         for entry in &self.entries {

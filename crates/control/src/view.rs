@@ -1,4 +1,4 @@
-//! An agent's view of the store: names, objects, grants, messages.
+//! The view of the store that an agent has: names, objects, grants, messages.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ pub struct GrantRow {
     /// The grant.
     #[serde(flatten)]
     pub grant: Grant,
-    /// The holder: the giver's own name for it, or its description.
+    /// The giver's own name for the holder, or its description.
     pub held_by: Untrusted,
-    /// Whether that is gone: it has no page any more.
+    /// Whether the holder no longer exists, and so has no page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
-    /// The giver's own name for its target, if there is one.
+    /// The giver's own name for the target, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -33,11 +33,11 @@ pub struct GrantRow {
 pub struct NameRow {
     /// The name.
     pub name: String,
-    /// The type of its object.
+    /// The type of the name's object.
     pub kind: String,
-    /// The description of its object.
+    /// The description of the name's object.
     pub words: Untrusted,
-    /// Its formula, if it is one.
+    /// The formula of the name's object, if the object is one.
     pub id: Option<FormulaId>,
 }
 
@@ -46,43 +46,43 @@ pub struct NameRow {
 pub struct NamePage {
     /// The names.
     pub rows: Vec<NameRow>,
-    /// The names that everybody has, which begin with `@`; not on later pages.
+    /// The special names that every agent has, which begin with `@`. They are only on the first page.
     pub special: Vec<NameRow>,
-    /// How many names there are that were looked for, without those that everybody has.
+    /// The number of all matching names, without the special names.
     pub all: usize,
 }
 
 /// The object of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObjectView {
-    /// Its formula, if it is one.
+    /// The formula of the object, if the object is one.
     pub id: Option<FormulaId>,
-    /// Its type.
+    /// The type of the object.
     pub kind: String,
-    /// Its description.
+    /// The description of the object.
     pub words: Untrusted,
-    /// Its value, if it is one, or the value of a fulfilled promise.
+    /// The value, if the object is one, or the value of a fulfilled promise.
     pub value: Option<Value>,
-    /// Its bytes as text, if it is bytes.
+    /// The bytes as text, if the object is bytes.
     pub text: Option<Untrusted>,
-    /// For a promise: how it stands.
+    /// The state of the promise, if the object is one.
     pub promise: Option<PromiseState>,
 }
 
-/// How a promise stands.
+/// The state of a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "promise", rename_all = "snake_case")]
 pub enum PromiseState {
-    /// Nothing has come of it yet.
+    /// The promise is not settled yet.
     Pending,
-    /// It has its value.
+    /// The promise has a value.
     Fulfilled {
         /// The value.
         value: Value,
     },
-    /// It will never have one.
+    /// The promise was broken, and will never have a value.
     Rejected {
-        /// Why.
+        /// The reason.
         reason: Untrusted,
     },
 }
@@ -96,21 +96,21 @@ pub struct MessageView {
     pub from: String,
     /// The reader's name for the recipient.
     pub to: String,
-    /// The message of the reader's that it answers.
+    /// The reader's message that this message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<kernel::MessageNumber>,
-    /// For a definition: its text.
+    /// The text of the definition, if the message is one.
     pub source: Option<Untrusted>,
-    /// For a definition: its slots; for a form, its fields.
+    /// The slots of a definition, or the fields of a form.
     pub fields: Vec<FieldSpec>,
-    /// For a request to evaluate: the objects that it would use, each under its name in the code. `None` stands for
-    /// an object that is gone.
+    /// The objects that the code of a request to evaluate would use, each with its name in the code. `None` stands
+    /// for an object that no longer exists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<(String, Option<Powers>)>,
-    /// For a result that is withheld: the capabilities that it would give away.
+    /// The withheld result, if the message asks whether to release one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
-    /// For a definition: whether it is a worker.
+    /// Whether the message is a definition of a worker.
     pub is_worker: bool,
 }
 
@@ -119,30 +119,30 @@ pub struct MessageView {
 pub struct Withheld {
     /// The reader's name for the recipient.
     pub to: String,
-    /// All of it as text, data too: where a capability stands, there is its number in `gives` and the reader's name for
-    /// it. Foreign text. Nothing, if it is a capability and nothing else.
+    /// The complete result as text, including data. Each capability appears as its number in `gives` and the reader's
+    /// name for it. Foreign text. `None` if the result is a single capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Untrusted>,
-    /// The capabilities in it, each once. Nothing stands where one is gone.
+    /// The capabilities in the result, each once. `None` stands for one that no longer exists.
     pub gives: Vec<Option<Powers>>,
 }
 
-/// A slot or a field, as a person reads it.
+/// A slot or a field, as a user sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldSpec {
-    /// Its name.
+    /// The name of the slot or field.
     pub name: String,
-    /// Its author's description. Foreign text.
+    /// The author's description. Foreign text.
     pub label: Untrusted,
-    /// The contents that may fill it, in one plain line.
+    /// The permitted contents, in one plain line.
     pub wants: String,
-    /// Whether it takes a capability, by one of the reader's names.
+    /// Whether it takes a capability, given by one of the reader's names.
     pub capability: bool,
-    /// Whether its value is sealed.
+    /// Whether the value is sealed.
     pub secret: bool,
-    /// Its default value.
+    /// The default value, if there is one.
     pub default: Option<String>,
-    /// The choices, if it is a choice.
+    /// The choices, if the field is a choice.
     pub choices: Vec<String>,
 }
 
@@ -151,42 +151,42 @@ pub struct FieldSpec {
 pub struct CodePage {
     /// The code.
     pub eval: FormulaId,
-    /// Whether it has not come to its end.
+    /// Whether the code has not ended.
     pub is_open: bool,
-    /// The program of modules that it is, if it is no text.
+    /// The modules of the program, if the code is a program of modules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<kernel::modules::Modules>,
     /// The entries.
     pub entries: Vec<kernel::code::Record>,
 }
 
-/// Something of an agent's that can be picked where a capability is asked for, by one of the agent's names.
+/// An object of an agent that can be picked as a capability, by one of the agent's names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PickRow {
     /// The name, with `/` between directories.
     pub path: String,
-    /// Its formula.
+    /// The formula of the object.
     pub id: FormulaId,
-    /// Its type.
+    /// The type of the object.
     pub kind: String,
-    /// Its description.
+    /// The description of the object.
     pub words: Untrusted,
-    /// The methods that can be called through all the grants on the way.
+    /// The methods that can be called through all grants on the path to the object.
     #[serde(default)]
     pub methods: Vec<Method>,
-    /// Whether it may have others, which only its maker knows.
+    /// Whether the object may have other methods, which only its maker knows.
     #[serde(default)]
     pub others: bool,
-    /// Whether it is a promise that nothing has come of yet.
+    /// Whether the object is a promise that is not settled yet.
     #[serde(default)]
     pub pending: bool,
-    /// Whether it is data.
+    /// Whether the object is data.
     #[serde(default)]
     pub data: bool,
-    /// The labels of slots and patterns that it fits.
+    /// The labels of slots and patterns that the object fits.
     pub labels: Vec<String>,
-    /// The name of its interface when it was made, by the daemon's own record. `None` if the interface is unknown.
-    /// Foreign text.
+    /// The interface name of the object, recorded by the daemon when the object was made. `None` if the interface is
+    /// unknown. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
 }
@@ -195,22 +195,23 @@ pub struct PickRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// It is of the kind, or has the interface, that is asked for.
+    /// The object is of the requested kind, or has the requested interface.
     Recorded,
-    /// Its interface is unknown.
+    /// The interface of the object is unknown.
     Unknown,
-    /// It is known to be something else.
+    /// The object is known to be of another kind.
     No,
 }
 
 impl PickRow {
-    /// Returns its relation to a request for a capability with this label, or, if `pending`, for a promise.
+    /// Returns the object's relation to a request for a capability with this label. With `pending`, a promise is also
+    /// accepted.
     pub fn fit(&self, label: Option<&str>, pending: bool) -> Fit {
         let when = |fits: bool| if fits { Fit::Recorded } else { Fit::No };
         let word = label.filter(|label| !label.is_empty() && Kind::of(label).is_none());
         match (label.filter(|label| Kind::of(label).is_some()), word) {
             _ if self.pending && !pending => Fit::No,
-            // The user is asked about the value once the promise has one.
+            // The user is asked about the value as soon as the promise has one.
             (_, Some(_)) if self.pending => Fit::Unknown,
             _ if self.pending => Fit::Recorded,
             (Some(kind), _) => when(self.labels.iter().any(|own| own == kind)),
@@ -223,110 +224,111 @@ impl PickRow {
         }
     }
 
-    /// Returns whether it can be offered there.
+    /// Returns whether the object can be offered for such a request.
     pub fn fits(&self, label: Option<&str>, pending: bool) -> bool {
         self.fit(label, pending) != Fit::No
     }
 }
 
-/// A program that a message proposes, as a person studies it before endowing it.
+/// A program that a message proposes, as a user examines it before endowing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramProposal {
-    /// The hash of exactly the parts that are shown and would run: the text, its includes, its slots.
+    /// The hash of exactly the parts that are shown and would run: the text, the included files and the slots.
     pub digest: String,
-    /// Its text.
+    /// The text of the program.
     pub source: Untrusted,
-    /// For a worker: its name.
+    /// The name of the worker, if the program is one.
     pub worker: Option<String>,
-    /// For a worker: the files that it includes.
+    /// The files that the worker includes.
     pub includes: BTreeMap<String, Untrusted>,
-    /// Its own description, if it has one.
+    /// The program's own description, if it has one.
     pub description: Option<Untrusted>,
-    /// For a worker: the pattern of its inputs, as a value.
+    /// The pattern of the worker's inputs, as a value.
     pub input: Option<Value>,
-    /// For a worker: how many documents it takes.
+    /// The number of documents that the worker takes.
     pub documents: u32,
-    /// For a worker: the model that it asks for.
+    /// The model that the worker asks for.
     pub model: Option<Untrusted>,
-    /// Its slots.
+    /// The slots of the program.
     pub slots: Vec<ProposedSlot>,
-    /// The names that code takes from its surroundings: it uses and does not declare them, and all code has them.
+    /// The names that code uses without declaring them, and that its environment provides to all code.
     pub free: Vec<String>,
-    /// The names that code uses and does not declare, and that its surroundings do not have: using one fails.
+    /// The names that code uses without declaring them, and that its environment does not provide. Using one of them
+    /// fails.
     #[serde(default)]
     pub absent: Vec<String>,
-    /// Its other declarations, in sentences.
+    /// Other declarations of the program, in sentences.
     pub notes: Vec<Untrusted>,
-    /// How it differs from the definition of the run that proposes it, if one does and both are worker files.
+    /// The difference from the definition of the run that proposes the program, if both are worker files.
     pub difference: Option<Untrusted>,
 }
 
 /// The outcome of one endowment of a definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndowedView {
-    /// When, in milliseconds since 1970.
+    /// The time of the endowment, in milliseconds since 1970.
     pub at_ms: i64,
     /// The number of acts on the definition before this one.
     pub after: u64,
-    /// The run or the code that was made.
+    /// The formula of the run or the code that was started.
     pub made: FormulaId,
-    /// The run, if it is one.
+    /// The number of the run, if one was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
-    /// Whether it has ended and been collected.
+    /// Whether the run or the code has ended and been collected.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
     /// The agent's promise for the result.
     pub result: FormulaId,
-    /// The state of that result for the agent, whether or not others have received it.
+    /// The state of the result for the agent, whether or not others have received it.
     pub outcome: PromiseState,
-    /// The agent's name for it.
+    /// The agent's name for the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its grants.
+    /// The grants of the endowment.
     pub grants: Vec<GrantRow>,
 }
 
 /// A slot of a program that is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposedSlot {
-    /// Its name.
+    /// The name of the slot.
     pub name: String,
-    /// Its proposer's description. Foreign text.
+    /// The proposer's description of the slot. Foreign text.
     #[serde(default)]
     pub words: Untrusted,
-    /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
+    /// The label of the slot's pattern, if the slot takes a capability: `dir`, `http`, or any other word.
     pub label: Option<String>,
-    /// Whether it does not want a capability alone.
+    /// Whether the slot can take data.
     pub data: bool,
-    /// The contents that may fill it, in one line. Foreign text.
+    /// The permitted contents, in one line. Foreign text.
     pub wants: Untrusted,
-    /// Whether a pending promise may fill it, for any later value.
+    /// Whether a pending promise may fill the slot, with any later value.
     pub pending: bool,
-    /// The user's named objects that may fill it.
+    /// The user's named objects that may fill the slot.
     pub fits: Vec<(FormulaId, Fit)>,
-    /// The methods that the program calls, or can call, each with its effect on the world.
+    /// The methods of the slot that the program calls, or can call, each with its effect on the world.
     pub uses: Vec<String>,
-    /// The slots and methods that code gives it to, as `slot.method`. For a worker: the recipients that its model may
-    /// give it to.
+    /// The receivers of the slot's content. For code, they are slots and methods, as `slot.method`. For a worker,
+    /// they are the recipients to which its model may give the content.
     #[serde(default)]
     pub given: Vec<String>,
-    /// The coverage of the analysis of its use.
+    /// The coverage of the analysis of the slot's use.
     #[serde(default)]
     pub coverage: AnalysisCoverage,
 }
 
-/// The coverage of an analysis: how much of a slot's use it finds in a text.
+/// The coverage of an analysis: the part of a slot's use that the analysis finds in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisCoverage {
-    /// All of it.
+    /// The complete use was found.
     #[default]
     Complete,
-    /// The text also uses it in ways that the analysis cannot follow.
+    /// The text also uses the slot in ways that the analysis cannot follow.
     Partial,
-    /// It nowhere uses it.
+    /// The text does not use the slot.
     Unused,
-    /// The text could not be read.
+    /// The text could not be parsed.
     Unread,
 }

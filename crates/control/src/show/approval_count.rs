@@ -1,30 +1,30 @@
-//! Earlier approvals of the same method, and the rule that would end the questions.
+//! The count of earlier approvals of the same method, and the suggested rule that would end the questions.
 
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Marks};
 
-/// How often a person was asked about a method of a thing.
+/// The number of times that a person was asked about a method of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalCount {
-    /// The slot, as the worker that asks now calls it.
+    /// The slot, as the worker that asks now names it.
     pub slot: String,
     /// The method.
     pub method: String,
-    /// The thing, by the host's own words.
+    /// The target, in the host's words.
     pub target: String,
     /// The name of the worker that asks.
     pub worker: String,
-    /// How often it was asked about before, by this worker or by a run of this family.
+    /// The number of earlier questions, by this worker or by a run of this family.
     pub times: u64,
-    /// How often the answer was yes.
+    /// The number of times that the answer was yes.
     pub yes: u64,
-    /// How often it was no.
+    /// The number of times that the answer was no.
     pub no: u64,
-    /// When it was asked about first, in milliseconds since 1970.
+    /// The time of the first question, in milliseconds since 1970.
     pub since_ms: i64,
-    /// The rule that would end the questions.
+    /// The suggested rule that would end the questions.
     pub instead: RuleSuggestion,
 }
 
@@ -32,25 +32,25 @@ pub struct ApprovalCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "instead", rename_all = "snake_case")]
 pub enum RuleSuggestion {
-    /// The next run is begun with `--allow` of this.
+    /// A rule for the option `--allow` of the next run.
     Allow {
-        /// As it is written: `out.append`.
+        /// The rule as it is written, such as `out.append`.
         rule: String,
     },
-    /// This policy, in the person's own file.
+    /// A policy for the user's own policy file.
     Permit {
-        /// Its text.
+        /// The text of the policy.
         policy: String,
     },
-    /// Nothing that is offered.
+    /// No suggestion.
     Nothing {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
 impl ApprovalCount {
-    /// Returns how often, in a sentence. Safe to show.
+    /// Returns the counts in one sentence, which is safe to show.
     pub fn in_words(&self) -> String {
         let times = |count: u64| match count {
             1 => "once".to_owned(),
@@ -81,7 +81,7 @@ impl ApprovalCount {
         )
     }
 
-    /// Writes it as lines of a card, each behind a mark, since names in it may be foreign text.
+    /// Writes the count as lines of a card. Each line begins with a mark, since names in it may be foreign text.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
         line("    · ", &self.in_words());
@@ -100,14 +100,14 @@ impl ApprovalCount {
     }
 }
 
-/// The text before the rule of an endowment.
+/// The text before a rule for `--allow`.
 pub const ALLOW_HEADING: &str = "To be asked about it no more, begin the next run with";
 
-/// The text before a policy.
+/// The text before a suggested policy.
 pub const PERMIT_HEADING: &str =
     "To be asked about it no more, write this into your policy file (`almoner policy` says where it is)";
 
-/// The text before the reason that there is no rule.
+/// The text before the reason why no rule is suggested.
 pub const NO_RULE_HEADING: &str = "No rule is offered that would stop the asking";
 
 #[cfg(test)]

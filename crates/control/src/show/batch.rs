@@ -1,40 +1,40 @@
-//! The results of a run over many documents, in figures.
+//! The results of a run over many documents, as counts.
 
 use kernel::RunNumber;
 use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
 use passable::{Untrusted, visible_line};
 use serde::Serialize;
 
-/// How many failures are listed.
+/// The maximum number of failures that are listed.
 const MAX_FAILURES: usize = 20;
 
 /// The results of a run over many documents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Batch {
-    /// How many documents there are.
+    /// The number of documents.
     pub items: usize,
-    /// How many came to something in this run.
+    /// The number of documents with a result in this run.
     pub done: usize,
-    /// The number of documents with a result in the earlier run that this one completes.
+    /// The number of documents with a result in the earlier run, if this run completes an earlier one.
     pub earlier: usize,
-    /// That run.
+    /// The earlier run, if this one completes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<RunNumber>,
-    /// Those that came to nothing, each with why.
+    /// The documents without a result, each with the reason.
     pub failed: Vec<Failed>,
 }
 
 /// A document without a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failed {
-    /// Its name.
+    /// The name of the document.
     pub item: Untrusted,
-    /// Why.
+    /// The reason.
     pub why: Untrusted,
 }
 
 impl Batch {
-    /// Returns the results of this run, if it is one over many documents.
+    /// Returns the results of a run, or `None` if the run is not one over many documents.
     pub fn of(run: &Run, steps: &[Step]) -> Option<Batch> {
         if !matches!(run.shape, Shape::Each { .. }) {
             return None;
@@ -61,7 +61,7 @@ impl Batch {
         })
     }
 
-    /// Returns the results as text for users. Quoted text in it is made visible.
+    /// Returns the results as text for users. Quoted text in it is escaped for a terminal.
     pub fn render(&self) -> String {
         let items = |count: usize| if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
         let mut text = match self.of {

@@ -12,17 +12,17 @@ use super::money;
 /// A run's request for more budget, as its card shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BudgetRequest {
-    /// The limit that is reached.
+    /// The limit that was reached, as text.
     pub why: Untrusted,
-    /// All that the run, with those that it has started, has used so far.
+    /// The usage so far of the run and the runs that it has started.
     pub used: Usage,
-    /// The raise that a plain yes grants.
+    /// The raise that is granted if the answer names no other.
     pub offer: Raise,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
 }
 
-/// The amounts that a user can raise: the option of the command line, its title, and an example value.
+/// The amounts that a user can raise: the name of the command-line option, the title, and an example value.
 pub const AMOUNTS: [(&str, &str, &str); 6] = [
     ("turns", "Turns", "5"),
     ("calls", "Calls", "50"),
@@ -33,7 +33,7 @@ pub const AMOUNTS: [(&str, &str, &str); 6] = [
 ];
 
 impl BudgetRequest {
-    /// Writes it as lines of a card.
+    /// Writes the request as lines of a card.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
         line("  ! ", &self.why.visible_line());
@@ -51,7 +51,7 @@ impl BudgetRequest {
     }
 }
 
-/// Returns how much more, in words.
+/// Returns a raise in words.
 pub fn describe_raise(by: Raise) -> String {
     let counted = [
         (by.turns, "turn", "turns"),

@@ -1,4 +1,4 @@
-//! The card: everything that a user sees before saying yes or no, made from the stored bytes.
+//! The card: everything that a user sees before answering an approval. It is made from the stored bytes.
 
 use std::fmt::Write as _;
 
@@ -16,14 +16,14 @@ use super::budget_request::BudgetRequest;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
 
-/// A card of more lines than this does not stay on the screen as a whole.
+/// The maximum number of lines of a card that stays on the screen as a whole.
 const SCREEN: usize = 40;
 
 /// The text of a card that asks whether a call happened.
 const IN_DOUBT: &str = "It had begun when the daemon went down, and nothing but you can tell whether it happened. \
                         Look at what it was to change, then say so; only if you say that it did not, it is done now.";
 
-/// An argument of at most so many bytes is short.
+/// The maximum size of a short argument, in bytes.
 const SHORT: usize = 400;
 
 /// An approval with everything that it would permit.
@@ -35,20 +35,20 @@ pub struct Card {
     pub run: RunNumber,
     /// The worker's name.
     pub worker: String,
-    /// Whether it asks if something happened, instead of whether it may.
+    /// Whether the card asks if a call happened, instead of whether it may be made.
     #[serde(default)]
     pub in_doubt: bool,
-    /// The entries.
+    /// The proposals.
     pub entries: Vec<CardEntry>,
     /// The requested raise, if the run has reached a limit and asks for more. The card has no entries then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<BudgetRequest>,
     /// The sources that the run's model has been shown.
     pub read: Vec<Source>,
-    /// The earlier approvals of the same methods. An answer is not bound to them.
+    /// The earlier approvals of the same methods. The digest to which an answer is bound does not include them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<ApprovalCount>,
-    /// The model's text beside the calls that it proposes: its own words, without any proof.
+    /// The model's text beside the calls that it proposes. Nothing in it is verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Untrusted>,
 }
@@ -56,7 +56,7 @@ pub struct Card {
 /// One proposal on a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CardEntry {
-    /// Where it was proposed.
+    /// The step that proposed the call.
     pub step: StepRef,
     /// The slot.
     pub slot: String,
@@ -66,37 +66,37 @@ pub struct CardEntry {
     pub method: String,
     /// The effect of the method on the world.
     pub effect: Effect,
-    /// Whose words the arguments are.
+    /// The origin of the arguments.
     pub caller: Caller,
-    /// Every argument in full: parameter name and text.
+    /// The complete arguments, each with its parameter name and its text.
     pub arguments: Vec<(String, Untrusted)>,
     /// The findings of the gates.
     pub findings: Vec<Finding>,
     /// The places where arguments were found in the sources that the run has read.
     pub traces: Vec<Trace>,
-    /// The content that it would replace, if any.
+    /// The description of the content that the call would replace, if any.
     pub replaces: Option<String>,
     /// The result of an edit: the removed and the added lines of the file.
     #[serde(default)]
     pub difference: Option<Untrusted>,
-    /// The subject of the difference; `None` means the file.
+    /// The title of the difference. `None` means the file.
     #[serde(default)]
     pub difference_of: Option<String>,
     /// The changes since an earlier card with the same call was approved.
     #[serde(default)]
     pub changed: Vec<ChangedDependency>,
-    /// If it makes a worker: a preview of that worker beside its text.
+    /// A preview of the worker that the call makes, if it makes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub making: Option<WorkerPreview>,
-    /// If it asks whether something happened: when that began, and when it was found to have been cut off.
+    /// The times of a call whose outcome is unknown, if the card asks about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<CutOff>,
-    /// Why a yes would come to nothing, if it would: the grant has ended.
+    /// The reason why an approval would have no effect, if so: the grant has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Untrusted>,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
-    /// Why nothing came of a yes, if nothing did.
+    /// The reasons why an approved call was not performed, if it was not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<Finding>,
 }
@@ -104,20 +104,20 @@ pub struct CardEntry {
 /// The times of a call with an unknown outcome, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOff {
-    /// When it began.
+    /// The time at which the call began.
     pub began_ms: i64,
-    /// When the daemon that came up next has found it.
+    /// The time at which the next daemon found the call.
     pub found_ms: i64,
 }
 
 /// A worker that a call makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerPreview {
-    /// The digest of its text.
+    /// The digest of the worker's text.
     pub digest: String,
-    /// Its slots, in the order of its file.
+    /// The slots of the worker, in the order of its file.
     pub slots: Vec<MadeSlot>,
-    /// How its text differs from the one that was proposed, if the person has put another in its place.
+    /// The difference between the proposed text and the user's text, if the user has edited it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<Untrusted>,
 }
@@ -155,17 +155,17 @@ impl WorkerPreview {
 /// A slot of a worker that a call makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MadeSlot {
-    /// Its name.
+    /// The name of the slot.
     pub name: String,
-    /// The kind of content that may fill it: `dir rw`.
+    /// The kind of content that may fill the slot, such as `dir rw`.
     pub wants: String,
-    /// Its description in the worker file. Foreign text.
+    /// The description of the slot in the worker file. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Untrusted>,
-    /// The maker's slot that fills it, and the part that the worker gets; `None` if a user must fill it.
+    /// The maker's slot that fills this slot, and the part that the worker gets. `None` if a user must fill the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<(String, SlotFill)>,
-    /// The user's content for it.
+    /// The content that the user chose for the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filled: Option<SlotFill>,
 }
@@ -173,25 +173,25 @@ pub struct MadeSlot {
 /// A dependency of a call that has changed since the call was approved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangedDependency {
-    /// Its kind and its name.
+    /// The kind and the name of the dependency.
     pub what: String,
-    /// Its short hash at the time of the approval; `None` if it was not there.
+    /// The short hash at the time of the approval, or `None` if the dependency did not exist.
     pub was: Option<String>,
-    /// Its short hash now; `None` if it is not there.
+    /// The short hash now, or `None` if the dependency does not exist.
     pub is: Option<String>,
-    /// The lines that went and that came, if it is text and was kept.
+    /// The removed and the added lines, if the dependency is text and was stored.
     pub lines: Option<Untrusted>,
 }
 
 impl Card {
-    /// Returns whether any entry waits for an answer.
+    /// Returns whether the card or any of its entries waits for an answer.
     pub fn is_open(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.answer.is_none())
             || self.entries.iter().any(|entry| entry.answer.is_none())
     }
 
-    /// Returns the card as text for a screen of so many columns: nothing is folded, nothing is left out. Every line
-    /// with words of a model or a document begins with a mark, and continued lines begin with another mark.
+    /// Returns the card as text for a screen of so many columns. Nothing is folded or left out. Every line with words
+    /// of a model or a document begins with a mark. Continued lines begin with another mark.
     pub fn render(&self, columns: usize) -> String {
         let mut out = String::new();
         if let Some(more) = &self.more {
@@ -242,7 +242,7 @@ impl Card {
 }
 
 impl CutOff {
-    /// Returns when it began and was found, in a sentence.
+    /// Returns the two times in one sentence.
     pub fn in_words(self) -> String {
         let time = |ms: i64| {
             let iso = kernel::time::iso(ms);
@@ -253,7 +253,7 @@ impl CutOff {
     }
 }
 
-/// The text before a model's own words about its proposal.
+/// The text before the model's own words about its proposal.
 pub const MODEL_TEXT_HEADING: &str = "In its own words, which nobody has checked:";
 
 impl CardEntry {
@@ -314,7 +314,7 @@ impl CardEntry {
             lines::write(out, Marks::each("    ! "), &text, columns);
         }
         for finding in &self.findings {
-            // The words that the model is told, too.
+            // The model is told the finding in the same words.
             lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
         }
         if let Some(cut_off) = &self.cut_off {
@@ -342,8 +342,8 @@ impl CardEntry {
         }
     }
 
-    /// Writes the arguments once more, the short ones whole. The recipient of a message must not scroll out of sight
-    /// above a long text.
+    /// Writes the arguments once more, but long ones only by their size. Otherwise the recipient of a message could
+    /// scroll out of sight above a long text.
     fn in_short(&self, columns: usize, out: &mut String) {
         for (name, text) in &self.arguments {
             let name = visible_line(name);
@@ -358,12 +358,12 @@ impl CardEntry {
     }
 }
 
-/// Returns a source in words.
+/// Returns a source as text that is safe to show.
 pub fn source(source: &Source) -> String {
     visible_line(source_quoting(source).text()).into_owned()
 }
 
-/// Returns a source as text, with foreign names marked as quoted. Not made visible.
+/// Returns a source as text, with foreign names marked as quoted. The text is not escaped for a terminal.
 pub fn source_quoting(source: &Source) -> Quoting {
     match source {
         Source::Host => "you".into(),
@@ -423,7 +423,7 @@ mod tests {
         one.replaces = Some("a.md, 1234".to_owned());
         one.findings = vec![Finding::new("effects/commit", "`outbox.send` is seen outside")];
         let shown = card(vec![one]).render(40);
-        // Where a line goes on, the gap between the words stays behind.
+        // Where a line is continued, the space at its end stays.
         let shown: Vec<_> = shown.lines().map(str::trim_end).collect();
         insta::assert_snapshot!(shown.join("\n"), @r"
         ── message 3 ── r1 `clerk` asks
@@ -468,7 +468,7 @@ mod tests {
         for columns in [30, 40, 80, 120] {
             let shown = hostile.render(columns);
             let starts = |mark: &str| shown.lines().filter(|line| line.starts_with(mark)).count();
-            // The title stands again in the short form of a long card.
+            // The title is repeated in the short form of a long card.
             let titles = 1 + usize::from(shown.contains("in short"));
             assert_eq!((starts("[1] "), starts("[2] "), starts("[3] ")), (titles, 0, 0), "{shown}");
             assert_eq!((starts("    ✓"), starts("    ! "), starts("    · ")), (0, 1, 1), "{shown}");

@@ -1,4 +1,4 @@
-//! Journals of code in a terminal.
+//! The journals of code, as text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use passable::{visible, visible_line};
 
 use crate::view::CodePage;
 
-/// The longest text that is shown of an answer, in characters.
+/// The maximum length of an answer in a line, in characters.
 const MAX_CHARS: usize = 160;
 
-/// Returns a journal, one line an entry.
+/// Returns a page of a journal as text, one line per entry.
 pub fn render(page: &CodePage) -> String {
     let stands = if page.is_open { "at work, or waiting" } else { "at its end" };
     let what = page.modules.as_ref().map(|modules| {

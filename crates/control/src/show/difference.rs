@@ -1,21 +1,21 @@
-//! The difference between two texts, for a person.
+//! The difference between two texts, for users.
 
 use std::collections::BTreeSet;
 
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-/// How many unchanged lines stand around a change.
+/// The number of unchanged lines around a change.
 const AROUND: usize = 2;
 
-/// The maximum number of lines of a difference. The user read the text once when approving it, and this only says
-/// where to look again.
+/// The maximum number of lines of a difference. The user has read the whole text before, and the difference only
+/// shows where to look again.
 const MAX_LINES: usize = 60;
 
-/// The most time that is spent on a good difference; after that, a coarse one does.
+/// The time limit for computing a minimal difference. After it, a coarser difference is used.
 const DIFF_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Returns the lines that went, with `-`, and those that came, with `+`, and a few around them. Nothing if the texts
-/// are equal.
+/// Returns the removed lines with `-`, the added lines with `+`, and a few unchanged lines around them. Returns an
+/// empty text if the texts are equal.
 pub fn lines(was: &str, is: &str) -> String {
     let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(was, is);
     let mut all: Vec<String> = Vec::new();
@@ -40,11 +40,11 @@ pub fn lines(was: &str, is: &str) -> String {
     all.join("\n")
 }
 
-/// How many unchanged lines stand around a change of a unified diff.
+/// The number of unchanged lines around a change in a unified diff.
 const CONTEXT: usize = 3;
 
-/// Returns the change of a path as a unified diff. Each side says whether the path is a folder, and gives the file's
-/// bytes if there is a file. Bytes that are not text are counted and not shown.
+/// Returns the change of a path as a unified diff. Each side says whether the path is a folder, and holds the file's
+/// bytes if there is a file. Bytes that are not text are only counted.
 pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&[u8]>)) -> String {
     let path = passable::visible_line(path);
     let text = |bytes: Option<&[u8]>| match bytes {
@@ -78,15 +78,16 @@ pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&
     }
 }
 
-/// Returns the text before with only these parts of [`unified`] applied, counted from 1; `None` if there is no such
-/// part.
+/// Returns the text `before` with only the given parts of [`unified`] applied, counted from 1. Returns `None` if a
+/// part does not exist.
 pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
     let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let groups = diff.grouped_ops(CONTEXT);
     if parts.iter().any(|part| !(1..=groups.len()).contains(part)) {
         return None;
     }
-    // Unchanged lines are in several groups, cut to the lines that are shown of them; changes are whole in one group.
+    // Unchanged lines can be in several groups, each with only the lines that are shown. They are copied in any case.
+    // A change is always whole in one group.
     let is_chosen = |op: &DiffOp| {
         groups.iter().zip(1..).any(|(group, number)| parts.contains(&number) && group.contains(op))
     };
@@ -100,7 +101,8 @@ pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String
     Some(text)
 }
 
-/// Returns the text after without these parts of [`unified`], counted from 1; `None` if there is no such part.
+/// Returns the text `after` without the given parts of [`unified`], counted from 1. Returns `None` if a part does not
+/// exist.
 pub fn without(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
     let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let all = 1..=diff.grouped_ops(CONTEXT).len();

@@ -1,5 +1,5 @@
-//! The grants that a user gives by endowing a program: all of them, as sentences. A renderer of the sentences sets
-//! foreign names apart from the user's own.
+//! The grants that a user gives by endowing a program, as sentences. Foreign names are separate parts of a sentence,
+//! so that a renderer can mark them.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::narrow::Method;
 use crate::status::{Plan, PlannedMethod, PlannedSlot};
 use crate::view::{AnalysisCoverage, NameRow, PickRow, ProgramProposal, ProposedSlot};
 
-/// A part of a sentence, by whose it is.
+/// A part of a sentence, by its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Words of ours.
+    /// Text of this program.
     Ours(String),
-    /// A name or a path of the person's.
+    /// A name or a path that the user chose.
     User(String),
-    /// A name or a text of somebody else's.
+    /// A name or a text by somebody else.
     Theirs(Untrusted),
 }
 
-/// A sentence.
+/// A sentence, as a list of its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentence(pub Vec<Piece>);
 
@@ -50,14 +50,14 @@ impl Sentence {
         self
     }
 
-    /// Returns the sentence with the beginning of a text that may be long, and the number of further bytes.
+    /// Returns the sentence with the beginning of a possibly long text, and the number of further bytes.
     fn beginning(mut self, text: &Untrusted) -> Sentence {
         let (head, more) = short(text);
         self.0.push(Piece::Theirs(Untrusted::new(head)));
         self.ours(more_bytes(more))
     }
 
-    /// Returns the sentence with several items, separated by commas and an `and`.
+    /// Returns the sentence with several items added, separated by commas and an `and`.
     fn all<T>(mut self, all: &[T], each: impl Fn(Sentence, &T) -> Sentence) -> Sentence {
         for (at, one) in all.iter().enumerate() {
             self = match at {
@@ -70,7 +70,7 @@ impl Sentence {
         self
     }
 
-    /// Returns all of it as a line of text that is safe to show.
+    /// Returns the sentence as one line of text that is safe to show.
     pub fn plain(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Ours(text) | Piece::User(text) => visible_line(text).into_owned(),
@@ -82,22 +82,22 @@ impl Sentence {
 
 /// The endowment of a program: the program, and the contents of its slots.
 pub struct EndowmentSummary<'a> {
-    /// The user's name for its proposer; `None` if the user proposed it.
+    /// The user's name for the agent that proposed the program, or `None` if the user proposed it.
     pub from: Option<&'a str>,
-    /// The program that was proposed.
+    /// The proposed program.
     pub proposed: &'a ProgramProposal,
-    /// The named objects of the user's that fill slots, by slot.
+    /// The user's named objects that fill slots, by slot.
     pub picked: &'a BTreeMap<String, &'a PickRow>,
-    /// For a worker: the plan of its run.
+    /// The plan of the run, if the program is a worker.
     pub plan: Option<&'a Plan>,
-    /// Where the result goes.
+    /// The receivers of the result.
     pub goes_to: ResultGoesTo,
-    /// The user's name for the result, and the present object of that name.
+    /// The user's name for the result, and the object that has this name now.
     pub result: Option<(&'a NamePath, Option<&'a NameRow>)>,
 }
 
 impl EndowmentSummary<'_> {
-    /// Returns all that would be granted.
+    /// Returns the sentences for everything that would be granted.
     pub fn sentences(&self) -> Vec<Sentence> {
         let mut all = Vec::new();
         for slot in &self.proposed.slots {
@@ -179,7 +179,7 @@ impl EndowmentSummary<'_> {
         it
     }
 
-    /// Returns where the result goes.
+    /// Returns the sentence for the receivers of the result.
     fn result_destination(&self) -> Sentence {
         let Some(from) = self.from else { return Sentence::new("Its result goes to you.") };
         match self.goes_to {
@@ -193,8 +193,8 @@ impl EndowmentSummary<'_> {
         }
     }
 
-    /// Returns the flows that all contents open together and none opens by itself. No sentence does not mean that
-    /// nothing can leave.
+    /// Returns the sentence for the data flows that the contents of all slots open together. The absence of a
+    /// sentence does not mean that no data can leave.
     fn combined_flow(&self) -> Option<Sentence> {
         let (mut through, mut out, mut unknown, mut workers) = (vec![], vec![], vec![], vec![]);
         for slot in &self.proposed.slots {
@@ -312,8 +312,8 @@ fn filled(planned: &PlannedSlot) -> Vec<Sentence> {
     std::iter::once(it).chain(asked(planned)).collect()
 }
 
-/// Returns the sentences for the methods that a worker may call in a slot, and the calls about which the user is
-/// asked.
+/// Returns the sentences for the methods that a worker may call in a slot. They say which calls the user is asked
+/// about.
 fn asked(planned: &PlannedSlot) -> Vec<Sentence> {
     let is_asked_about = |row: &&Row| row.is_typed() && row.kind != Kind::Worker;
     let Some(row) = Row::of(&planned.kind).filter(is_asked_about) else { return vec![] };
@@ -330,7 +330,7 @@ fn asked(planned: &PlannedSlot) -> Vec<Sentence> {
     };
     let is = |one: &PlannedMethod, effect| one.effect == Some(effect);
     let reads = |one: &PlannedMethod| is(one, Effect::Observe) && !one.asks();
-    // An address carries words out, so a run that has read something else is asked about.
+    // An address can carry data out, so the user is asked once the run has read something else.
     let is_web = row.kind == Kind::Http;
     say(named(&|one| reads(one) && !is_web), ", which only reads: you are not asked.");
     say(
@@ -342,7 +342,7 @@ fn asked(planned: &PlannedSlot) -> Vec<Sentence> {
         ", which only reads, without asking you: you have said so.",
     );
     say(named(&|one| one.effect.is_none() && !one.asks()), ": you are not asked.");
-    // Of a program only the call itself says whether it sends.
+    // For a program, only the call itself shows whether it sends.
     let (freely, not_freely) = match row.kind {
         Kind::Program => (
             ", which changes something, without asking you: you have said so. Where it could send, you are asked all the same.",
@@ -470,7 +470,7 @@ mod tests {
         }
     }
 
-    /// Returns all sentences of an endowment with these slots, in lines.
+    /// Returns all sentences for an endowment with these slots, one per line.
     fn said(slots: Vec<ProposedSlot>, picked: &[(&str, PickRow)], plan: Option<Plan>) -> String {
         let proposed = proposed(slots);
         let picked = picked.iter().map(|(slot, row)| ((*slot).to_owned(), row)).collect();
@@ -533,7 +533,7 @@ mod tests {
             ],
             &[],
         );
-        // The object's guard lists all methods, unless it lets other methods through.
+        // The object's guard lists all methods, unless it also lets other methods through.
         for (methods, others, words) in [
             (vec![can("incr", ""), can("get", "")], false, ". It can do: incr, get.\n"),
             (
@@ -643,7 +643,7 @@ mod tests {
             &["can be handed to obj, which leads where nobody here knows"],
             &["leave this machine"],
         );
-        // Only flows to others are listed: a result for the user alone opens none.
+        // Only flows to others are listed. A result for the user alone is no such flow.
         let proposed = proposed(vec![read()]);
         let (dir, result) = (dir(), None);
         let picked = [("src".to_owned(), &dir)].into();

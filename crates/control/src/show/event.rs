@@ -1,9 +1,9 @@
-//! Events in words, for the audit.
+//! The events of the audit log, as text.
 
 use kernel::event::Change;
 use passable::visible_line;
 
-/// Returns the change in one line. Quoted text in it is made visible.
+/// Returns a change in one line. Quoted text in the line is escaped for a terminal.
 pub fn describe(change: &Change) -> String {
     match change {
         Change::Genesis { host } => format!("the store was made for host {}", host.short()),

@@ -1,4 +1,4 @@
-//! Journals in a terminal.
+//! The journals of runs, as text for a terminal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use passable::{Quoting, visible_line};
 
 use super::{budget_request, value};
 
-/// Returns where a run stands, in a word or a short phrase.
+/// Returns the state of a run, in a word or a short phrase.
 pub fn state(run: &Run) -> String {
     match &run.state {
         State::Ready => "at work".to_owned(),
@@ -48,12 +48,12 @@ pub fn state(run: &Run) -> String {
     }
 }
 
-/// Returns how a run ended that came to nothing, in a word: nothing failed where a person put an end to it.
+/// Returns the word for the end of a run without a result: cancelled if a person ended it, and otherwise failed.
 pub fn ended(run: &Run) -> &'static str {
     if run.cancelled.is_some() { "cancelled" } else { "failed" }
 }
 
-/// Returns when the clock brings it further.
+/// Returns the time of the next timer that a run waits for, in milliseconds since 1970.
 fn wakes(run: &Run) -> Option<i64> {
     let times = run.open.values().filter_map(|phase| match phase {
         Phase::Sleeping { until_ms } => Some(*until_ms),
@@ -62,13 +62,13 @@ fn wakes(run: &Run) -> Option<i64> {
     times.min()
 }
 
-/// Returns a run's journal, one line a step, findings below.
+/// Returns a run's journal as text: one line per step, with its findings below.
 pub fn render(run: &Run, steps: &[Step]) -> String {
     written(run, steps, &|_| None)
 }
 
-/// Returns a run with all that it started: the journal of each child below the step that began it. The root comes
-/// first.
+/// Returns a run and its descendants as text. The journal of each child is below the step that started it. The root
+/// comes first in `family`.
 pub fn tree(family: &[(Run, Vec<Step>)]) -> String {
     let of = |number: RunNumber| family.iter().find(|(run, _)| run.number == number);
     family.first().map(|(root, _)| nested(root.number, &of)).unwrap_or_default()
@@ -76,7 +76,7 @@ pub fn tree(family: &[(Run, Vec<Step>)]) -> String {
 
 fn nested<'a>(number: RunNumber, of: &dyn Fn(RunNumber) -> Option<&'a (Run, Vec<Step>)>) -> String {
     let Some((run, steps)) = of(number) else { return String::new() };
-    // Children are younger than the run that began them, so this ends.
+    // Children have higher numbers than the runs that started them, so the recursion ends.
     let below = |step: &Step| {
         let child = child(&step.entry).filter(|child| *child > number)?;
         Some(nested(child, of).lines().map(|line| format!("    {line}\n")).collect())
@@ -93,7 +93,7 @@ pub fn child(entry: &Entry) -> Option<RunNumber> {
     }
 }
 
-/// Returns the journal, with the text that `below` gives under each step.
+/// Returns the journal as text. Below each step is the text that `below` returns for it.
 fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -> String {
     let mut out = String::new();
     if run.is_agent_journal() {
@@ -111,7 +111,7 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
             super::money::cost_suffix(run.used.usd_micros)
         );
     }
-    // The findings of a gate on a call are not repeated when the call is refused for them.
+    // If a call is refused for the findings of a gate, the findings are not repeated.
     let mut shown: BTreeMap<u64, &[Finding]> = BTreeMap::new();
     for step in steps {
         let _ = writeln!(
@@ -134,12 +134,12 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
     out
 }
 
-/// Returns a finding in one line.
+/// Returns a finding in one line, which is safe to show.
 pub fn finding_line(finding: &Finding) -> String {
     visible_line(finding_quoting(finding).text()).into_owned()
 }
 
-/// Returns a finding in one line, with foreign words marked as quoted. Not made visible.
+/// Returns a finding in one line, with foreign words marked as quoted. The line is not escaped for a terminal.
 pub fn finding_quoting(finding: &Finding) -> Quoting {
     // The author of a policy chooses its name; all other rules are named by this program.
     let rule = match finding.rule.split_once('/') {
@@ -159,7 +159,7 @@ pub fn finding_quoting(finding: &Finding) -> Quoting {
     }
 }
 
-/// Returns the findings of a step, and the proposal that they are about.
+/// Returns the findings of a step, and the number of the proposal that they concern.
 pub fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     match entry {
         Entry::Judged { proposal, verdict, .. } => (Some(*proposal), &verdict.findings),
@@ -174,7 +174,7 @@ pub fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     }
 }
 
-/// Returns the details of a step beside its name, in a line.
+/// Returns the details of a step in one line, without its name.
 pub fn detail(entry: &Entry) -> String {
     match entry {
         Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
@@ -253,7 +253,7 @@ pub fn detail(entry: &Entry) -> String {
         Entry::Finished { outcome } => outcome_line(outcome),
         Entry::Reverted { files } => {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
-            // An undo is recorded once more afterwards, when it is done.
+            // When an undo is complete, it is recorded a second time.
             let is_done = files.iter().all(|file| file.from == file.to);
             let words = if is_done { "is put back" } else { "you had put back" };
             format!("{words}: {}", paths.join(", "))
@@ -303,7 +303,7 @@ pub fn detail_quoting(entry: &Entry) -> Quoting {
     }
 }
 
-/// Returns the outcome of a run, in a line. It may quote foreign text.
+/// Returns the outcome of a run in one line. The line may quote foreign text.
 pub fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
@@ -318,7 +318,7 @@ pub fn failure_word(trouble: &Trouble) -> &'static str {
     if trouble.code == "run/cancelled" { "cancelled" } else { "failed" }
 }
 
-/// Returns the beginning of a text, in a line, with how much there is of it.
+/// Returns the beginning of a text in one line, with the size of the whole text if it was cut.
 pub fn shorten(text: &str) -> String {
     const MAX_CHARS: usize = 60;
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

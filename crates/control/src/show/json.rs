@@ -1,12 +1,12 @@
-//! JSON for programs that a user may also look at: characters that a screen hides or acts on are escaped, and nothing
-//! is lost.
+//! JSON that programs read and users may also see. Invisible characters and characters that control a terminal are
+//! escaped, without loss.
 
 use std::borrow::Cow;
 
 use passable::visible;
 
-/// Returns the same JSON, with every character that cannot simply be seen written as `\uXXXX`. Only strings can hold
-/// such a character, and there the two mean the same.
+/// Returns the same JSON, with every character that is not plainly visible written as `\uXXXX`. Such a character can
+/// occur only in strings, where both forms mean the same.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     let Cow::Owned(shown) = visible(json) else { return Cow::Borrowed(json) };
     let mut out = String::with_capacity(shown.len());
@@ -21,7 +21,8 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
                 }
                 after
             }
-            // An escape of JSON's own: the backslash and the character after it, so that `\\u{41}` stays unchanged.
+            // This is an escape of JSON itself: the backslash and one character are copied, so that `\\u{41}` stays
+            // unchanged.
             None => {
                 let end = escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end);
                 let (own, after) = escape.split_at(end);
@@ -34,8 +35,8 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the character that `visible` has escaped, and the text after the escape. JSON itself never has a brace
-/// there.
+/// Returns the character that `visible` has escaped, and the text after the escape. In JSON itself, `\u` is never
+/// followed by a brace.
 fn braced(escape: &str) -> Option<(char, &str)> {
     let (hex, after) = escape.strip_prefix("\\u{")?.split_once('}')?;
     Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, after))
@@ -63,7 +64,7 @@ mod tests {
             assert_eq!(visible(&shown), shown, "nothing is left to be made visible");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         }
-        // Names too, and over several lines.
+        // The same holds for field names, and for JSON over several lines.
         let value = serde_json::json!({ "\u{202E}": { "\u{A0}": "\u{200B}" } });
         let json = serde_json::to_string_pretty(&value).unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped(&json)).unwrap(), value);

@@ -1,34 +1,36 @@
-//! Lines on a screen of so many columns. A terminal breaks long lines at any place. A writer who knows its width
-//! could make the rest of a line look like one of this program's. So long lines are broken here, and continued lines
-//! begin with a mark that nothing else has.
+//! Lines for a screen with a known number of columns.
+//!
+//! A terminal breaks long lines at any place. An author of foreign text who knows the width could make the rest of a
+//! line look like a line of this program. So long lines are broken here, and continued lines begin with a mark that
+//! no other line has.
 
 use std::fmt::Write as _;
 
 /// The mark before a line that continues the one above.
 pub const CONTINUATION_MARK: &str = "      ┆ ";
 
-/// Every how many columns a tab stops.
+/// The distance between tab stops, in columns.
 const TAB: usize = 8;
 
 /// The marks before lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks<'a> {
-    /// Before the first line.
+    /// The mark before the first line.
     pub first: &'a str,
-    /// Before each other line of the text.
+    /// The mark before each other line of the text.
     pub next: &'a str,
-    /// Before a line that continues the one above.
+    /// The mark before a continued line.
     pub on: &'a str,
 }
 
 impl<'a> Marks<'a> {
-    /// Returns a mark for each line of the text, and the usual one for continued lines.
+    /// Returns marks with the same mark for each line of the text, and the usual mark for continued lines.
     pub const fn each(mark: &'a str) -> Marks<'a> {
         Marks { first: mark, next: mark, on: CONTINUATION_MARK }
     }
 }
 
-/// Returns how many columns a character takes at most. Other characters than ASCII take two on some terminals.
+/// Returns the maximum number of columns of a character. Characters outside ASCII take two columns on some terminals.
 fn width(char: char) -> usize {
     if char.is_ascii() { 1 } else { 2 }
 }
@@ -37,14 +39,14 @@ fn width_of(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Writes visible text over as many lines as it needs, each with a mark in front.
+/// Writes text that was escaped before. It takes as many lines as it needs, each with a mark in front.
 pub fn write(out: &mut String, marks: Marks<'_>, text: &str, columns: usize) {
     let mut mark = marks.first;
     for line in text.split('\n') {
         let line = without_tabs(line);
         let mut rest = line.as_str();
         loop {
-            // One column stays free: some terminals go on to the next line when the last is taken.
+            // One column stays free, because some terminals move to the next line when the last column is used.
             let room = columns.saturating_sub(width_of(mark) + 1).max(2);
             let (now, later) = rest.split_at(break_at(rest, room));
             let _ = writeln!(out, "{mark}{now}");
@@ -58,8 +60,8 @@ pub fn write(out: &mut String, marks: Marks<'_>, text: &str, columns: usize) {
     }
 }
 
-/// Returns the position at which a line is broken: between words, if there is a gap near the end. Text in backticks
-/// is broken last, since users copy it.
+/// Returns the position at which a line is broken. A space near the end is preferred, outside of backticks if
+/// possible, since users copy text in backticks.
 fn break_at(line: &str, room: usize) -> usize {
     let (mut used, mut quoted) = (0, false);
     let (mut gap, mut any_gap) = (None, None);
@@ -80,7 +82,7 @@ fn break_at(line: &str, room: usize) -> usize {
     line.len()
 }
 
-/// Tabs as spaces: a tab takes as many columns as it likes.
+/// Returns a line with spaces instead of tabs, because the width of a tab depends on its position.
 fn without_tabs(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut column = 0;
@@ -97,7 +99,8 @@ fn without_tabs(line: &str) -> String {
     out
 }
 
-/// Lines of ours that hold foreign words, for a screen of so many columns; as they are for none.
+/// Returns lines of this program that contain foreign words, broken for a screen of so many columns. Without a
+/// screen, the text is unchanged.
 pub fn fit(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     let mut out = String::new();
@@ -105,7 +108,7 @@ pub fn fit(text: &str, columns: Option<usize>) -> String {
     out
 }
 
-/// Returns the beginning of a line, as much as one line of the screen holds.
+/// Returns the beginning of a line, cut to one row of the screen.
 pub fn clip(line: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return line.to_owned() };
     if width_of(line) < columns {
@@ -125,8 +128,8 @@ mod tests {
 
     const MARKS: Marks<'_> = Marks { first: "      │ ", next: "      │ ", on: CONTINUATION_MARK };
 
-    /// Returns the rows of a screen of so many columns. The screen breaks lines by itself, stops tabs at every eighth
-    /// column, and shows characters outside ASCII in two columns.
+    /// Returns the rows of a simulated screen. It breaks long lines, stops tabs at every eighth column, and shows
+    /// characters outside ASCII in two columns.
     fn screen(text: &str, columns: usize) -> Vec<String> {
         let mut rows = Vec::new();
         for line in text.lines() {
@@ -169,7 +172,7 @@ mod tests {
                         "{columns}: {row:?} in\n{out}"
                     );
                 }
-                // Nothing is left out, and where lines of the text begin can be seen.
+                // No text is lost, and the start of each line can be recognized.
                 let back = out.replace(&format!("\n{CONTINUATION_MARK}"), "").replace("      │ ", "");
                 assert_eq!(
                     back.trim_end_matches('\n'),

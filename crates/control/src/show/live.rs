@@ -1,4 +1,4 @@
-//! A run and all that it has started, as a tree that is drawn anew whenever something of it changes.
+//! A run and its descendants as a tree, which is drawn again whenever a part of it changes.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ struct Row {
     is_over: bool,
 }
 
-/// The tree, as far as it is known.
+/// The known part of the tree.
 #[derive(Debug, Default)]
 pub struct Tree {
     rows: BTreeMap<RunNumber, Row>,
 }
 
 impl Tree {
-    /// Takes note of a run as the store has it.
+    /// Adds a run in the state that the store has, or updates its usage.
     pub fn add_run(&mut self, run: &Run) {
         let row = self.rows.entry(run.number).or_insert_with(|| Row {
             name: visible_line(&run.name).into_owned(),
@@ -70,24 +70,24 @@ impl Tree {
         }
     }
 
-    /// Sets the present activity of a run, in words that have been made visible.
+    /// Sets the present activity of a run. The text was escaped for a terminal before.
     pub fn set_activity(&mut self, run: RunNumber, what: String) {
         if let Some(row) = self.rows.get_mut(&run).filter(|row| !row.is_over) {
             row.doing = what;
         }
     }
 
-    /// Returns the runs whose figures change with those of this one: itself, and those above it.
+    /// Returns the runs whose usage includes that of this run: the run itself and its ancestors.
     pub fn above(&self, run: RunNumber) -> Vec<RunNumber> {
         let up = |run: &RunNumber| self.rows.get(run).and_then(|row| row.parent);
-        // A parent is older than its child, so this ends.
+        // A parent has a lower number than its child, so this ends.
         std::iter::successors(Some(run), |run| up(run).filter(|parent| parent < run))
             .filter(|run| self.rows.contains_key(run))
             .collect()
     }
 
-    /// Returns a line for each run, children below their parents. Where there are more than `most`, children that are
-    /// over are left out, and then the last runs; a line says how many these are.
+    /// Returns one line for each run, with children below their parents. If there are more than `most` runs, finished
+    /// children are left out first, and then the last runs. The last line says how many were left out.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let mut below: BTreeMap<Option<RunNumber>, Vec<RunNumber>> = BTreeMap::new();
         for (run, row) in &self.rows {
@@ -96,7 +96,7 @@ impl Tree {
         }
         let has_room = self.rows.len() <= most;
         let room = if has_room { most } else { most.max(2) - 1 };
-        // The youngest lies at the bottom.
+        // The newest run is at the bottom of the stack, so that older runs are listed first.
         let on = |parent, depth| {
             let runs = below.get(&parent).into_iter().flatten().rev();
             runs.map(move |run| (*run, depth)).collect::<Vec<(RunNumber, usize)>>()
@@ -129,7 +129,7 @@ impl Row {
     }
 }
 
-/// Returns the activity of a run after this step; `None` if the step does not change it.
+/// Returns the activity of a run after a step, or `None` if the step does not change it.
 fn doing(entry: &str, line: &str) -> Option<String> {
     Some(match entry {
         "prompted" | "proposed" | "rejected" => line.to_owned(),

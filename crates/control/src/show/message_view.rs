@@ -1,4 +1,4 @@
-//! Letters, as a person reads them.
+//! Messages as text for users.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use crate::exit::{Exit, Failure};
 use crate::powers::Powers;
 use crate::view::{FieldSpec, MessageView};
 
-/// Returns a message in full, for a screen of so many columns. Every line with words of its sender begins with a mark
-/// of ours, also where a long one goes on.
+/// Returns a complete message for a screen of so many columns. Every line with words of the sender begins with a mark
+/// of this program, even a continued line.
 pub fn render(view: &MessageView, columns: usize) -> String {
     let mut out = String::new();
     let letter = &view.letter;
@@ -182,22 +182,23 @@ pub fn render(view: &MessageView, columns: usize) -> String {
     out
 }
 
-/// The text on the result of code that the user lets run.
+/// The text about the result of code that the user lets run.
 pub const RESULT_NOTE: &str =
     "goes to whoever asks, if it is data; you are asked before anything that can be used goes with it";
 
-/// Returns an object's powers, in a line. Safe to show.
+/// Returns the powers of an object in one line, which is safe to show. `None` stands for an object that no longer
+/// exists.
 fn in_words(powers: Option<&Powers>) -> String {
     powers.map_or_else(|| "something that is gone".to_owned(), Powers::in_words)
 }
 
-/// Says that a run wrote it, in words of ours.
+/// Writes a line which says that a run wrote the message, in words of this program.
 fn by_model(out: &mut String, run: RunNumber, what: &str, columns: usize) {
     let text = format!("{run} {what}; its words are those of a model");
     lines::write(out, Marks { first: "    ! ", next: "    ! ", on: CONTINUATION_MARK }, &text, columns);
 }
 
-/// Words of the sender, under a word of ours.
+/// Writes words of the sender, under a heading of this program.
 fn write_quoted(out: &mut String, verb: &str, shown: &str, columns: usize) {
     let _ = writeln!(out, "    {verb}:");
     lines::write(out, Marks::each("      │ "), shown.trim_end_matches('\n'), columns);
@@ -208,7 +209,8 @@ fn source(out: &mut String, view: &MessageView, what: &str, columns: usize) {
     let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let size = (many(source.raw().lines().count(), "line"), many(source.raw().len(), "byte"));
     write_quoted(out, &format!("{what} ({}, {})", size.0, size.1), &source.visible(), columns);
-    // By which it is known everywhere: beginnings of two texts can be made alike.
+    // The full digest identifies the text. Its beginning would not be enough, because two texts can be made whose
+    // digests begin alike.
     let _ = writeln!(out, "    its digest is {}", BlobHash::of(source.raw().as_bytes()));
 }
 
@@ -224,8 +226,8 @@ fn field_specs(out: &mut String, what: &str, holes: &[FieldSpec], columns: usize
     }
 }
 
-/// Returns a slot or a field by itself, for a screen of so many columns: its name, its contents, and its author's
-/// description.
+/// Returns one slot or field as text for a screen of so many columns: its name, its permitted contents, and the
+/// author's description.
 pub fn field_spec(hole: &FieldSpec, columns: usize) -> String {
     let mut out = format!("  {}\n", asks(hole));
     label(&mut out, hole, columns);
@@ -253,8 +255,8 @@ fn label(out: &mut String, hole: &FieldSpec, columns: usize) {
     }
 }
 
-/// Returns the commands that a user can type about a message that waits. They have `--as` if it lies in the mailbox
-/// of another agent.
+/// Returns the commands that a user can type to answer a waiting message. They contain `--as` if the message is in
+/// the mailbox of another agent.
 pub fn next_commands(view: &MessageView, agent: Option<&str>) -> Option<String> {
     let number = view.letter.number;
     if !view.letter.mail.needs_you {
@@ -290,7 +292,7 @@ pub fn next_commands(view: &MessageView, agent: Option<&str>) -> Option<String> 
     })
 }
 
-/// Returns the failure of a command that was meant for another type of message.
+/// Returns the failure of a command that was meant for another kind of message.
 pub fn wrong_kind_failure(view: &MessageView, wanted: &str, agent: Option<&str>) -> Failure {
     let number = view.letter.number;
     let kind = view.letter.mail.envelope.kind.clone();
@@ -310,15 +312,15 @@ fn package(body: &Body) -> String {
     text
 }
 
-/// Returns text of several lines in one line: a mark replaces each line end. Safe to show.
+/// Returns a text of several lines in one line, in which a mark replaces each line end. The line is safe to show.
 pub fn one_line(text: &Untrusted) -> String {
     visible_line(&text.raw().lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
 }
 
-/// How many bytes of somebody's words stand in a line about a message, as a page has them.
+/// The maximum size of the sender's words in a summary of a message, in bytes on a web page.
 const MAX_SUMMARY_BYTES: usize = 200;
 
-/// Returns the beginning of a text, in a line that is safe to show, and how many bytes of it do not stand there.
+/// Returns the beginning of a text in one line that is safe to show, and the number of bytes that were left out.
 pub fn short(text: &Untrusted) -> (String, usize) {
     beginning(text, MAX_SUMMARY_BYTES)
 }
@@ -341,8 +343,8 @@ fn beginning(text: &Untrusted, most: usize) -> (String, usize) {
     }
 }
 
-/// Returns how many bytes a character takes on a page, where some are escaped: so a list of lines has a limit for any
-/// text.
+/// Returns the size of a character on a web page, in bytes, including its escape. With it, a list of summaries has a
+/// limited size for any text.
 fn bytes_of(char: char) -> usize {
     match char {
         '"' => "&quot;".len(),
@@ -354,7 +356,7 @@ fn bytes_of(char: char) -> usize {
     }
 }
 
-/// Returns the text after words that were cut by so many bytes.
+/// Returns the text that follows words that were cut, with the number of the missing bytes.
 pub fn more_bytes(more: usize) -> String {
     match more {
         0 => String::new(),
@@ -363,19 +365,19 @@ pub fn more_bytes(more: usize) -> String {
     }
 }
 
-/// A message in one line: words of this program, and after them words of the sender.
+/// A message in one line: words of this program, followed by words of the sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Words of ours.
+    /// Words of this program.
     pub ours: String,
-    /// Somebody else's words or names, safe to show; not all of them if they are many.
+    /// The beginning of the sender's words, or of foreign names. The text is safe to show.
     pub theirs: String,
-    /// How many bytes of them were left out.
+    /// The number of bytes that were left out of the sender's words.
     pub more: usize,
 }
 
 impl Summary {
-    /// Returns the summary of a message, with so many bytes of the sender's words at most. The summary of a run's
+    /// Returns the summary of a message. It has at most `most` bytes of the sender's words. The summary of a run's
     /// message begins with the run's number.
     fn of(body: &Body, most: usize) -> Summary {
         let said = Summary::without_sender(body, most);
@@ -385,8 +387,7 @@ impl Summary {
         }
     }
 
-    /// Returns the summary of a message to stand after its sender's name, with so many bytes of the sender's words at
-    /// most.
+    /// Returns the summary of a message without its sender. It has at most `most` bytes of the sender's words.
     fn without_sender(body: &Body, most: usize) -> Summary {
         let of = |ours: String, text: &Untrusted| {
             let (theirs, more) = beginning(text, most);
@@ -420,17 +421,17 @@ impl Summary {
     }
 }
 
-/// Returns a message in one line, in two parts: words of this program, and the beginning of the sender's words.
+/// Returns the summary of a message in two parts: words of this program, and the beginning of the sender's words.
 pub fn summary_parts(body: &Body) -> Summary {
     Summary::of(body, MAX_SUMMARY_BYTES)
 }
 
-/// Returns the summary of a message to stand after its sender's name.
+/// Returns the summary of a message, to be shown after the sender's name.
 pub fn bare_summary(body: &Body) -> Summary {
     Summary::without_sender(body, MAX_SUMMARY_BYTES)
 }
 
-/// Returns a message in one line.
+/// Returns the summary of a message in one line.
 pub fn summary(body: &Body) -> String {
     let Summary { ours, theirs, more } = summary_parts(body);
     format!("{ours}{theirs}{}", more_bytes(more))
@@ -456,7 +457,8 @@ mod tests {
     use crate::narrow::Method;
     use crate::view::Withheld;
 
-    /// Tries to look like a line of ours: by a new line, by wrapping, by an escape sequence.
+    /// Returns a text that tries to look like a line of this program: by a new line, by wrapping and by an escape
+    /// sequence.
     fn forged() -> Untrusted {
         Untrusted::new(format!("x\n    ✓ answered{}    ✓ answered\u{1b}[2K", " ".repeat(78)))
     }
@@ -538,7 +540,7 @@ mod tests {
         );
         let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
         assert_eq!(whole(body), 90_000);
-        // A command of the user's is shown in full where there is room.
+        // The user's own command is shown in full if there is room.
         let body = Body::Command {
             verb: "send".to_owned(),
             text: long.clone().into(),

@@ -1,4 +1,4 @@
-//! How things look to a person in a terminal. Foreign text is always made visible here.
+//! The text form of everything that a user sees in a terminal. Foreign text is always escaped here.
 
 pub mod approval_count;
 pub mod batch;

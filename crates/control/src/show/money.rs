@@ -1,12 +1,12 @@
-//! Money as people read it.
+//! Amounts of money as text.
 
-/// Returns an amount of millionths of a dollar, to a hundredth of a cent; never less than it is.
+/// Returns an amount in dollars, given in millionths of a dollar. It is rounded up to a hundredth of a cent.
 pub fn dollars(micros: u64) -> String {
     let parts = micros.div_ceil(100);
     format!("${}.{:04}", parts / 10_000, parts % 10_000)
 }
 
-/// Returns the same behind other figures; nothing where nothing was paid.
+/// Returns the amount with a comma in front, to follow other figures. The text is empty for an amount of 0.
 pub fn cost_suffix(micros: u64) -> String {
     if micros == 0 { String::new() } else { format!(", {}", dollars(micros)) }
 }

@@ -9,16 +9,16 @@ use serde_json::{Value as Json, json};
 
 use crate::view::{GrantRow, NameRow, ObjectView, PromiseState};
 
-/// Who reads.
+/// The reader of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// A user at a screen: invisible characters are written out.
+    /// A user at a screen. Invisible characters are escaped.
     Person,
-    /// A program, which gets texts as they are.
+    /// A program, which gets texts unchanged.
     Program,
 }
 
-/// Returns names, one in a line; with their objects if `long`.
+/// Returns names as text, one per line. With `long`, each line also describes the object.
 pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
     let width = rows.iter().map(|row| visible_line(&row.name).chars().count()).max().unwrap_or(0).min(40);
     rows.iter()
@@ -40,13 +40,13 @@ pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
         .collect()
 }
 
-/// Returns the note after a name with letters that look like others. A program gets names as they are.
+/// Returns a note for a name that mixes letters of several scripts, which can look alike. A program gets no note.
 fn badge(name: &str, reader: Reader) -> String {
     let mixed = reader == Reader::Person && kernel::confusables::has_mixed_scripts(name);
     if mixed { format!("  (look-alike letters: {})", name.escape_default()) } else { String::new() }
 }
 
-/// Returns an object as text: its value as JSON, its bytes if they are text, else its description.
+/// Returns an object as text: its value as JSON, or its bytes if they are text, or else its description.
 pub fn object(thing: &ObjectView, reader: Reader) -> String {
     if let Some(shown) = &thing.value {
         return value(shown, reader);
@@ -57,7 +57,7 @@ pub fn object(thing: &ObjectView, reader: Reader) -> String {
     }
 }
 
-/// Returns the same for programs: values as plain JSON.
+/// Returns an object as JSON for programs. Values in it are plain JSON.
 pub fn json(thing: &ObjectView) -> Json {
     let mut json = json!({
         "version": 1,
@@ -73,7 +73,7 @@ pub fn json(thing: &ObjectView) -> Json {
     json
 }
 
-/// Returns how a promise stands, for programs.
+/// Returns the state of a promise as JSON for programs.
 pub fn promise_json(state: &PromiseState) -> Json {
     match state {
         PromiseState::Pending => json!({ "state": "pending" }),
@@ -82,7 +82,7 @@ pub fn promise_json(state: &PromiseState) -> Json {
     }
 }
 
-/// Returns a value as JSON. A program gets it as it is; a terminal gets it made visible.
+/// Returns a value as JSON text. For a user, the text is escaped for a terminal.
 pub fn value(value: &Value, reader: Reader) -> String {
     for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(), reader)
 }
@@ -94,7 +94,7 @@ fn for_reader(text: &str, reader: Reader) -> String {
     }
 }
 
-/// Grants, one in a line.
+/// Returns grants as text, one per line.
 pub fn grants(rows: &[GrantRow]) -> String {
     let mut out = String::new();
     for GrantRow { grant, held_by, name, .. } in rows {
@@ -126,7 +126,7 @@ pub fn grants(rows: &[GrantRow]) -> String {
     out
 }
 
-/// Ways on which something is kept, each from the root down.
+/// Returns the paths by which an object is kept, as text. Each path begins at its root.
 pub fn retention_paths(ways: &[Vec<String>]) -> String {
     let mut out = String::new();
     for (i, way) in ways.iter().enumerate() {

@@ -5,7 +5,7 @@ use passable::{Quoting, Untrusted};
 
 use super::{message_view, value};
 
-/// Returns the outcome of a command, in a line.
+/// Returns the outcome of a command in one line.
 pub fn render_outcome(came: &CommandOutcome) -> Quoting {
     let because = |what: &'static str, why: &Untrusted| {
         let (head, more) = message_view::short(why);

@@ -1,9 +1,9 @@
-//! One line for each event worth a line, on standard error.
+//! The lines on standard error about the progress of a run.
 
 use kernel::event::Change;
 use passable::visible_line;
 
-/// Returns the line for a change; `None` for a change that is only noise.
+/// Returns the line for a change, or `None` for a change that is not reported.
 pub fn line(change: &Change) -> Option<String> {
     Some(match change {
         Change::RunStarted { run, name, parent } => match parent {

@@ -1,23 +1,23 @@
-//! Reasons: the chain from an object back to its causes.
+//! The explanation of an object: the chain from the object back to its causes.
 
 use kernel::id::BadId;
 use passable::{Quoted, Quoting, Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
-/// One link of the chain.
+/// One link of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// The subject: a file, a step, a message, a grant, a command.
     pub what: String,
-    /// The statement about it.
+    /// The statement about the subject.
     pub says: Untrusted,
-    /// The quoted parts of the statement; `None` if they are unknown, and all of it may be quoted.
+    /// The quoted parts of the statement. `None` means that they are unknown, so that all of it may be quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Vec<Quoted>>,
 }
 
 impl Reason {
-    /// Returns a link.
+    /// Returns a link with a subject and a statement about it.
     pub fn new(what: impl Into<String>, says: impl Into<Quoting>) -> Reason {
         let (says, quoted) = says.into().into_text();
         Reason { what: what.into(), says: Untrusted::new(says), quoted: Some(quoted) }
@@ -28,25 +28,26 @@ impl Reason {
         Quoting::from_stored(self.says.raw(), self.quoted.as_deref())
     }
 
-    /// Returns the same, saying something more.
+    /// Returns the same link with more text added to the statement.
     #[must_use]
     pub fn and(self, more: impl Into<Quoting>) -> Reason {
         let says = self.quoting().then(&more.into());
         Reason::new(self.what, says)
     }
 
-    /// Returns the same reason for a reader who does not set quoted parts apart.
+    /// Returns the same link without the information which parts are quoted, for a reader that does not mark quoted
+    /// parts.
     #[must_use]
     pub fn plain(self) -> Reason {
         Reason { quoted: None, ..self }
     }
 }
 
-/// The maximum number of lines of a chain. A longer chain is cut in its middle: users look for its object and for its
-/// first cause.
+/// The maximum number of lines of a chain. A longer chain is cut in its middle, since users look for the object and
+/// its first cause.
 const MAX_LINES: usize = 10;
 
-/// Returns the chain as text, each link under the one that it explains.
+/// Returns the chain as text. Each link is below the one that it explains.
 pub fn render(reasons: &[Reason]) -> String {
     if reasons.len() > MAX_LINES {
         let (first, rest) = reasons.split_at(MAX_LINES - 4);
@@ -66,7 +67,7 @@ pub fn render(reasons: &[Reason]) -> String {
         .collect()
 }
 
-/// The object of a user's question, by its form.
+/// The object that a user asks about, recognized by the form of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyTarget {
     /// A run: `r17`.

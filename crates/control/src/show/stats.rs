@@ -1,4 +1,4 @@
-//! The outcomes of runs, in figures.
+//! Statistics about the outcomes of runs.
 
 use std::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use passable::visible_line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// The outcomes of runs, in figures.
+/// Statistics about the outcomes of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Runs by where they stand.
+    /// The numbers of runs, by their state.
     pub runs: Runs,
-    /// The calls of models.
+    /// The calls of all models.
     pub model: ModelCalls,
     /// The outcomes of calls of capabilities.
     pub calls: Calls,
-    /// The rules that asked or refused most, the busiest first.
+    /// The rules that asked or refused, most frequent first.
     pub rules: Vec<Rule>,
     /// The approvals that users were asked for.
     pub approvals: Approvals,
-    /// The repairs by models after they were told the reason of a refusal.
+    /// The repairs by models after the refusal of a call.
     pub repairs: Repairs,
-    /// The calls of each model, the dearest first.
+    /// The calls of each model, most expensive first.
     #[serde(default)]
     pub models: Vec<ModelStats>,
     /// The outcomes of the runs of each worker, the worker with most runs first.
@@ -32,9 +32,9 @@ pub struct Stats {
 /// The calls of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelStats {
-    /// The model, by the name under which it was asked.
+    /// The model, by the name under which it was called.
     pub model: String,
-    /// Its calls.
+    /// The calls of the model.
     #[serde(flatten)]
     pub asked: ModelCalls,
 }
@@ -42,33 +42,33 @@ pub struct ModelStats {
 /// The outcomes of the runs of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStats {
-    /// Its name.
+    /// The name of the worker.
     pub worker: String,
-    /// Its runs.
+    /// The runs of the worker.
     pub runs: Runs,
-    /// Their calls of models, without those of the runs that they started.
+    /// The calls of models by these runs, without those of the runs that they started.
     pub model: ModelCalls,
 }
 
-/// Runs by where they stand.
+/// The numbers of runs, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runs {
-    /// They have a result.
+    /// The number of runs with a result.
     pub done: u64,
-    /// They have none.
+    /// The number of runs that failed.
     pub failed: u64,
-    /// Somebody ended them.
+    /// The number of runs that were cancelled.
     pub cancelled: u64,
-    /// They wait for a person or for runs that they started.
+    /// The number of runs that wait for a person or for runs that they started.
     pub waiting: u64,
-    /// Something outside stopped them.
+    /// The number of runs that are stalled by a problem outside.
     pub stalled: u64,
-    /// They are at work.
+    /// The number of runs at work.
     pub working: u64,
 }
 
 impl Runs {
-    /// Returns all of them.
+    /// Returns the number of all runs.
     pub fn all(&self) -> u64 {
         self.done + self.failed + self.cancelled + self.waiting + self.stalled + self.working
     }
@@ -77,15 +77,15 @@ impl Runs {
 /// The calls of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCalls {
-    /// How often one answered.
+    /// The number of answered calls.
     pub calls: u64,
-    /// Tokens that they read.
+    /// The number of tokens that models read.
     pub input_tokens: u64,
-    /// Tokens that they wrote.
+    /// The number of tokens that models wrote.
     pub output_tokens: u64,
-    /// How long they took, in milliseconds.
+    /// The total time of the calls, in milliseconds.
     pub ms: u64,
-    /// Their cost, in millionths of a dollar.
+    /// The total cost of the calls, in millionths of a dollar.
     #[serde(default)]
     pub usd_micros: u64,
 }
@@ -93,31 +93,31 @@ pub struct ModelCalls {
 /// The outcomes of calls of capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
-    /// How many were proposed.
+    /// The number of proposed calls.
     pub proposed: u64,
-    /// The gates let them begin.
+    /// The number of calls that the gates allowed.
     pub allowed: u64,
-    /// A person was asked.
+    /// The number of calls about which a person was asked.
     pub asked: u64,
-    /// The gates refused them.
+    /// The number of calls that the gates refused.
     pub denied: u64,
-    /// The number of outputs of models that could not even be proposed.
+    /// The number of model outputs that could not even be proposed.
     pub rejected: u64,
 }
 
-/// How often a rule had something to say.
+/// The number of calls to which a rule objected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// The rule, as `gate/rule`.
     pub rule: String,
-    /// Calls about which a person was asked, with this among the reasons.
+    /// The number of calls about which a person was asked, with this rule among the reasons.
     pub asked: u64,
-    /// Calls that were refused, with this among the reasons.
+    /// The number of calls that were refused, with this rule among the reasons.
     pub denied: u64,
 }
 
 impl ModelCalls {
-    /// Adds others to these.
+    /// Adds other calls to these.
     pub fn add(&mut self, other: &ModelCalls) {
         self.calls = self.calls.saturating_add(other.calls);
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
@@ -126,7 +126,7 @@ impl ModelCalls {
         self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
     }
 
-    /// Returns all tokens, read and written.
+    /// Returns the number of all tokens, read and written.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -135,36 +135,36 @@ impl ModelCalls {
 /// The approvals that users were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
-    /// Calls that somebody approved.
+    /// The number of approved calls.
     pub approved: u64,
-    /// Calls that somebody refused.
+    /// The number of denied calls.
     pub denied: u64,
-    /// Calls without an answer.
+    /// The number of calls without an answer.
     pub open: u64,
     /// The median time until an answer, in milliseconds.
     pub median_ms: Option<u64>,
 }
 
-/// The repairs by models after they were told the reason of a refusal. Counted in turns of the model.
+/// The repairs by models after the refusal of a call. They are counted in turns of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repairs {
-    /// Turns in which something was refused or rejected.
+    /// The number of turns in which a call was refused or rejected.
     pub turns: u64,
-    /// Those of them after which all of it was done better.
+    /// The number of these turns after which the model repaired all refused calls.
     pub repaired: u64,
-    /// Those of them about which nothing can be said yet.
+    /// The number of these turns that are not decided yet.
     pub open: u64,
 }
 
 impl Repairs {
-    /// Returns the part that was repaired, of all about which something can be said.
+    /// Returns the repaired part of all decided turns, or `None` if no turn is decided.
     pub fn rate(&self) -> Option<f64> {
         let known = self.turns.saturating_sub(self.open);
         (known > 0).then(|| self.repaired as f64 / known as f64)
     }
 }
 
-/// Returns the figures for programs.
+/// Returns the statistics as JSON for programs.
 pub fn json(stats: &Stats) -> Json {
     let mut json = serde_json::to_value(stats).unwrap_or_default();
     json["version"] = json!(1);
@@ -172,7 +172,7 @@ pub fn json(stats: &Stats) -> Json {
     json
 }
 
-/// Returns the figures for people.
+/// Returns the statistics as text for users.
 pub fn render(stats: &Stats) -> String {
     let mut out = String::new();
     let runs = &stats.runs;
@@ -247,7 +247,7 @@ fn many(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns a time that a person reads.
+/// Returns a duration as text for users.
 fn time(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),

@@ -7,34 +7,34 @@ use kernel::run::{Entry, Run, State, Step};
 use kernel::{MessageNumber, RunNumber};
 use passable::visible_line;
 
-/// How many columns the bars have.
+/// The width of the bars, in columns.
 const COLUMNS: usize = 40;
 
-/// Somebody did something, or was waited for.
+/// A period in which a model, a tool or the user was active or awaited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// In this run.
+    /// The run in which the period falls.
     pub run: RunNumber,
-    /// The step at which it began, or the proposal that it is about.
+    /// The step at which the period began, or the proposal that it concerns.
     pub step: u64,
-    /// Who.
+    /// The kind of activity.
     pub kind: Kind,
-    /// The activity, in a word; it may quote foreign text.
+    /// The activity in a word, which may quote foreign text.
     pub what: String,
-    /// From when, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     pub from: i64,
-    /// Until when.
+    /// The end, in milliseconds since 1970.
     pub to: i64,
 }
 
-/// Who took time.
+/// The kind of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A model.
+    /// A model answers.
     Model,
-    /// The method that was called.
+    /// A called method runs.
     Tool,
-    /// A person, who was waited for.
+    /// The run waits for the user.
     You,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// Returns a family of runs as bars over time. The time of waiting for a user is drawn short, however long it was.
+/// Returns a family of runs as bars over time. A wait for the user is always drawn short.
 pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     let Some((root, _)) = family.first() else { return String::new() };
     let spans = family_spans(family, now_ms);
@@ -81,7 +81,7 @@ pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     out
 }
 
-/// Returns the spans of a family of runs up to now, in the order in which they began.
+/// Returns the spans of a family of runs up to now, ordered by their start.
 pub fn family_spans(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
     let mut spans: Vec<Span> =
         family.iter().flat_map(|(run, steps)| self::spans(run, steps, now_ms)).collect();
@@ -89,7 +89,7 @@ pub fn family_spans(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
     spans
 }
 
-/// Returns how long anybody of a kind took, in milliseconds. Time in which several did counts once.
+/// Returns the total time of all spans of a kind, in milliseconds. Overlapping time counts once.
 pub fn total(spans: &[Span], kind: Kind) -> i64 {
     let mut times: Vec<(i64, i64)> =
         spans.iter().filter(|span| span.kind == kind).map(|span| (span.from, span.to)).collect();
@@ -102,7 +102,7 @@ pub fn total(spans: &[Span], kind: Kind) -> i64 {
     sum
 }
 
-/// A span that has begun and has no end yet.
+/// A span that has begun but not ended.
 struct OpenSpan {
     step: u64,
     kind: Kind,
@@ -110,7 +110,7 @@ struct OpenSpan {
     from: i64,
 }
 
-/// The spans of one run.
+/// The open and the finished spans of one run.
 struct Spans {
     run: RunNumber,
     open: Vec<OpenSpan>,
@@ -122,7 +122,7 @@ impl Spans {
         self.open.push(OpenSpan { step, kind, what, from });
     }
 
-    /// Ends the matching open spans at this time.
+    /// Ends the matching open spans at the given time.
     fn close(&mut self, at: i64, is_meant: impl Fn(&OpenSpan) -> bool) {
         for one in self.open.extract_if(.., |one| is_meant(one)) {
             let OpenSpan { step, kind, what, from } = one;
@@ -131,7 +131,7 @@ impl Spans {
     }
 }
 
-/// Returns the spans of a journal. A span that has not ended goes on until now.
+/// Returns the spans of a journal. A span that has not ended lasts until now.
 fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
     let Some(last) = steps.last() else { return vec![] };
     let mut calls: BTreeMap<u64, String> = BTreeMap::new();
@@ -144,8 +144,8 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
         let words = |message: &MessageNumber| format!("message {message}");
         match &step.entry {
             Entry::Prompted { model, .. } => {
-                // The model of an earlier prompt has never answered. The run gave it up at the step before this at
-                // the latest.
+                // The model of an earlier prompt has never answered. The run stopped waiting for it at the previous
+                // step at the latest.
                 spans.close(before, is_model);
                 spans.open(step.number, Kind::Model, model.clone(), at);
             }
@@ -155,7 +155,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }
             Entry::OutcomeUnknown { proposal, message } => {
-                // A call that was cut off is at work no more, and its end is unknown: at the step before this at the
+                // A call that was cut off no longer runs. Its end is unknown, but was at the previous step at the
                 // latest.
                 spans.close(before, of(*proposal, Kind::Tool));
                 spans.open(*proposal, Kind::You, words(message), at);
@@ -171,7 +171,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
             Entry::Raised { message, .. } | Entry::Held { message, .. } => {
                 spans.close(at, |one| one.kind == Kind::You && one.what == words(message));
             }
-            // A call of a worker is that worker's own spans.
+            // If a call starts a worker, its time appears as the spans of the worker's run.
             Entry::EffectStarted { proposal, child: None } => {
                 let what = calls.get(proposal).cloned().unwrap_or_default();
                 spans.open(*proposal, Kind::Tool, what, at);
@@ -182,7 +182,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
         }
         before = at;
     }
-    // In a journal that was cut off, the later ends are unknown.
+    // If the journal is only a part, the later ends of spans are unknown.
     let is_whole = last.number.saturating_add(1) >= run.next_step;
     let goes_on = is_whole && !run.is_finished();
     let is_stalled = matches!(run.state, State::Stalled { .. });
@@ -191,14 +191,14 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
     spans.done
 }
 
-/// Time as columns. The scale runs evenly while a model or a tool is at work, and hardly at all otherwise.
+/// A scale from time to columns. It is linear while a model or a tool is active. All other time is compressed.
 pub struct Scale {
-    /// Points in time, with how much of the scale lies before each.
+    /// Points in time, each with the length of the scale before it.
     points: Vec<(i64, f64)>,
 }
 
 impl Scale {
-    /// Returns the scale for these.
+    /// Returns the scale for the given spans.
     pub fn of(spans: &[Span]) -> Scale {
         let mut times: Vec<i64> = spans.iter().flat_map(|span| [span.from, span.to]).collect();
         times.sort_unstable();
@@ -212,7 +212,7 @@ impl Scale {
             .map(|[from, to]| (from, to, is_busy(from, to)))
             .collect();
         let busy: i64 = pieces.iter().filter(|(.., busy)| *busy).map(|(from, to, _)| to - from).sum();
-        // A wait takes a tenth of the work at most.
+        // A wait is drawn with at most a tenth of the length of all activity.
         let short = (busy as f64 / 10.0).max(1.0);
         let (mut points, mut so_far) = (Vec::new(), 0.0);
         for (from, to, busy) in pieces {
@@ -230,7 +230,7 @@ impl Scale {
         ((self.part(at) * COLUMNS as f64) as usize).min(COLUMNS - 1)
     }
 
-    /// Returns how much of the scale lies before a point in time: from 0 to 1.
+    /// Returns the part of the scale before a point in time, from 0 to 1.
     pub fn part(&self, at: i64) -> f64 {
         let whole = self.points.last().map_or(0.0, |(_, all)| *all).max(1.0);
         let index = self.points.partition_point(|(time, _)| *time < at);
@@ -243,7 +243,8 @@ impl Scale {
 mod tests {
     use super::*;
 
-    /// Returns a run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    /// Returns two runs. The first called a worker, asked for approval of a write, and waited a day for the answer.
+    /// The second is the run of that worker.
     fn family() -> Vec<(Run, Vec<Step>)> {
         serde_json::from_str(include_str!("fixtures/family.json")).unwrap()
     }
@@ -263,14 +264,14 @@ mod tests {
         let asks = |step: &&Step| matches!(step.entry, Entry::Judged { message: Some(_), .. });
         let (asked, last) = (steps.iter().find(asks).unwrap().at_ms, steps.last().unwrap().at_ms);
         let total_at = |family: &[(Run, Vec<Step>)], now| total(&family_spans(family, now), Kind::You);
-        // A journal that was cut off says nothing of now.
+        // A part of a journal contains no information about the present.
         assert_eq!(total_at(&family[..1], asked + 30_000), last - asked);
         family[0].0.next_step = family[0].1.last().unwrap().number + 1;
         assert_eq!(total_at(&family[..1], asked + 30_000), last - asked, "it is over");
         family[0].0.state = State::Waiting;
         assert_eq!(total_at(&family[..1], asked + 30_000), 30_000);
         assert!(render(&family[..1], asked + 30_000).contains("waiting for you 30.00 s"));
-        // A clock that was put back makes nothing negative.
+        // A clock that was set back causes no negative times.
         assert_eq!(total_at(&family[..1], 0), last - asked);
     }
 

@@ -1,11 +1,12 @@
-//! Values in a terminal.
+//! Values as text for a terminal.
 
 use kernel::{FormulaId, Value};
 use passable::{Text, visible};
 
 use super::json;
 
-/// Returns a result on stdout: text made visible, anything else as indented JSON, which a program reads as it was.
+/// Returns the result of a run for standard output. Text is escaped for a terminal. Any other value is indented JSON,
+/// escaped without loss for programs.
 pub fn result(value: &Value) -> String {
     match value.as_str() {
         Some(text) => visible(text).into_owned(),
@@ -15,7 +16,7 @@ pub fn result(value: &Value) -> String {
     }
 }
 
-/// Returns an argument on a card: text as it is, anything else as JSON.
+/// Returns an argument as text for a card. Text is unchanged, and any other value is JSON.
 pub fn argument(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
@@ -23,9 +24,9 @@ pub fn argument(value: &Value) -> String {
     }
 }
 
-/// Returns a value in full, as data is written in code, over several lines where it has parts. A capability appears
-/// as the text of `called` in marks that no text in the value can have, since texts appear in quotes. Not made
-/// visible.
+/// Returns a complete value in the syntax of code, over several lines if it has parts. A capability appears as the
+/// text of `called` in special quotation marks. No text in the value can imitate them, since texts appear in quotes.
+/// The result is not escaped for a terminal.
 pub fn named(value: &Value, called: &dyn Fn(&FormulaId) -> String) -> String {
     let mut out = String::new();
     write(value, called, 0, &mut out);

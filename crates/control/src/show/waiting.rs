@@ -1,11 +1,11 @@
-//! How much waits for a person, in one line.
+//! The line about the messages that wait for the user.
 
 use kernel::MessageNumber;
 
-/// The maximum of the count: a user with that many messages looks at the messages, not at their number.
+/// The maximum of the count. A user with so many messages looks at the messages and not at their number.
 pub const MAX_ITEMS: usize = 100;
 
-/// Returns the line, without its end; `None` if nothing waits. `only` is the message, if there is one.
+/// Returns the line without a line end, or `None` if no message waits. `only` is the message, if exactly one waits.
 pub fn waiting(count: usize, only: Option<MessageNumber>) -> Option<String> {
     Some(match (count, only) {
         (0, _) => return None,
