@@ -1,17 +1,17 @@
-//! The daemon: it owns the store, drives runs, and answers on `control.sock`.
+//! The daemon. It owns the store, drives runs, and answers requests on `control.sock`.
 //!
 //! The modules form layers. Each may use those below it in this list, and none above:
 //!
 //! - [`api`] answers requests;
-//! - [`maintenance`] works while no client waits;
+//! - [`maintenance`] does work that no client waits for;
 //! - [`captp`] serves Endo's clients;
 //! - [`code`] runs guest code;
 //! - [`objects`] holds the objects of clients and of code;
 //! - [`runs`] starts and drives runs;
-//! - [`from_files`] reads and changes directories for guests;
+//! - [`files`] reads and changes directories for guests;
 //! - [`queries`] reads the store;
 //! - [`state`] holds the store;
-//! - [`hosts`] starts the confined processes.
+//! - [`processes`] starts the confined processes.
 #![forbid(unsafe_code)]
 #![allow(
     unreachable_pub,

@@ -1,4 +1,4 @@
-//! A daemon in the process of a test, over a store in a directory of its own.
+//! A daemon in the process of a test, with a store in a directory of its own.
 #![cfg(test)]
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use store::{Options, Store};
 use crate::state::daemon::{HostDaemon, environment};
 use config::place::Place;
 
-/// Returns a daemon over a store in which its host has done this, in one transaction.
+/// Returns a daemon whose host has already carried out these acts, in one transaction.
 pub fn daemon(dir: &Path, acts: Vec<Act>) -> HostDaemon {
     let store = Store::open(&dir.join("store"), Options::default()).unwrap();
     let first = environment().unwrap();
@@ -34,14 +34,14 @@ pub fn daemon(dir: &Path, acts: Vec<Act>) -> HostDaemon {
     HostDaemon::new(store, host, opener, &place, "/nowhere".into(), std::sync::mpsc::channel().0)
 }
 
-/// Returns a daemon whose home is `home`, a directory that is not there yet. It runs no program.
+/// Returns a daemon with an empty store. Its home is `home`, a directory that does not exist yet. It runs no program.
 pub fn empty_daemon(home: &Path) -> HostDaemon {
     let place = Place::under(home);
     std::fs::create_dir_all(&place.state).unwrap();
     daemon(&place.state, vec![])
 }
 
-/// Returns one place of the web, which may be asked by these methods.
+/// Returns a web resource with one place and these methods.
 pub fn web_resource(methods: &[&str]) -> Web {
     Web {
         places: vec![WebPlace::parse("https://h/p").unwrap()],
@@ -52,7 +52,7 @@ pub fn web_resource(methods: &[&str]) -> Web {
     }
 }
 
-/// Returns a server with the tools `list` and `delete`.
+/// Returns a tool server with the tools `list` and `delete`.
 pub fn mcp_server() -> Resource {
     let tool = |name: &str| {
         let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));

@@ -1,4 +1,4 @@
-//! Acting as an agent: names, agents, grants and mail.
+//! The acts of an agent: on names, agents, grants and mail.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,10 @@ use config::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, FieldInput, GivenModules, Response, RunRequest, StartSpec};
 
-/// How long a sharing token can be used.
+/// The lifetime of a sharing token, in days.
 const TOKEN_DAYS: i64 = 30;
 
-/// Returns the agent as whom a person acts: the store's own host, or the one to which a path of that host's leads.
+/// Returns the agent for which a user acts. It is the store's own host, or the agent at a path of that host's names.
 pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failure> {
     let root = daemon.host;
     let Some(text) = path else { return Ok(root) };
@@ -43,7 +43,7 @@ pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failu
     daemon.query(|txn| agent_at_path(txn, &daemon.view(root), &path))
 }
 
-/// Returns the agent to which a path leads. From an agent it goes on among that agent's names.
+/// Returns the agent at a path of names. After the name of an agent, the path continues among that agent's names.
 fn agent_at_path(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     match agent_by_name(txn, view, path) {
         Err(Fault::NotADirectory(_)) => {
@@ -55,12 +55,12 @@ fn agent_at_path(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<
     }
 }
 
-/// Returns the agent that has this name. A caller who reaches an agent itself has its powers. A mail address is no
+/// Returns the agent that has this name. A user who reaches an agent itself has its powers. A mail address gives no
 /// power over the agent that reads the mail. It stands for its agent only in the directory of that agent's maker,
-/// where the agent itself could stand as well.
+/// which could also hold the agent itself.
 fn agent_by_name(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     let id = view.identify(txn, path)?;
-    // The agent itself, and no grant of it that would have to be asked.
+    // The name leads to the agent itself, so no grants need to be checked.
     if kernel::partial_rows::head(txn, &id)?.is_some_and(|head| head.agent().is_some()) {
         return Ok(id);
     }
@@ -79,8 +79,8 @@ fn agent_by_name(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<
     }
 }
 
-/// Returns whether a path ends in a directory of the host who made the agent, and leads there without a grant. Such a
-/// path leads through that host's powers, and not through something that it has shared.
+/// Returns whether a path ends in a directory of the host that made the agent, and reaches it without a grant. Such a
+/// path uses the powers of that host, and not an object that the host has shared.
 fn is_in_makers_directory(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -114,7 +114,7 @@ fn parse_path(text: &str) -> Result<NamePath, Failure> {
     })
 }
 
-/// Does something as an agent, which a person calls by this name.
+/// Performs an act as an agent. `name` is the user's name for the agent.
 pub fn act(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -145,7 +145,8 @@ pub fn act(
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
-            // A dismissed message says so itself: a line about the command would only lie there in its place.
+            // A dismissal is not recorded in the mailbox, because the record would only take the place of the
+            // dismissed message.
             act @ (MailAct::Dismiss { .. } | MailAct::DismissAll) => {
                 return apply_act(daemon, agent, None, Act::Mail(Box::new(act)));
             }
@@ -239,8 +240,8 @@ pub fn act(
     apply_act(daemon, agent, said, act)
 }
 
-/// Refuses the hash of bytes that did not come along: a client that knows a hash could reach bytes that others keep.
-/// Bytes come with `store_text`, worker files with `define`, and the daemon computes their hashes.
+/// Refuses an act with a hash from the client. Otherwise a client that knows a hash could reach bytes that others
+/// have stored. The daemon computes hashes itself, from the bytes in `store_text` and the worker files in `define`.
 fn reject_client_hash(own: &ProtectedPaths, act: &NameAct) -> Result<(), Failure> {
     match act {
         NameAct::StoreBlob { .. } => {
@@ -269,12 +270,12 @@ fn apply_act(
     Ok(Response::Reply(daemon.apply_as(agent, said, act)?.reply))
 }
 
-/// Returns the hash by which the store knows a token.
+/// Returns the hash that stands for a token in the store.
 fn token_hash(token: &str) -> Number {
     Number(blake3::derive_key("almoner sharing token v1", token.as_bytes()))
 }
 
-/// Returns a program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
+/// Returns a program in the form that the kernel takes. The text of a worker file is parsed and stored first.
 fn store_program(
     daemon: &HostDaemon,
     name: String,
@@ -304,7 +305,7 @@ fn store_program(
     Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
 }
 
-/// Where bytes that came with a request are kept.
+/// A sink that stores the bytes of a request.
 struct UploadSink<'a>(&'a HostDaemon);
 
 impl trees::BlobSink for UploadSink<'_> {
@@ -313,7 +314,7 @@ impl trees::BlobSink for UploadSink<'_> {
     }
 }
 
-/// Returns a program of modules as the kernel takes it: unpacked, and put beside the store first.
+/// Returns a program of modules in the form that the kernel takes. The modules are unpacked and stored first.
 fn store_modules(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -340,7 +341,7 @@ fn store_modules(
     module_archives::store(&UploadSink(daemon), packed, env, &unpacked)
 }
 
-/// Returns the pattern that a person wrote, as an `M.` expression or as a line of shorthand.
+/// Parses a pattern that a user wrote, as an `M.` expression or in the short form.
 pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
     let word = || Pattern::from_shorthand(&passable::Node::Text(text.to_owned(), 0..text.len()));
     let expression = text.contains("M.") || text.trim_start().starts_with(['{', '[', '"', '\'']);
@@ -351,7 +352,7 @@ pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
     })
 }
 
-/// Returns the fields of a filled form, as the kernel takes them.
+/// Returns the values of a submitted form, in the form that the kernel takes.
 fn parse_fields(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -381,8 +382,8 @@ fn parse_fields(
         .collect()
 }
 
-/// Reads a field. The client has checked a value, and the kernel checks it once more. A secret is checked here,
-/// before it is sealed, because afterwards it cannot be.
+/// Reads the value of one field. The client has checked it, and the kernel checks it again. A secret is checked here
+/// before it is sealed, because the kernel cannot read it afterwards.
 fn parse_field(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -401,7 +402,7 @@ fn parse_field(
             pattern.check_named(&named, &Value::string(text.clone())).map_err(|e| bad(e.to_string()))?;
             Ok(FieldValue::Sealed { sealed: sealing::seal(&daemon.vault, daemon.state(), &text)? })
         }
-        // A name must not become the data that it stands for.
+        // A name must not silently turn into the data that it stands for.
         FieldInput::Text { .. } if Requirement::from_pattern(&pattern) == Requirement::Pattern => {
             Err(bad(format!("{named} takes a value, not text")))
         }

@@ -1,4 +1,4 @@
-//! Connections: who may talk, and one thread for each who does.
+//! The connections of clients: their acceptance, and one thread for each.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Write as _};
@@ -19,11 +19,11 @@ use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
-/// Who is connected, and the services at which the store's own host is answered.
+/// The connected clients, and the services for the store's own host.
 pub struct Server {
-    /// The services; those of other hosts are made of it.
+    /// The services. Those of other hosts are derived from them.
     pub services: Services,
-    /// Who is connected.
+    /// The connected clients.
     clients: Mutex<Clients>,
 }
 
@@ -33,10 +33,11 @@ struct Clients {
     streams: BTreeMap<u64, UnixStream>,
 }
 
-/// Listens on the socket. The process that holds the store's lock owns the socket, so an old one is removed.
+/// Creates the socket and listens on it. An existing socket is removed, since the process that holds the store's lock
+/// owns the path.
 ///
 /// # Errors
-/// When the directory or the socket cannot be made.
+/// When the directory or the socket cannot be created.
 pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     let fail = |e: io::Error| {
         Failure::new(Exit::Failure, format!("{}: {e}", socket.display()))
@@ -50,7 +51,7 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
         _ => {}
     }
     let listener = UnixListener::bind(socket).map_err(fail)?;
-    // The directory has kept everybody else out between these two lines.
+    // Until the permissions are set, the private directory keeps other users out.
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
     Ok(listener)
 }
@@ -65,27 +66,27 @@ impl Server {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a client is connected, or was since the last call. `seen` is the state at that call; 0 at
-    /// first.
+    /// Returns whether a client is connected, or was connected since the last call. `seen` holds the state of the
+    /// last call, and begins with 0.
     pub fn has_had_clients(&self, seen: &mut u64) -> bool {
         let clients = self.clients();
         let before = std::mem::replace(seen, clients.next);
         before != clients.next || !clients.streams.is_empty()
     }
 
-    /// Ends every connection, for reading or altogether.
+    /// Shuts down every connection, for reading or for both directions.
     pub fn hang_up(&self, how: Shutdown) {
         for stream in self.clients().streams.values() {
-            // One that has ended already is as good.
+            // An error means that the connection has already ended.
             let _ = stream.shutdown(how);
         }
     }
 
-    /// Takes connections until the listener fails.
+    /// Accepts connections until the listener fails or the server is dropped.
     pub fn accept(server: &Weak<Server>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
-                // Nothing can be opened just now: trying without end would only make it worse.
+                // No file can be opened at the moment. A retry without a pause would only increase the load.
                 std::thread::sleep(Duration::from_millis(20));
                 continue;
             };
@@ -96,22 +97,23 @@ impl Server {
                 .stack_size(crate::state::thread_stack::STACK_SIZE);
             let talking = Arc::clone(&server);
             let spawned = thread.spawn(move || {
-                // A client that goes away is no trouble of ours.
+                // An error means that the client has gone, which needs no report.
                 let _ = talking.serve_client(stream);
                 talking.clients().streams.remove(&number);
             });
             if spawned.is_err() {
-                // Without a thread the connection is dropped, and the client is told so by its end.
+                // If no thread can be started, the connection is closed, and the client sees its end.
                 server.clients().streams.remove(&number);
             }
         }
     }
 
-    /// Notes who is connected.
+    /// Registers a client, and returns its number.
     fn add_client(&self, stream: &UnixStream) -> io::Result<u64> {
         let handle = stream.try_clone()?;
         let mut clients = self.clients();
-        // The daemon stops first and hangs up then: a client that is not noted by then is not let in.
+        // The daemon sets the stop flag before it shuts down the registered connections. So a client that is not
+        // registered by then must be refused.
         if self.services.daemon.is_stopping() {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
@@ -137,7 +139,7 @@ impl Server {
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
         self.services.daemon.keys.add_vendor_keys(&hello.keys);
-        // A store that cannot be read is reported by the requests that need it.
+        // If the store cannot be read, the requests that need it report the failure.
         let waiting = runs::waiting_count(&self.services.daemon).unwrap_or(0);
         frame::write(&mut stream, &Response::Welcome { build: control::BUILD.to_owned(), waiting })?;
         loop {
@@ -161,11 +163,11 @@ impl Server {
             }
             let stop = asked.request == Request::Stop;
             let response = dispatch::answer(&self.services, &hello.keys, asked);
-            // A refused request to stop stops nothing.
+            // A stop request that was refused does not stop the daemon.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);
             let written = match frame::write(&mut stream, &response) {
-                // Nothing of it has been sent.
+                // In this case, no byte of the response has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {
                     let failure = Failure::new(Exit::Failure, "the answer is too long to be sent");
                     frame::write(&mut stream, &Response::Failed(failure.help("ask for less at once")))
@@ -181,7 +183,7 @@ impl Server {
     }
 }
 
-/// A client at the other end of the socket who follows.
+/// A follower at the other end of a socket.
 struct SocketFollower<'a>(&'a mut UnixStream);
 
 impl Follower for SocketFollower<'_> {
@@ -190,7 +192,7 @@ impl Follower for SocketFollower<'_> {
     }
 
     fn send_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
-        // Responses that came together are sent together: the follower is woken once.
+        // All responses are sent in one write, so that the follower wakes only once.
         let mut frames = Zeroizing::new(Vec::new());
         for response in responses {
             frame::write(&mut *frames, &response)?;
@@ -203,7 +205,7 @@ impl Follower for SocketFollower<'_> {
     }
 }
 
-/// Returns whether the client has closed its end. It has nothing more to say once it follows.
+/// Returns whether the client has closed its end. A follower sends nothing more, so data from it does not matter.
 fn is_closed(stream: &UnixStream) -> bool {
     use rustix::net::RecvFlags;
     let mut byte = [0_u8; 1];

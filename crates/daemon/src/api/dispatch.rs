@@ -1,4 +1,4 @@
-//! Requests and their answers.
+//! The dispatch of requests to the functions that answer them.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,10 +23,11 @@ use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
 use control::protocol::{ClientKeys, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
 
-/// Answers one request of a client who brought these keys along. `services` is that of the store's own host.
+/// Answers one request. `services` are those of the store's own host, and `brought` are the keys that the client has
+/// sent.
 ///
 /// # Errors
-/// The reason for the client when the request is not done.
+/// When the request fails. The failure holds the reason for the client.
 pub fn answer(services: &Services, brought: &ClientKeys, asked: OnBehalf) -> Result<Response, Failure> {
     let OnBehalf { agent: name, request } = asked;
     let name = name.as_deref();
@@ -182,7 +183,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
     })
 }
 
-/// Gives out a token for the gateway.
+/// Issues a token for the gateway.
 fn issue_token(services: &Services, agent: FormulaId) -> Result<Response, Failure> {
     let passes = &services.daemon.gateway_tokens;
     let Some(gateway) = passes.gateway() else {
@@ -222,7 +223,7 @@ fn answer_approval(services: &Services, answer: AnswerApproval) -> Result<Respon
     Ok(Response::Reply(services.daemon.apply(Act::Answer(answer))?.reply))
 }
 
-/// Lets stalled runs go on: one with all that it has started, or every one.
+/// Resumes stalled runs: one run with its descendants, or all.
 fn resume(
     services: &Services,
     brought: &ClientKeys,
@@ -233,7 +234,7 @@ fn resume(
     let stalled: Vec<(RunNumber, String)> = match only {
         Some(run) => {
             let mut family = runs::family(daemon, run)?;
-            // A client that names a run lends its keys for it.
+            // A client that names a run provides its keys for that run.
             daemon
                 .keys
                 .add_server_key(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
@@ -255,29 +256,29 @@ fn resume(
             stalled
         }
     };
-    // Oldest first, so that a parent comes before its children.
+    // The oldest comes first, so that a parent comes before its children.
     let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
     runs.iter().for_each(|run| daemon.clear_blocked(*run));
-    // A client that only wants to see how it goes on has changed nothing that the transcript should record.
+    // If no run is stalled, the command changes nothing, and is not recorded in the transcript.
     if !runs.is_empty() {
         let said = (!text.raw().is_empty()).then(|| UserCommand { verb: "resume".to_owned(), text });
         services.daemon.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
     }
-    // Runs that were ready when the daemon came up are driven already, and so are those that only the store had kept.
-    // Asking again is harmless.
+    // This also drives the runs that only a failure of the store had stopped, since the store does not hold them as
+    // stalled. For runs that are already driven, it is harmless.
     services.engine.resume_pending(daemon.host)?;
     Ok(Response::Reply(Reply::Done))
 }
 
-/// Copies the store to where the person says.
+/// Copies the store to a path that the user has chosen.
 fn backup(services: &Services, path: &str) -> Result<Response, Failure> {
     let to = Path::new(path);
     let shown = visible_line(path);
     if !to.is_absolute() {
         return Err(Failure::new(Exit::Usage, format!("{shown} is not an absolute path")));
     }
-    // The store makes the copy under this name first, and would remove anything that stands there. It could be a
-    // directory of another program, so the daemon refuses.
+    // The store first writes the copy under this name, and would remove anything there. It could be a directory of
+    // another program, so the daemon refuses.
     let mut half = to.as_os_str().to_owned();
     half.push(".partial");
     let half = Path::new(&half);

@@ -17,10 +17,10 @@ use control::exit::{Exit, Failure};
 use control::health_check::HealthCheck as Check;
 use control::protocol::{ClientKeys, PolicyFile};
 
-/// Examines one part. `variables` are those that the client brings.
+/// Examines one part. `variables` are the environment variables that the client has sent.
 ///
 /// # Errors
-/// When there is no such part. A fault of the installation is a finding.
+/// When the part does not exist. A fault of the installation is a finding and no error.
 pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Result<Vec<Check>, Failure> {
     match part {
         "daemon" => {
@@ -38,10 +38,10 @@ pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Resul
     }
 }
 
-/// Examines one part where no daemon answers.
+/// Examines one part without a daemon.
 ///
 /// # Errors
-/// When there is no such part, or only a daemon can examine it.
+/// When the part does not exist, or only a daemon can examine it.
 pub fn examine_without_daemon(
     place: &Place,
     variables: &ClientKeys,
@@ -49,7 +49,7 @@ pub fn examine_without_daemon(
 ) -> Result<Vec<Check>, Failure> {
     Ok(match part {
         "place" => match place.inspect_store() {
-            // Beside a store that another build wrote nothing is made and no mode is changed.
+            // If another build wrote the store, no directory is created beside it and no mode is changed.
             Err(failure) => vec![failed_check("state", failure)],
             Ok(()) => vec![directory("state", &place.state), directory("cache", &place.cache)],
         },
@@ -128,12 +128,12 @@ fn settings(place: &Place) -> Check {
     Check { id: "settings".to_owned(), ok, evidence, remedy }
 }
 
-/// How a kind of restrictions is proved.
+/// A function that tests a kind of confinement.
 type ConfinementTest =
     fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
 
-/// Returns the restrictions on programs and on the host of a local model on this kernel. Each restriction is tried
-/// confined and unconfined.
+/// Returns the tests of confinement on this kernel, for programs and for the process of a local model. Each forbidden
+/// action is tried both confined and unconfined.
 fn confinement() -> Vec<Check> {
     let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
         id: id.to_owned(),
@@ -224,7 +224,7 @@ fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
         ),
         Err(problems) => (false, problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     };
-    // A daemon may go on with policies that are no longer in the file.
+    // The daemon may still use policies that are no longer in the file.
     let stale = in_force.and_then(|report| report.problems.first().map(|it| it.visible_line().into_owned()));
     let (ok, evidence) = match stale {
         Some(problem) if ok => (false, format!("{problem}; the policies from before are in force")),
@@ -239,7 +239,7 @@ fn model(place: &Place, variables: &ClientKeys) -> Check {
     Check { id: "model".to_owned(), ok, evidence, remedy }
 }
 
-/// Returns where the pages are served, and whether anything there is less safe than it could be.
+/// Returns the address of the web pages, and whether a session is less safe than it could be.
 fn web(place: &Place) -> Check {
     let path = web_file::path(&place.state);
     let check = |ok: bool, evidence: String, remedy: &str| Check {

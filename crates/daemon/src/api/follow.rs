@@ -1,4 +1,4 @@
-//! The stream of events, as they come, to followers.
+//! The stream of events to followers.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::state::text_stream::FollowerProgress;
 use control::exit::{Exit, Failure};
 use control::protocol::Response;
 
-/// How many events go out before looking up again.
+/// The maximum number of events that are read from the store at once.
 const MAX_EVENTS: usize = 256;
 
-/// Someone who follows.
+/// A receiver of the stream of events.
 pub trait Follower {
     /// Sends a response to the follower.
     ///
@@ -21,7 +21,7 @@ pub trait Follower {
     /// When the follower has stopped listening.
     fn send(&mut self, response: Response) -> io::Result<()>;
 
-    /// Sends responses that came together.
+    /// Sends several responses at once.
     ///
     /// # Errors
     /// When the follower has stopped listening.
@@ -33,8 +33,8 @@ pub trait Follower {
     fn is_closed(&mut self) -> bool;
 }
 
-/// Sends every event of the host after `after`, then each new one, until the follower or the daemon goes. With `text`
-/// it also sends the text of models while they write it.
+/// Sends every event of the host after `after`, and then each new event, until the follower or the daemon ends. With
+/// `text`, the text of models is also sent while they write it.
 ///
 /// # Errors
 /// When the follower has stopped listening.
@@ -82,8 +82,8 @@ pub fn follow(
     }
 }
 
-/// Returns the failure for a follower whose daemon ends on purpose. The client should not start the daemon again for
-/// it.
+/// Returns the failure for a follower of a daemon that stops on purpose. The client should not start the daemon again
+/// because of it.
 fn stop_failure() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
         .help("`almoner resume` starts it and follows on")

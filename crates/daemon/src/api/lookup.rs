@@ -1,4 +1,4 @@
-//! Questions of an agent about names, objects, messages and promises.
+//! The queries of an agent about names, objects, messages and promises.
 
 use kernel::FormulaId;
 use kernel::name_lookup::PathTarget;
@@ -9,13 +9,13 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::protocol::{Look, Response};
 
-/// How many names one answer has at most.
+/// The maximum number of names in one answer.
 const MAX_NAMES: usize = 1000;
 
 /// Answers an agent's query.
 ///
 /// # Errors
-/// When there is no such thing, or the agent may not see it.
+/// When the requested object does not exist, or the agent may not see it.
 pub fn answer(daemon: &HostDaemon, agent: FormulaId, look: Look) -> Result<Response, Failure> {
     let view = daemon.view(agent);
     Ok(match look {

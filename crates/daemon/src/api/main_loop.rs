@@ -1,4 +1,5 @@
-//! The daemon's main: opens the store, listens, ends when told, signalled or long idle.
+//! The main function of the daemon. It opens the store and listens for clients. It ends on a request, on a signal, or
+//! after a long idle time.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -21,32 +22,32 @@ use config::place::{self, Place};
 use config::vendor_keys;
 use control::exit::{Exit, ExitResult, Failure};
 
-/// How long drivers get to reach their next step when the daemon ends.
+/// The time limit for runs to reach their next step when the daemon ends.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the last who hold the store get to let go of it.
+/// The time limit for the last holders of the store to drop it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How the daemon was asked to run.
+/// The options with which the daemon was started.
 #[derive(Clone, Copy, Debug)]
 pub struct DaemonOptions {
-    /// Started by a client: says why it cannot start as JSON on standard output, ends when idle.
+    /// Whether a client started the daemon. It then reports a failed start as JSON on standard output.
     pub on_demand: bool,
-    /// How long it may be idle; `None` means for ever.
+    /// The idle time after which the daemon ends. `None` means never.
     pub idle: Option<Duration>,
 }
 
 /// Runs the daemon until it ends.
 ///
 /// # Errors
-/// When the store cannot be opened or the socket not be made.
+/// When the store cannot be opened, or the socket cannot be created.
 pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     vault::protect_memory();
-    // The parent process may have had files open that are not for the model's process or for a command of the user's.
-    // Where the daemon cannot close them to its children, they inherit them, as everywhere.
+    // The parent process may have left files open that the child processes of this daemon should not inherit. If
+    // closing them fails, they are inherited, as in any program.
     let _ = sandbox::close_inherited_at_exec();
     raise_file_limit();
-    // From here on a signal is an orderly end, also while the store is being opened.
+    // From here on, a signal ends the daemon in an orderly way, even while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
     let (open_while_held, closed) = channel();
@@ -54,7 +55,8 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
         Ok(opened) => opened,
         Err(failure) => return Err(report_start_failure(manner, failure)),
     };
-    // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
+    // Threads that can outlive the daemon's work hold it weakly, so that dropping the last strong reference closes
+    // the store.
     let daemon = server.services.daemon.shared();
     std::thread::spawn(move || {
         for _ in signals.forever() {
@@ -64,8 +66,8 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
             }
         }
     });
-    // This removes the leftovers of the programs of a killed daemon. Those of other daemons that are at work are
-    // locked.
+    // Removes the leftovers of programs of a daemon that was killed. The leftovers of other running daemons are
+    // locked, and stay.
     std::thread::spawn(caps::sweep_calls);
     server.services.engine.recover()?;
     let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
@@ -86,7 +88,7 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
         let has_clients = server.has_had_clients(&mut seen)
             || endo.as_ref().is_some_and(crate::captp::EndoListener::has_clients)
             || web.has_viewer();
-        // A client that waits for a tick wants it on time, and not with the next command.
+        // A client that waits for a timer's tick must get it on time, so the daemon is not idle.
         if has_clients || !engine.active_runs().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
@@ -109,7 +111,7 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
             daemon.stop();
         }
     }
-    // No new client is let in. A run that is at work ends at its next step, and its journal says where.
+    // No new client is accepted. A run at work ends at its next step, which its journal records.
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
     crate::files::guest_files::flush(daemon);
@@ -121,11 +123,11 @@ pub fn run(place: &Place, manner: DaemonOptions) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// The number of files that the daemon can have open, where the machine lets it: each connection is one, and runs
-/// open many more. The programs that it starts have a limit of their own.
+/// The limit for open files of the daemon, as far as the machine permits. Each connection uses one file, and runs use
+/// many more. The programs that the daemon starts have a limit of their own.
 const MAX_OPEN_FILES: u64 = 4096;
 
-/// Has as many files open as it may want. Where it cannot be done, there are as many as there were.
+/// Raises the limit for open files of this process. If that fails, the present limit stays.
 fn raise_file_limit() {
     let had = getrlimit(Resource::Nofile);
     let wanted = had.maximum.map_or(MAX_OPEN_FILES, |most| most.min(MAX_OPEN_FILES));
@@ -134,27 +136,28 @@ fn raise_file_limit() {
     }
 }
 
-/// Returns the path of this program. The daemon starts it again for the work that it leaves to other processes.
+/// Returns the path of this program, which the daemon also starts for work in other processes.
 fn own_program() -> Result<std::path::PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))
 }
 
-/// Returns why it cannot start, told to the client that started it if there is one.
+/// Returns the failure of a start. If a client started the daemon, the failure is first written to standard output
+/// for it.
 fn report_start_failure(manner: DaemonOptions, failure: Failure) -> Failure {
     if !manner.on_demand {
         return failure;
     }
     let said = serde_json::to_string(&failure).unwrap_or_default();
-    // The client reads this. If the client has gone, the line is not needed.
+    // If the client has gone, the line is not needed.
     let _ = writeln!(std::io::stdout(), "{said}");
     Failure::silent(failure.exit)
 }
 
-/// Lets go of the store and waits until it is closed, so that the next start need not examine it. A client that holds
-/// it for too long is left behind, and that loses nothing either.
+/// Drops the store and waits until it is closed, so that the next start need not check it. A client that holds the
+/// store for too long is abandoned, which loses no data.
 fn close(server: Arc<Server>, closed: &Receiver<()>) {
-    // A client that is being answered gets its answer; one that has asked nothing is let go of.
+    // A client whose request is being processed still gets its response. All others are disconnected.
     server.hang_up(Shutdown::Read);
     server.services.engine.settle(STOP_TIMEOUT);
     let left = Arc::downgrade(&server);
@@ -162,7 +165,7 @@ fn close(server: Arc<Server>, closed: &Receiver<()>) {
     if closed.recv_timeout(CLOSE_TIMEOUT) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    // These are clients that do not take the responses that are sent to them.
+    // The remaining clients do not read the responses that are sent to them.
     if let Some(server) = left.upgrade() {
         server.hang_up(Shutdown::Both);
     }
@@ -174,7 +177,7 @@ fn open(
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
     let options = Options { quota: Some(config::quota::blob_quota()?), ..Options::default() };
-    // This comes before any change of a mode: a store that another build wrote is left as it is.
+    // This check comes before any change of permissions, so that a store of another build is left unchanged.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
     let store = Store::open(&place.store(), options).map_err(place::open_failure)?;
@@ -188,7 +191,7 @@ fn open(
     let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
     daemon.follow_prices(config::settings::path(place));
     vault::open_at_start(&daemon);
-    // The process that started the daemon is its first client: runs that go on at once have its key.
+    // The process that started the daemon counts as its first client, so that runs that resume at once have its keys.
     daemon.keys.add_vendor_keys(&vendor_keys::from_env());
     let listener = bind(&place.socket())?;
     let services = Services::new(daemon);

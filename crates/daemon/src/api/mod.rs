@@ -1,4 +1,4 @@
-//! Requests and their answers: the only module that sees all of the daemon.
+//! Requests and their responses. This is the only module that uses all other parts of the daemon.
 
 pub mod acts;
 pub mod connections;

@@ -1,4 +1,5 @@
-//! Commands that were refused: the transcript keeps those that are about something, under that, with why.
+//! Commands that were refused. The transcript records each that concerns a message, a run or a grant, with the
+//! reason.
 
 use kernel::FormulaId;
 use kernel::command::{Act, Cancel, CommandSubject, MailAct, UserCommand};
@@ -8,14 +9,15 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
 
-/// A command as a person gave it.
+/// A command of a user, with its subject.
 pub struct RejectedCommand {
     command: UserCommand,
     subject: CommandSubject,
 }
 
 impl RejectedCommand {
-    /// Returns the command that a request is; `None` if it changes nothing, or says nothing for the transcript.
+    /// Returns the command of a request. Returns `None` if the request changes nothing, or has no text for the
+    /// transcript.
     pub fn from_request(request: &Request) -> Option<RejectedCommand> {
         let given = |verb: &str, text: &Untrusted, about| {
             let said = UserCommand { verb: verb.to_owned(), text: text.clone() };
@@ -46,9 +48,9 @@ impl RejectedCommand {
         }
     }
 
-    /// Keeps the command in the mailbox of its agent, if it is about a message, a run or a grant. A command that
-    /// begins something, does not fit or makes no sense is only reported where it was written. A failure of the store
-    /// is no refusal.
+    /// Records the refused command in the mailbox of its agent, if it concerns a message, a run or a grant. A command
+    /// that starts something new, or is malformed, is only reported to its sender. A failure of the store is no
+    /// refusal.
     pub fn record(self, daemon: &HostDaemon, agent: FormulaId, failure: &Failure) {
         if self.command.text.raw().is_empty()
             || self.subject == CommandSubject::default()
@@ -57,12 +59,12 @@ impl RejectedCommand {
             return;
         }
         let act = Act::Refused { about: self.subject, why: failure.message.clone() };
-        // The client hears of the refusal itself, even if the record fails.
+        // The client gets the refusal as its response, even if the record fails.
         let _ = daemon.apply_as(agent, Some(self.command), act);
     }
 }
 
-/// Dismissals are told of nowhere, whether they are done or not.
+/// Returns whether an act dismisses messages. Dismissals are never recorded, whether they succeed or not.
 fn is_dismissal(act: &AgentAct) -> bool {
     matches!(act, AgentAct::Mail { act } if matches!(**act, MailAct::Dismiss { .. } | MailAct::DismissAll))
 }

@@ -1,4 +1,5 @@
-//! `almoner save`: a run becomes a worker file, with its inputs and its model's replies as a test case.
+//! The implementation of `almoner save`. It turns a run into a worker file, with the inputs and the model's replies
+//! as a test case.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,13 +23,13 @@ use control::health_check::SaveReport;
 use control::protocol::{ClientKeys, Request, Response};
 use resource::{Endowment, PathSpec, ResourceSpec};
 
-/// The directory of a case in which the workers lie that filled slots.
+/// The directory of a case for the files of workers that filled slots.
 const WORKERS_DIR: &str = "workers";
 
-/// Saves a run as a worker of this name in a directory, or returns what that would write.
+/// Saves a run as a worker with this name in a directory, or returns a preview of that.
 ///
 /// # Errors
-/// When the run is not over, was not one execution, or something is in the way of its files. Nothing is replaced.
+/// When the run is not finished, was not a single execution, or one of the files already exists. No file is replaced.
 pub fn save(
     services: &Services,
     run: RunNumber,
@@ -49,25 +50,25 @@ pub fn save(
     Ok(saved.report())
 }
 
-/// A run as the files of a worker and of its case, which are not written yet.
+/// A run as the files of a worker and its case, before they are written.
 struct SavePlan {
     /// The files to write, with their content.
     files: Vec<(PathBuf, Vec<u8>)>,
     /// The directory of the case.
     root: PathBuf,
-    /// The worker's file.
+    /// The path of the worker file.
     worker: PathBuf,
-    /// The arguments of `almoner run`, for the directory of the worker's file.
+    /// The arguments of `almoner run` in the directory of the worker file.
     command: Vec<String>,
-    /// The notes about parts of the run that are not kept.
+    /// Notes about parts of the run that are not saved.
     notes: Vec<String>,
 }
 
 impl SavePlan {
-    /// Returns the files that save a run under a name in a directory.
+    /// Returns the plan to save a run under a name in a directory.
     ///
     /// # Errors
-    /// When the run is not over, is no single execution, or has parts that cannot be saved.
+    /// When the run is not finished, is no single execution, or has parts that cannot be saved.
     fn build(daemon: &dyn Ask, number: RunNumber, name: &str, dir: &Path) -> Result<SavePlan, Failure> {
         expect_name(name)?;
         let found = daemon.run(number)?;
@@ -83,7 +84,7 @@ impl SavePlan {
         files.extend(includes_of(dir, &bundle)?);
         files.push((root.join("replies.json"), pretty(&replies)?.into_bytes()));
         files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
-        // A question is part of the worker's text now, and no input.
+        // A question of `almoner ask` becomes part of the worker's text, so it is no input.
         let is_question = question(&found).is_some();
         let mut inputs = if is_question { vec![] } else { inputs(&found) };
         for document in &found.input.attachments {
@@ -120,10 +121,10 @@ impl SavePlan {
         Ok(SavePlan { files, root, worker, command, notes })
     }
 
-    /// Refuses if anything lies where a file would be written.
+    /// Checks that none of the files exists.
     ///
     /// # Errors
-    /// When it does.
+    /// When one of them exists.
     fn reject_existing_files(&self) -> Result<(), Failure> {
         match self.files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
             None => Ok(()),
@@ -151,7 +152,10 @@ impl SavePlan {
     }
 }
 
-/// Returns the result of the run. Refuses a run without a result, and one that is no single execution.
+/// Returns the result of the run.
+///
+/// # Errors
+/// When the run has no result, or is no single execution.
 fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
     let number = found.number;
     let State::Finished { outcome: RunOutcome::Done(result) } = &found.state else {
@@ -165,12 +169,11 @@ fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
     Ok(result)
 }
 
-/// Returns the files that the worker includes, but those that lie there already as they were: they are not in the
-/// way.
+/// Returns the files that the worker includes, without those that already exist with the same content.
 fn includes_of(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     for (include, text) in &bundle.includes {
-        // The proposer of the worker chose this name.
+        // The author of the proposed worker chose this name.
         if !case::is_within(include) {
             let message = format!("the worker includes `{}`, which lies elsewhere", visible_line(include));
             return Err(Failure::new(Exit::Invalid, message).help("it cannot be saved as it is"));
@@ -192,10 +195,10 @@ fn expect_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the worker file of the run, under its new name.
+/// Returns the worker of the run, under its new name.
 fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> {
     let source = daemon.text(found.definition, "the worker's definition")?;
-    // A question becomes the worker's instruction, word for word.
+    // A question of `almoner ask` becomes the worker's instruction, word for word.
     let source = match question(found) {
         Some(question) => question_worker(&source, question),
         None => source,
@@ -203,7 +206,7 @@ fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> 
     Bundle::stored(name, source, &found.includes, |include, hash| daemon.text(*hash, include))
 }
 
-/// Returns the question, if the run was a question of `almoner ask`.
+/// Returns the question, if the run was started by `almoner ask`.
 fn question(found: &Run) -> Option<&str> {
     found.input.values.get("question").and_then(kernel::Value::as_str).filter(|_| found.name == "ask")
 }
@@ -263,7 +266,7 @@ fn reply_script(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Resul
         let own = number == found.number;
         entries.push(if own { json!({ "turns": turns }) } else { json!({ "worker": name, "turns": turns }) });
     }
-    // The first that fits answers: those that say for whom they are come first.
+    // The first matching entry of a script is used, so the entries that name a worker must come first.
     entries.reverse();
     Ok(Json::Array(entries))
 }
@@ -292,7 +295,7 @@ fn script_turn(daemon: &dyn Ask, hash: BlobHash) -> Result<Json, Failure> {
     Ok(turn)
 }
 
-/// Returns the named inputs, as they are typed.
+/// Returns the named inputs, in the form in which a user types them.
 fn inputs(found: &Run) -> Vec<String> {
     let Json::Object(values) = found.input.values.to_json() else { return vec![] };
     values
@@ -304,15 +307,15 @@ fn inputs(found: &Run) -> Vec<String> {
         .collect()
 }
 
-/// The words of a command line that fill the slots of a run, and the files of workers that fill some.
+/// The arguments of a command line that fill the slots of a run, and the files of workers in slots.
 #[derive(Default)]
 struct SlotArguments {
     arguments: Vec<String>,
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// Reads the bindings of a run's slots from the store. `dir` is the directory of the worker's file, and `inside` its
-/// case.
+/// Returns the arguments for the slots of a run, from their bindings. `dir` is the directory of the worker file, and
+/// `inside` is its case.
 fn slot_arguments(
     daemon: &dyn Ask,
     run: RunNumber,
@@ -369,7 +372,7 @@ fn slot_worker_file(
     Bundle::stored(name, source, includes, |include, hash| daemon.text(*hash, include))
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word quoted for a shell.
 fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
@@ -378,7 +381,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// Returns a path in one line, with nothing in it that a terminal obeys.
+/// Returns a path in one line, without characters that control a terminal.
 fn display_path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
 }

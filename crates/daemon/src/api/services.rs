@@ -1,4 +1,4 @@
-//! The services of the daemon that answering a request needs.
+//! The parts of the daemon that are needed to answer a request.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::runs::engine::Engine;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// The services, for one host.
+/// The parts of the daemon that answer the requests of one host.
 #[derive(Clone)]
 pub struct Services {
-    /// The daemon, as it serves the host.
+    /// The daemon, with the host that it serves.
     pub daemon: HostDaemon,
     /// The engine that drives the runs of all hosts.
     pub engine: Arc<Engine>,
-    /// The web pages, open or not.
+    /// The web pages, whether or not they are open.
     pub web: Arc<WebPages>,
 }
 
@@ -27,7 +27,7 @@ impl Services {
         Services { engine: Engine::new(daemon.clone()), daemon, web }
     }
 
-    /// Returns the services for an agent, which must be a host. `name` is what the person calls it.
+    /// Returns the services for an agent, which must be a host. `name` is the user's name for the agent.
     ///
     /// # Errors
     /// When the agent is a guest.

@@ -1,5 +1,5 @@
-//! The web pages of this daemon: their port, which opens when somebody asks for them, and their sessions, which
-//! outlive it.
+//! The web pages of this daemon: their port, which is opened on request, and their sessions, which outlive the
+//! daemon.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -30,30 +30,30 @@ use kernel::BlobHash;
 use kernel::budget::Raise;
 use resource::Endowment;
 
-/// The pages, open or not.
+/// The web pages, whether or not they are open.
 pub struct WebPages {
     path: PathBuf,
     open: Mutex<Option<OpenPages>>,
 }
 
-/// The pages, as they are served.
+/// The web pages while they are served.
 struct OpenPages {
     site: Arc<Site>,
     thread: JoinHandle<()>,
-    /// The settings of the pages when they were opened.
+    /// The settings with which the pages were opened.
     settings: Option<settings::Web>,
 }
 
 impl OpenPages {
     fn end(self) {
         self.site.end();
-        // One that has panicked is as good.
+        // A panic of the thread needs no handling here.
         let _ = self.thread.join();
     }
 }
 
 impl WebPages {
-    /// Returns the pages of the daemon whose state lies here.
+    /// Returns the pages for a daemon with this state directory. They are not open yet.
     pub fn new(state: &Path) -> WebPages {
         WebPages { path: web_file::path(state), open: Mutex::new(None) }
     }
@@ -62,16 +62,16 @@ impl WebPages {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the pages if they are not open, and returns an address that lets one browser in.
+    /// Opens the pages if they are not open, and returns an address that admits one browser.
     ///
     /// # Errors
-    /// When no port can be had, or the kept state cannot be read or written.
+    /// When no port is available, or the state file cannot be read or written.
     pub fn open(&self, services: &Services, to: &str, under: HostKind) -> Result<String, Failure> {
         let mut open = self.lock();
         web_file::restrict_permissions(&self.path);
         let settings = web_settings(services)?;
         if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
-            // The port that is had now may be the one that is wanted.
+            // The new settings may name the present port, so it must be released first.
             if let Some(before) = open.take() {
                 before.end();
             }
@@ -83,7 +83,7 @@ impl WebPages {
         }
     }
 
-    /// Opens them again if there are sessions: somebody may have a page before them.
+    /// Opens the pages again if there are sessions, because a browser may still show a page.
     pub fn resume(&self, services: &Services) {
         let has_sessions =
             self.read_file().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
@@ -95,10 +95,10 @@ impl WebPages {
         }
     }
 
-    /// Lists the sessions, or ends some, and returns those that are left.
+    /// Lists the sessions, or ends some. Returns the remaining sessions.
     ///
     /// # Errors
-    /// When there is none of this number, or the kept state cannot be read or written.
+    /// When no session has the number, or the state file cannot be read or written.
     pub fn sessions(&self, act: SessionAct) -> Result<Vec<SessionRow>, Failure> {
         let end = |sessions: &mut Sessions| match act {
             SessionAct::List => Ok(()),
@@ -125,12 +125,12 @@ impl WebPages {
         Ok(session_rows(&kept.sessions))
     }
 
-    /// Returns whether a browser has a page before it.
+    /// Returns whether a browser shows a page.
     pub fn has_viewer(&self) -> bool {
         self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
     }
 
-    /// Closes them.
+    /// Closes the pages.
     pub fn end(&self) {
         let open = self.lock().take();
         if let Some(open) = open {
@@ -141,8 +141,8 @@ impl WebPages {
     fn start(&self, services: &Services, settings: Option<settings::Web>) -> Result<OpenPages, Failure> {
         let mut kept = self.read_file()?;
         let listened = listen(settings.as_ref(), kept.port);
-        // A program that takes the old port of these pages gets the data of their browsers: the cookie, and to its
-        // page the key.
+        // A program that takes the old port of these pages could receive their secrets: the cookie of a browser, and
+        // the key in its page.
         let is_lost = match &listened {
             Ok(place) => place.address.port() != kept.port,
             Err(no) => no.address.port() == kept.port,
@@ -203,18 +203,18 @@ fn session_rows(sessions: &Sessions) -> Vec<SessionRow> {
     sessions.open(clock::now_ms()).map(row).collect()
 }
 
-/// Where the pages are served.
+/// The listeners of the web pages.
 struct Listeners {
-    /// The first of the addresses.
+    /// The address of the first listener.
     address: SocketAddr,
     listeners: Vec<TcpListener>,
 }
 
-/// Returns the port of the settings; else the one that was had before; else any. Only this machine reaches it, unless
-/// a proxy that ends TLS is said to stand before it.
+/// Opens the listeners of the pages. They use the port in the settings, or else the previous port, or else any free
+/// port. Other machines reach them only if the settings say that a proxy provides TLS.
 fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listeners, BindError> {
     match settings.and_then(|web| web.bind.map(|address| (address, &web.hosts))) {
-        // Browsers come to our own name, and that is both addresses of this machine.
+        // Browsers use the pages' own host name, which stands for both loopback addresses.
         Some((address, hosts)) if address.ip().is_loopback() && hosts.is_empty() => {
             let found = bind_local_port(address.port())?;
             let is_it = |one: &TcpListener| one.local_addr().is_ok_and(|own| own == address);
@@ -229,22 +229,22 @@ fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listeners, Bi
     }
 }
 
-/// The number of ports that are tried to find one that is free at both of this machine's addresses.
+/// The maximum number of attempts to find a port that is free at both loopback addresses.
 const MAX_PORT_TRIES: usize = 8;
 
-/// Listens on any free port of this machine.
+/// Listens on any free local port.
 fn bind_any_port() -> Result<Listeners, BindError> {
     (1..MAX_PORT_TRIES).find_map(|_| bind_local_port(0).ok()).map_or_else(|| bind_local_port(0), Ok)
 }
 
-/// Listens on a port of this machine, at both of its addresses: browsers try the newer one first, and no other
-/// program may stand there.
+/// Listens on a local port, at both loopback addresses. Browsers try IPv6 first, so no other program may listen
+/// there.
 fn bind_local_port(port: u16) -> Result<Listeners, BindError> {
     let mut old = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
     match bind(SocketAddr::from((Ipv6Addr::LOCALHOST, old.address.port()))) {
         Ok(new) => old.listeners.extend(new.listeners),
         Err(no) if no.error.kind() == ErrorKind::AddrInUse => return Err(no),
-        // A machine without it.
+        // The machine has no IPv6.
         Err(_) => {}
     }
     Ok(old)
@@ -270,7 +270,7 @@ impl From<BindError> for Failure {
     }
 }
 
-/// The daemon, as its pages see it.
+/// The backend of the web pages: the daemon, and the state file.
 struct PagesBackend {
     services: Services,
     path: PathBuf,
@@ -284,7 +284,7 @@ impl Backend for PagesBackend {
     }
 
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {
-        // A browser that goes away is no trouble of ours.
+        // An error means that the browser has gone, which needs no report.
         let _ = follow(&self.services.daemon, &mut BrowserFollower(tell), after, true);
     }
 
@@ -334,7 +334,7 @@ impl Backend for PagesBackend {
     }
 }
 
-/// A browser that follows.
+/// A follower in a browser.
 struct BrowserFollower<'a>(&'a mut dyn FnMut(Option<Response>) -> bool);
 
 impl Follower for BrowserFollower<'_> {

@@ -1,4 +1,5 @@
-//! The state of the web pages that outlives a daemon: port, name and sessions, in a file for the user alone.
+//! The state of the web pages that outlives a daemon: the port, the name and the sessions. The file is readable only
+//! by the user.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use control::exit::{Exit, Failure};
 
-/// The form of the file.
+/// The version of the file format.
 pub const VERSION: u32 = 1;
 
 /// The contents of the file.
 #[derive(Serialize, Deserialize)]
 pub struct WebFile {
-    /// The form of this file.
+    /// The version of the file format.
     pub version: u32,
     /// The private part of the name under which the pages are served.
     pub seed: String,
-    /// The port.
+    /// The port of the pages.
     pub port: u16,
-    /// The sessions. Their tokens are kept as hashes.
+    /// The sessions. Only hashes of their tokens are stored.
     #[serde(default)]
     pub sessions: Sessions,
 }
@@ -31,15 +32,15 @@ impl Default for WebFile {
     }
 }
 
-/// Returns where it lies: in the state directory.
+/// Returns the path of the file in the state directory.
 pub fn path(state: &Path) -> PathBuf {
     state.join("web.json")
 }
 
-/// Reads the file, or returns `None` if the pages were never opened.
+/// Reads the file. Returns `None` if the pages were never opened.
 ///
 /// # Errors
-/// When the file is not as it was written.
+/// When the file cannot be read, is malformed or has another version.
 pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
     let fail = |what: String| {
         Failure::new(Exit::Failure, format!("{}: {what}", path.display()))
@@ -58,12 +59,12 @@ pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
     }
 }
 
-/// Takes it away from everybody but the user, if somebody has opened it to others. It lies in a directory that is closed to
-/// them; this is the second lock.
+/// Removes the permissions of other users, if the file has any. The state directory is already closed to other users,
+/// so this is a second protection.
 pub fn restrict_permissions(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
-        // Where it cannot be done, the directory still keeps others out.
+        // If this fails, the directory still keeps other users out.
         let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     }
 }

@@ -1,4 +1,4 @@
-//! One connection.
+//! One CapTP connection of the daemon.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -25,10 +25,10 @@ use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use config::clock;
 use control::exit::Failure;
 
-/// How long a client that is disconnected gets to take the data that was sent to it.
+/// The time limit for a disconnected client to read the data that was sent to it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How long a message may be from a client of the gateway that has shown no token, in bytes.
+/// The maximum size of a message from a client of the gateway that has shown no token, in bytes.
 pub(crate) const MAX_UNAUTHENTICATED_MESSAGE: usize = 8 << 10;
 
 /// One connection: the session with the client, and the objects that the client sees.
@@ -37,20 +37,20 @@ pub struct Connection {
     pub(crate) out: OutputQueue,
     /// The tasks that run on a thread of their own.
     pub(crate) queue: TaskQueue,
-    /// Whether it came by the gateway and has shown no good token yet.
+    /// Whether the client came through the gateway and has not shown a valid token yet.
     is_unauthenticated: AtomicBool,
-    /// How many messages have been looked at, as long as it has shown none.
+    /// The number of messages that were processed while the client had shown no valid token.
     processed_messages: AtomicU64,
 }
 
 struct ConnectionState {
     session: Session,
     table: ObjectTable,
-    /// How many of the written bytes the session knows of.
+    /// The number of written bytes that were reported to the session.
     reported_bytes: u64,
 }
 
-/// Runs the errands of one connection.
+/// The task runner of one connection.
 struct ConnectionTaskRunner<'a> {
     connection: &'a Arc<Connection>,
     shared: &'a Arc<ListenerState>,
@@ -95,10 +95,10 @@ impl TaskClient for ConnectionClient {
 }
 
 impl Connection {
-    /// Returns a connection whose root object is the store's, for its host.
+    /// Returns a connection whose root object is the formula `root`, for the host `host`.
     ///
     /// # Errors
-    /// [`LimitReached`].
+    /// [`LimitReached`] when the switchboard cannot hold the objects of the connection.
     pub fn open(
         board: &mut Switchboard,
         stream: UnixStream,
@@ -109,10 +109,10 @@ impl Connection {
         Connection::with_table(board, stream, home, root)
     }
 
-    /// Returns a connection whose root object takes tokens.
+    /// Returns a connection from the gateway, whose root object accepts tokens.
     ///
     /// # Errors
-    /// [`LimitReached`].
+    /// [`LimitReached`] when the switchboard cannot hold the objects of the connection.
     pub fn behind_gateway(board: &mut Switchboard, stream: UnixStream) -> Result<Connection, LimitReached> {
         let (home, root) = ObjectTable::behind_gateway(board, Instant::now())?;
         let link = Connection::with_table(board, stream, home, root)?;
@@ -136,18 +136,18 @@ impl Connection {
         })
     }
 
-    /// Returns whether it came by the gateway and has shown no good token yet.
+    /// Returns whether the client came through the gateway and has not shown a valid token yet.
     pub fn is_unauthenticated(&self) -> bool {
         self.is_unauthenticated.load(Ordering::SeqCst)
     }
 
-    /// Returns how many messages of a client that had shown no good token have been looked at, the one with a token
-    /// included.
+    /// Returns the number of messages that were processed while the client had shown no valid token. The message with
+    /// the token is included.
     pub(crate) fn processed_messages(&self) -> u64 {
         self.processed_messages.load(Ordering::SeqCst)
     }
 
-    /// Lets go of a client that has shown no token in time.
+    /// Closes the connection of a client that has not shown a token in time. Also aborts stalled uploads.
     pub fn close_if_late(self: &Arc<Self>, shared: &Arc<ListenerState>) {
         if self.is_unauthenticated() {
             let over = self.lock().table.close_reason(Instant::now());
@@ -158,7 +158,7 @@ impl Connection {
         self.abandon_stalled_uploads(shared);
     }
 
-    /// Gives up the trees that a client began to hand over and does not continue.
+    /// Aborts the uploads of directory trees that the client does not continue.
     fn abandon_stalled_uploads(self: &Arc<Self>, shared: &Arc<ListenerState>) {
         let Some(daemon) = shared.daemon.upgrade() else { return };
         let mut state = self.lock();
@@ -181,7 +181,7 @@ impl Connection {
         self.out.write();
     }
 
-    /// Reads and handles calls until the client goes. Runs on a thread of its own.
+    /// Reads and handles messages until the client goes. Runs on a thread of its own.
     pub fn read(self: &Arc<Self>, shared: &Weak<ListenerState>, mut stream: UnixStream) {
         let mut decoder = Decoder::new(MAX_LEN);
         let mut buffer = vec![0; 64 << 10];
@@ -193,7 +193,7 @@ impl Connection {
                 Err(e) => break e.to_string(),
             };
             decoder.push(buffer.get(..count).unwrap_or_default());
-            // The store must be free to close while a client is silent.
+            // The references to the daemon are taken only now, so that the store can close while a client is silent.
             let Some(shared) = shared.upgrade() else { break "the daemon ends".to_owned() };
             let Some(daemon) = shared.daemon.upgrade() else { break "the daemon ends".to_owned() };
             if let Some(reason) = self.process_input(&shared, &daemon, &mut decoder) {
@@ -207,7 +207,7 @@ impl Connection {
         }
     }
 
-    /// Does all that has come; a reason when the connection is over.
+    /// Handles all received messages. Returns a reason if the connection is over.
     fn process_input(
         self: &Arc<Self>,
         shared: &Arc<ListenerState>,
@@ -231,7 +231,7 @@ impl Connection {
             let errands = ConnectionTaskRunner { connection: self, shared };
             let context = Context::new(daemon, &shared.board, &errands);
             let Some(message) = message else {
-                // All that has come is under way: now it is waited for.
+                // All received messages have been started, so their results are awaited now.
                 home.drain(&context);
                 self.flush(shared, session);
                 self.schedule_tick(shared, daemon, home);
@@ -271,7 +271,7 @@ impl Connection {
         self.out.push(&messages);
     }
 
-    /// Settles promises and feeds iterators after news in the store.
+    /// Settles promises and feeds iterators after changes in the store.
     pub fn poll_store(self: &Arc<Self>, shared: &Arc<ListenerState>, daemon: &HostDaemon) {
         let mut state = self.lock();
         let ConnectionState { session, table: home, .. } = &mut *state;
@@ -309,7 +309,7 @@ impl Connection {
         stop_if_requested(&daemon, home);
     }
 
-    /// Returns the callback that delivers answers from elsewhere to this connection.
+    /// Returns the callback that delivers answers from other threads to this connection.
     fn answer_sender(self: &Arc<Self>, shared: &Arc<ListenerState>) -> AnswerSender {
         let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
         Arc::new(move |reach, answer, came| {
@@ -319,7 +319,7 @@ impl Connection {
         })
     }
 
-    /// Schedules a call for the next tick that the client must be told of.
+    /// Schedules a call at the next timer tick that the client must be told about.
     fn schedule_tick(
         self: &Arc<Self>,
         shared: &Arc<ListenerState>,
@@ -347,12 +347,12 @@ impl Connection {
         daemon.alarms.at(at_ms, Box::new(call));
     }
 
-    /// Tells of ticks that have come.
+    /// Sends the timer ticks that are due.
     fn tick(self: &Arc<Self>, shared: &Arc<ListenerState>, armed_ms: i64) {
-        /// How long a connection that is busy is let alone.
+        /// The time after which a busy connection is tried again, in milliseconds.
         const BUSY_RETRY_INTERVAL_MS: i64 = 5;
         let Some(daemon) = shared.daemon.upgrade() else { return };
-        // Other clients wait for their ticks as well, so this thread does not wait for this client's calls.
+        // Other clients also wait for their ticks, so this thread does not wait for a busy connection.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -372,7 +372,7 @@ impl Connection {
         self.schedule_tick(shared, &daemon, home);
     }
 
-    /// Returns the trees that the client refers to and no formula does.
+    /// Returns the directory trees that the client refers to and that no formula refers to.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         self.lock().table.trees()
     }
@@ -382,7 +382,7 @@ impl Connection {
         self.lock().table.pins()
     }
 
-    /// Ends the connection, and tells the client why if it still listens.
+    /// Ends the connection. Tells the client the reason if the client still listens.
     pub fn end(&self, shared: &ListenerState, reason: &str) {
         self.queue.clear();
         let mut state = self.lock();
@@ -398,8 +398,7 @@ impl Connection {
     }
 }
 
-/// Returns how long a client is waited for that hands something over and makes no progress. Tests do not wait for
-/// minutes.
+/// Returns the time after which an upload without progress is aborted. Tests set a shorter time.
 fn upload_timeout() -> Duration {
     #[cfg(feature = "failpoints")]
     if let Some(ms) = std::env::var("ALMONER_ENDO_PATIENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
@@ -408,7 +407,7 @@ fn upload_timeout() -> Duration {
     STALL_TIMEOUT
 }
 
-/// Ends the daemon if the client has asked for that.
+/// Stops the daemon if the client has requested it.
 fn stop_if_requested(daemon: &HostDaemon, home: &ObjectTable) {
     if home.ends_daemon() {
         daemon.stop();

@@ -1,9 +1,11 @@
-//! The listener for Endo's clients: CapTP over a unix socket, where Endo's clients look for it.
+//! The listener for Endo's clients. It speaks CapTP over a unix socket, at the path where Endo's clients look for
+//! one.
 //!
-//! Each connection has two threads. One reads and carries out calls ([`connection`]), one writes the output that the socket
-//! did not take at once. The objects that clients see are in [`table`]: agents, directories, messages through
-//! `kernel::facet`, promises that follow the store, and iterators over new items. One more thread looks at the news
-//! for all connections.
+//! Each connection has two threads. One reads and carries out calls ([`connection`]). The other writes the output
+//! that the socket did not take at once. One more thread tells all connections about changes in the store.
+//!
+//! The objects that clients see are in [`crate::objects`]: agents, directories, messages through `kernel::facet`,
+//! promises that follow the store, and iterators over new items.
 
 mod connection;
 mod websocket;
@@ -25,25 +27,25 @@ use config::place::{Claim, Place};
 use connection::Connection;
 use control::exit::{Exit, Failure};
 
-/// How many clients may be connected at a time.
+/// The maximum number of clients that may be connected at a time.
 const MAX_CLIENTS: usize = 512;
 
-/// How long the thread waits for news at a time.
+/// The time for which the news thread waits for a change in the store before it checks whether the daemon ends.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The listener. Dropping it ends every connection.
+/// The listener for Endo's clients. Dropping it ends every connection.
 pub struct EndoListener {
     shared: Arc<ListenerState>,
     /// The files that exist only while the daemon runs.
     temporary_files: Vec<PathBuf>,
 }
 
-/// By which way a client comes.
+/// The way by which a client connects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
-    /// The unix socket: it is the user, and gets the root of the store.
+    /// The unix socket. Its client is the user, and gets the root of the store.
     Socket,
-    /// The gateway: it has to show a token.
+    /// The gateway. Its client must first show a token.
     Gateway,
 }
 
@@ -52,7 +54,7 @@ struct ListenerState {
     daemon: WeakHostDaemon,
     board: Mutex<Switchboard>,
     connections: Mutex<ConnectionTable>,
-    /// Somebody has connected, or the daemon ends.
+    /// The signal that a client has connected, or that the daemon ends.
     arrived: Condvar,
     ending: AtomicBool,
 }
@@ -72,17 +74,17 @@ impl ListenerState {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many clients of the gateway have shown no good token yet.
+    /// Returns the number of the gateway's clients that have not shown a valid token yet.
     fn unauthenticated_clients(&self) -> usize {
         self.lock_connections().open.values().filter(|link| link.is_unauthenticated()).count()
     }
 }
 
-/// Starts the listener. Returns `None` if there is neither a socket nor a gateway. Another daemon may listen where
-/// Endo's would, and the user has not asked for ours there.
+/// Starts the listener. Returns `None` if the daemon has neither a socket nor a gateway. The socket is missing if
+/// another daemon already listens at Endo's default path, and the user has not asked for a path of its own.
 ///
 /// # Errors
-/// When the socket cannot be made, or the gateway cannot listen where `ENDO_ADDR` says.
+/// When the socket cannot be made, or the gateway cannot listen at the address in `ENDO_ADDR`.
 pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<EndoListener>, Failure> {
     let gateway = websocket::address()?;
     let shared = Arc::new(ListenerState {
@@ -98,9 +100,9 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<EndoListener>,
             traces.push(listen(&shared, place)?);
             traces
         }
-        // The user has not asked for this socket. So a full disk or a path that is too long is no error.
+        // The user has not asked for this socket, so a failure to listen on it is ignored.
         Claim::Private => listen(&shared, place).ok().into_iter().collect(),
-        // A live daemon of Endo's own keeps its socket.
+        // If Endo's own daemon listens on this socket, the socket is left to that daemon.
         Claim::ClientDefault => match UnixStream::connect(&place.endo.socket) {
             Ok(_) => vec![],
             Err(_) => listen(&shared, place).ok().into_iter().collect(),
@@ -125,7 +127,8 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<EndoListener>,
 fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let path = place.state.join("root");
     let root = format!("{}\n", daemon.host);
-    // It is the same each time, and a full disk is no reason not to start.
+    // The content is the same each time. It is written only if it differs, so that a full disk does not prevent a
+    // start.
     if std::fs::read_to_string(&path).ok().as_deref() != Some(&root) {
         std::fs::write(&path, root)
             .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
@@ -136,8 +139,8 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
     Ok(vec![pid])
 }
 
-/// Listens on the socket. Removes a socket that no process listens on any more. A live socket belongs to another
-/// daemon.
+/// Binds the socket and listens on it. A leftover socket without a listener is removed first. A live socket belongs
+/// to another daemon, and is an error.
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     if UnixStream::connect(socket).is_ok() {
         let said = format!("{}: another daemon listens there", socket.display());
@@ -152,12 +155,13 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
         _ => {}
     }
     let listener = UnixListener::bind(socket).map_err(fail)?;
-    // A client that connects between these two lines still has its user id checked.
+    // Until the next line, others might connect to the socket. That is harmless, because the user id of every client
+    // is checked.
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
     Ok(listener)
 }
 
-/// Listens on the unix socket: its path.
+/// Listens on the unix socket, and accepts its clients on a new thread. Returns the path of the socket.
 fn listen(shared: &Arc<ListenerState>, place: &Place) -> Result<PathBuf, Failure> {
     let socket = place.endo.socket.clone();
     let listener = bind(&socket)?;
@@ -167,7 +171,7 @@ fn listen(shared: &Arc<ListenerState>, place: &Place) -> Result<PathBuf, Failure
 }
 
 impl EndoListener {
-    /// Returns whether anybody is connected.
+    /// Returns whether any client is connected.
     pub fn has_clients(&self) -> bool {
         !self.shared.lock_connections().open.is_empty()
     }
@@ -178,7 +182,7 @@ impl EndoListener {
         links.iter().flat_map(|link| link.pins()).collect()
     }
 
-    /// Returns the trees that clients refer to and no formula does: their bytes must stay.
+    /// Returns the trees that clients refer to and that no formula refers to. Their bytes must be kept.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         let links: Vec<Arc<Connection>> = self.shared.lock_connections().open.values().cloned().collect();
         links.iter().flat_map(|link| link.trees()).collect()
@@ -199,16 +203,17 @@ impl Drop for EndoListener {
     }
 }
 
-/// Takes connections until the listener fails or the daemon ends.
+/// Accepts connections until the listener fails or the daemon ends.
 fn accept(shared: &Weak<ListenerState>, listener: &UnixListener) {
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
         let Ok(stream) = stream else {
-            // Nothing can be opened just now: trying without end would only make it worse.
+            // The process cannot open a connection now, for example for want of file descriptors. A short pause
+            // avoids a busy loop.
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
-        // Connections that cannot be had are dropped, and the client is told so by their end.
+        // If no connection can be opened, the stream is dropped, and the client sees its end.
         let _ = open_connection(&shared, stream, Transport::Socket);
     }
 }
@@ -261,7 +266,7 @@ fn open_connection(
     Ok(Some(link))
 }
 
-/// Tells connections of news in the store.
+/// Tells all connections about changes in the store, until the daemon ends.
 fn notify_connections(shared: &Weak<ListenerState>) {
     let mut tick = 0;
     loop {

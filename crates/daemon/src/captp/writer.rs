@@ -1,4 +1,5 @@
-//! The output for a client. The daemon writes it at once if the socket takes it, else a thread waits and writes it.
+//! The output for a client. Output is written at once if the socket takes it. The rest waits for the connection's
+//! writing thread.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use captp::netstring;
 use rustix::net::SendFlags;
 
-/// When so many bytes wait to be written, nothing more is read from the client.
+/// The number of waiting output bytes above which nothing more is read from the client.
 const MAX_BACKLOG: usize = 4 << 20;
 
 /// The bytes that wait for a client to take them.
@@ -24,7 +25,7 @@ pub struct OutputQueue {
 #[derive(Default)]
 struct OutputState {
     waiting: Vec<u8>,
-    /// How many bytes the writing thread has in its hands.
+    /// The number of bytes that the writing thread is writing now.
     writing: usize,
     closed: bool,
 }
@@ -57,7 +58,7 @@ impl OutputQueue {
                 match rustix::net::send(&self.stream, rest, flags) {
                     Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
                     Err(rustix::io::Errno::INTR) => {}
-                    // The thread meets every other error, too.
+                    // The writing thread will meet any other error too, and handle it.
                     Err(_) => break,
                 }
             }
@@ -69,7 +70,7 @@ impl OutputQueue {
         }
     }
 
-    /// Writes waiting output until the connection is closed. Runs on a thread of its own.
+    /// Writes waiting output until the connection is closed. This runs on a thread of its own.
     pub fn write(&self) {
         loop {
             let bytes = {
@@ -97,7 +98,8 @@ impl OutputQueue {
         }
     }
 
-    /// Waits until the client has taken enough that more can be asked. False when the connection is closed.
+    /// Waits until little enough output is waiting that the client's next call may be read. Returns `false` if the
+    /// connection is closed.
     pub fn wait_for_room(&self) -> bool {
         let mut state = self.lock();
         while !state.closed && state.waiting.len() + state.writing > MAX_BACKLOG {
@@ -106,7 +108,7 @@ impl OutputQueue {
         !state.closed
     }
 
-    /// Returns how many bytes have gone to the client.
+    /// Returns the number of bytes that were written to the client.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -123,7 +125,7 @@ impl OutputQueue {
         }
         state.closed = true;
         self.changed.notify_all();
-        // One that has ended already is as good.
+        // An error means that the connection has ended already.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }

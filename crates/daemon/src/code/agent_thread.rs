@@ -1,4 +1,4 @@
-//! The code of one agent, in a process that no other agent shares.
+//! The thread that runs the code of one agent, in a process that no other agent shares.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,51 +30,53 @@ use crate::state::daemon::WeakHostDaemon;
 use crate::state::log;
 use control::exit::Failure;
 
-/// After how long without work the process goes.
+/// The time without work after which the thread and its process end.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long the process may be silent at a time before somebody looks whether the daemon is to end.
+/// The maximum wait for a report of the process. After it, the thread checks whether the daemon ends.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How often code is begun whose process goes while it is at work.
+/// The number of times that a piece of code may lose its process while that code itself is running. Then the code
+/// fails.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// How often code is begun whose process ends under it, even if other code or none was at work.
+/// The number of times that a piece of code may lose its process, no matter which code was running. Then the code
+/// fails.
 const MAX_LOSSES: u32 = 50;
 
-/// How long nothing is tried when no process can be started.
+/// The pause after a failure of the process or of the store, before the thread ends and its code is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// After how long without work a lane makes room for another agent's.
+/// The time without work after which the thread ends, if another agent waits for a thread.
 const CROWDED_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long code stays in memory while it waits for something that may take a week.
+/// The time for which code stays in memory while it waits for a promise or a person. Such a wait may take a week.
 const SUSPEND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The error for a caller of an object whose code is gone, or has not come to its end.
+/// The error for a caller of an object whose code is gone, has failed, or was cancelled.
 const CODE_GONE: &str = "the code that made this object is gone, has failed, or was cancelled";
 
-/// How many heaps of code that has come to its end are kept for messages.
+/// The maximum number of heaps of finished code that are kept for messages.
 const MAX_LIVE_HEAPS: usize = 200;
 
 /// A job for an agent's thread.
 pub enum ThreadJob {
-    /// Parked code can run.
+    /// The queued code of this formula can run.
     Eval(FormulaId),
-    /// An object of code of this agent is sent a message.
+    /// A message to an object that this agent's code has made.
     Message(ObjectMessage),
-    /// An answer for a call that the code in a heap has made.
+    /// The answer to a call that the code in a heap has made.
     Answer { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<TaskOutcome, Failure>> },
-    /// Code that has come to its end was cancelled.
+    /// The cancellation of finished code.
     Cancel { eval: FormulaId, reason: String },
-    /// Something in the store is new.
+    /// The store has changed.
     News,
 }
 
-/// The part of an agent's thread that other threads see while it works.
+/// The part of an agent's thread that other threads may use while it runs.
 #[derive(Default)]
 pub struct ThreadMonitor {
-    /// Ends the wait for the next report of the process.
+    /// The waker that ends the wait for the next report of the process.
     waker: Mutex<Option<Waker>>,
     pins: Mutex<BTreeSet<FormulaId>>,
 }
@@ -84,7 +86,7 @@ impl ThreadMonitor {
         what.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the lane look at its jobs.
+    /// Wakes the thread, so that it looks at its jobs.
     pub fn wake(&self) {
         if let Some(waker) = &*ThreadMonitor::lock(&self.waker) {
             waker.wake();
@@ -97,53 +99,54 @@ impl ThreadMonitor {
     }
 }
 
-/// The parts that an agent's thread works with.
+/// Everything that an agent's thread needs for its work.
 pub struct AgentThread {
     pub shared: Weak<Daemon>,
     pub daemon: WeakHostDaemon,
     pub pool: Arc<ProcessPool>,
     pub suspended: Arc<SuspendedCode>,
     pub monitor: Arc<ThreadMonitor>,
-    /// Whether others wait for a lane.
+    /// Whether other agents wait for a thread.
     pub is_crowded: Arc<AtomicBool>,
     pub sender: Sender<ThreadJob>,
     pub jobs: Receiver<ThreadJob>,
 }
 
-/// How often code has lost its process since it last got anywhere.
+/// The number of times that a piece of code has lost its process since its journal last grew.
 #[derive(Default)]
 struct LossCount {
-    /// How long its journal was then.
+    /// The length of the code's journal when the count began.
     recorded: u64,
-    /// How often it was at work.
+    /// The number of losses while this code itself was running.
     at_work: u32,
-    /// How often in all.
+    /// The number of all losses.
     all: u32,
 }
 
-/// A lane at work.
+/// The state of a running thread.
 struct ThreadState {
     thread: AgentThread,
     host: Option<Host>,
     next: VatId,
     sessions: BTreeMap<VatId, Session>,
     by_eval: BTreeMap<FormulaId, VatId>,
-    /// How often code has lost its process since it last got anywhere.
+    /// The losses of its process for each piece of code, since the code's journal last grew.
     losses: BTreeMap<FormulaId, LossCount>,
-    /// Since when code waits for nothing but promises and people.
+    /// The pieces of code that wait only for promises and people. Each has the start of its wait, and the events that
+    /// it waits for.
     suspend_candidates: BTreeMap<FormulaId, (Instant, BTreeSet<WaitTarget>)>,
-    /// Heaps of code that has come to its end, the one that was used last at the end.
+    /// The heaps of finished code, ordered by their last use. The one that was used last is at the end.
     live: VecDeque<FormulaId>,
-    /// Whether the formulas that the sessions refer to may differ from the shown ones.
+    /// Whether the formulas that the sessions refer to may differ from the published ones.
     is_moved: bool,
-    /// Nothing can be done now: why.
+    /// The reason why the thread can do nothing now, if it is stuck.
     stuck: Option<String>,
-    /// Why the last heap could not be made.
+    /// The reason why the last heap could not be made.
     refused: Option<String>,
 }
 
 impl AgentThread {
-    /// Works until no job is left, or the daemon ends. Code that it leaves undone stays queued.
+    /// Works until no job is left, or the daemon ends. Unfinished code stays queued.
     pub fn run(self) {
         let work = ThreadState {
             thread: self,
@@ -182,7 +185,7 @@ impl ThreadState {
                 break;
             }
             self.suspend_waiting_code();
-            // Heaps of code that has come to its end are made anew when somebody uses them.
+            // The heap of finished code is made anew when a caller uses its objects, so the thread may end.
             let at_rest =
                 busy.elapsed() >= CROWDED_IDLE_TIMEOUT && self.sessions.values().all(Session::is_at_rest);
             if at_rest && self.thread.is_crowded.swap(false, Ordering::SeqCst) {
@@ -203,7 +206,8 @@ impl ThreadState {
                     Err(_) => break,
                 },
             };
-            // These reports come on the way. The pins are compared when the heap has carried out its order.
+            // A heap sends these reports while it carries out an order. The formulas are published after the order is
+            // done.
             self.is_moved |= !matches!(
                 event,
                 None | Some(
@@ -235,7 +239,7 @@ impl ThreadState {
         self.close();
     }
 
-    /// Ends the work, and answers all callers that wait for a heap.
+    /// Ends the thread's work, and answers all callers that wait for a heap.
     fn close(mut self) {
         *ThreadMonitor::lock(&self.thread.monitor.waker) = None;
         if let Some(why) = &self.stuck {
@@ -257,10 +261,11 @@ impl ThreadState {
         {
             shared.news.wait_for_end(RETRY_INTERVAL);
         }
-        // Messages that came meanwhile are let go of with the lane, which answers them.
+        // Messages that arrived in the meantime are dropped with the thread's receiver. Dropping a message answers
+        // it.
     }
 
-    /// Shows the formulas that the sessions refer to, if they may have changed.
+    /// Publishes the formulas that the sessions refer to, if they may have changed.
     fn publish_pins(&mut self) {
         if !std::mem::take(&mut self.is_moved) {
             return;
@@ -281,7 +286,7 @@ impl ThreadState {
                 });
             }
             ThreadJob::Cancel { eval, reason } => {
-                // A heap that is just being made again is as new as one made after the cancellation, so it stays.
+                // A heap that is being made again is as new as one made after the cancellation, so it stays.
                 let session = self.by_eval.get(&eval).and_then(|vat| self.sessions.get(vat));
                 if session.is_some_and(|session| session.phase() == Phase::Live) {
                     self.cancel(eval, Some(reason));
@@ -300,7 +305,7 @@ impl ThreadState {
         }
     }
 
-    /// Begins parked code.
+    /// Begins queued code.
     fn begin(&mut self, eval: FormulaId) {
         if self.by_eval.contains_key(&eval) {
             return;
@@ -315,13 +320,13 @@ impl ThreadState {
                 let outcome = failed("vat/endowments", why, "give it something else");
                 self.settle(&shared, eval, outcome);
             }
-            // It was cancelled meanwhile.
+            // The code was cancelled in the meantime, or must wait again.
             Ok(QueuedCode::Waiting(_) | QueuedCode::Ended) => {}
             Err(failure) => self.stuck = Some(failure.message.raw().to_owned()),
         }
     }
 
-    /// Makes a heap for code.
+    /// Makes a heap for code. Returns whether a session was made.
     fn open(&mut self, parcel: Box<CodeJob>, phase: Phase) -> bool {
         let eval = parcel.eval;
         let Some(shared) = self.thread.shared.upgrade() else { return false };
@@ -350,7 +355,7 @@ impl ThreadState {
                     return false;
                 }
             }
-            // The next agent need not wait for a process.
+            // A new spare process is started, so that the next agent need not wait for one.
             self.thread.pool.fill();
         }
         let vat = self.next;
@@ -380,7 +385,7 @@ impl ThreadState {
         }
     }
 
-    /// Passes a message to an object. Makes the object's heap anew if there is none.
+    /// Passes a message to an object. If the object has no heap, its heap is made again first.
     fn deliver_message(&mut self, letter: ObjectMessage) {
         let eval = letter.target.eval;
         if !self.by_eval.contains_key(&eval) {
@@ -401,7 +406,7 @@ impl ThreadState {
         self.with_session(eval, |session, tools| session.take_message(tools, letter));
     }
 
-    /// Makes the heap anew of code that others call.
+    /// Makes the heap of an object's code again, because a caller needs the object.
     fn revive(&mut self, eval: FormulaId) -> Result<(), String> {
         let gone = || CODE_GONE.to_owned();
         let shared = self.thread.shared.upgrade().ok_or_else(gone)?;
@@ -410,7 +415,7 @@ impl ThreadState {
             .map_err(|failure| failure.message.raw().to_owned())?
             .is_some()
         {
-            // It is on its way, and sleeps.
+            // The code has not finished, and is suspended. It continues here.
             drop(shared);
             self.thread.suspended.remove(&eval);
             self.begin(eval);
@@ -429,7 +434,7 @@ impl ThreadState {
         }
     }
 
-    /// Lets a session do something.
+    /// Calls a function with the session of some code, and handles the status or the error that it returns.
     fn with_session(
         &mut self,
         eval: FormulaId,
@@ -456,14 +461,14 @@ impl ThreadState {
 
     fn report(&mut self, report: Report) {
         let Some(vat) = report_vat(&report) else {
-            // It was asked nothing that has no heap.
+            // Reports without a heap answer orders that this thread never gives.
             return;
         };
         let Some(eval) = self.sessions.get(&vat).map(|session| session.job.eval) else { return };
         self.with_session(eval, |session, tools| session.handle_report(tools, report));
     }
 
-    /// Handles the end of code.
+    /// Handles the end of code: records its outcome, and keeps its heap if others may hold its objects.
     fn complete_code(&mut self, eval: FormulaId, outcome: RunOutcome, has_exports: bool) {
         let Some(shared) = self.thread.shared.upgrade() else { return };
         self.losses.remove(&eval);
@@ -478,7 +483,7 @@ impl ThreadState {
         let unread = session.take_unread();
         self.live.push_back(eval);
         unread.into_iter().for_each(|letter| self.deliver_message(letter));
-        // The least recently used heaps end. They are made anew when a caller needs them.
+        // The heaps that were used least recently are closed. They are made again when a caller needs them.
         while self.live.len() > MAX_LIVE_HEAPS {
             if let Some(oldest) = self.live.pop_front() {
                 self.close_session(oldest, true);
@@ -486,12 +491,12 @@ impl ThreadState {
         }
     }
 
-    /// Lets go of a heap.
+    /// Closes a heap. `is_there` tells whether the process still has the heap.
     fn close_session(&mut self, eval: FormulaId, is_there: bool) {
         self.close_session_with(eval, is_there, RESTART_MESSAGE);
     }
 
-    /// Closes a heap, and tells waiting callers why.
+    /// Closes a heap, and answers waiting callers with the reason `why`.
     fn close_session_with(&mut self, eval: FormulaId, is_there: bool, why: &str) {
         self.suspend_candidates.remove(&eval);
         self.live.retain(|other| *other != eval);
@@ -507,7 +512,7 @@ impl ThreadState {
         }
     }
 
-    /// Handles a session that cannot go on.
+    /// Handles an error after which a session cannot continue.
     fn handle_session_error(&mut self, eval: FormulaId, phase: Phase, broken: SessionError) {
         match broken {
             SessionError::ProcessExited => self.handle_process_exit(),
@@ -521,7 +526,7 @@ impl ThreadState {
                 let session = vat.and_then(|vat| self.sessions.get_mut(&vat));
                 let unread = session.map(Session::take_unread).unwrap_or_default();
                 self.close_session_with(eval, true, &why);
-                // Its objects are made anew when a caller uses them.
+                // The code's objects are made again when a caller uses them.
                 unread.into_iter().for_each(|letter| self.deliver_message(letter));
             }
             SessionError::Code(outcome) => {
@@ -537,13 +542,13 @@ impl ThreadState {
                     };
                     return self.close_session_with(eval, !is_fault, &said);
                 }
-                // Of a heap that passed a limit nothing is left to close.
+                // A heap that passed a limit is already gone from the process, and need not be closed.
                 self.close_session(eval, !is_fault);
             }
         }
     }
 
-    /// Tells code that it was cancelled, for as long as it needs to hear of it.
+    /// Tells code in a heap that it was cancelled. Without `reason`, the reason is read from the store.
     fn cancel(&mut self, eval: FormulaId, reason: Option<String>) {
         let said = self.thread.shared.upgrade().and_then(|shared| {
             let reason = shared.read(|txn| {
@@ -572,7 +577,8 @@ impl ThreadState {
         self.handle_process_loss(&end);
     }
 
-    /// Handles the end of the process. Code that was running begins anew, unless it is to blame. Heaps are lost.
+    /// Handles the end of the process. All its heaps are lost. Code that was running begins again, unless it caused
+    /// the end.
     fn handle_process_loss(&mut self, end: &End) {
         self.host = None;
         *ThreadMonitor::lock(&self.thread.monitor.waker) = None;
@@ -602,7 +608,7 @@ impl ThreadState {
             if session.journal_len() > losses.recorded {
                 *losses = LossCount { recorded: session.journal_len(), ..LossCount::default() };
             }
-            // Those beside the one that is to blame are innocent.
+            // If one piece of code caused the end, the loss does not count against the others.
             if end.culprit.is_none() {
                 losses.all += 1;
                 losses.at_work += u32::from(end.suspect == Some(vat));
@@ -628,7 +634,7 @@ impl ThreadState {
         }
     }
 
-    /// Frees the memory of code that waits for something that may take a week.
+    /// Frees the memory of code that has waited for some time for promises or people. Such a wait may take a week.
     fn suspend_waiting_code(&mut self) {
         let long: Vec<FormulaId> = self
             .suspend_candidates
@@ -639,7 +645,8 @@ impl ThreadState {
         for eval in long {
             let Some((_, waits)) = self.suspend_candidates.remove(&eval) else { continue };
             let Some(shared) = self.thread.shared.upgrade() else { return };
-            // From now on other threads see that it sleeps. Earlier events are checked here.
+            // From here on, other threads know that the code is suspended, and resume it after an event. Events that
+            // happened before are checked below.
             self.thread.suspended.suspend(eval, waits.clone());
             let open = waits.iter().map(|wait| shared.read(|txn| wait.is_open(txn)));
             match open.collect::<Result<Vec<bool>, _>>() {
@@ -648,7 +655,7 @@ impl ThreadState {
                     self.is_moved = true;
                     self.close_session(eval, true);
                 }
-                // It goes on here.
+                // An event has already happened, so the code continues in its heap.
                 _ => self.thread.suspended.remove(&eval),
             }
         }
@@ -657,7 +664,7 @@ impl ThreadState {
     /// Records the outcome of code, or a failure if the outcome cannot be kept. Returns whether one of them was
     /// recorded.
     fn settle(&self, shared: &Daemon, eval: FormulaId, outcome: RunOutcome) -> bool {
-        // A run may have waited for it, and goes on.
+        // Recording the outcome also continues any run that waits for it.
         let record = |outcome| {
             shared.apply_as(shared.root, None, Act::Evaluated { eval, outcome })?;
             Ok::<_, Failure>(())

@@ -1,4 +1,4 @@
-//! The job of running queued code: the code, and the values of its names.
+//! The job of running queued code: the code, its names, and their values.
 
 use kernel::formula::Formula;
 use kernel::modules::Modules;
@@ -6,19 +6,19 @@ use kernel::table::{self, EvalRow, PromiseRow};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, Number, Pattern, Value};
 
-/// How many references are followed to one value.
+/// The maximum number of references that are followed from a name to its value.
 const MAX_REFERENCE_DEPTH: usize = 16;
 
-/// Parked code, and all that it is run with.
+/// Queued code with everything that is needed to run it.
 #[derive(Clone, Debug)]
 pub struct CodeJob {
     /// The code's formula.
     pub eval: FormulaId,
-    /// Who wrote it: it runs beside that agent's code, and no other.
+    /// The agent that wrote the code. The code runs in that agent's process.
     pub agent: Number,
-    /// The code; empty if it is a program of modules.
+    /// The source text, which is empty for a program of modules.
     pub source: String,
-    /// The program that it is, if it is no text. Its one name stands for its powers.
+    /// The program of modules, if the code is one. Its only name stands for its powers.
     pub modules: Option<Modules>,
     /// The names in the code, in order.
     pub names: Vec<String>,
@@ -26,20 +26,20 @@ pub struct CodeJob {
     pub values: Vec<Value>,
 }
 
-/// Whether parked code can run.
+/// The readiness of queued code.
 #[derive(Debug)]
 pub enum QueuedCode {
-    /// With this.
+    /// The code can run. This is its job.
     Ready(Box<CodeJob>),
-    /// Not before this promise is settled.
+    /// The code cannot run before this promise is settled.
     Waiting(FormulaId),
-    /// One of its names has no value, or the wrong one: the reason.
+    /// One of the code's names has no value, or an unsuitable one. The text is the reason.
     Broken(Box<CodeJob>, String),
-    /// It is gone, or has come to its end.
+    /// The code is gone or has ended.
     Ended,
 }
 
-/// Returns whether queued code can run, and the job that runs it.
+/// Returns whether queued code can run, with its job if so.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -76,14 +76,15 @@ pub fn load_queued(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<QueuedCode
     Ok(QueuedCode::Ready(Box::new(parcel)))
 }
 
-/// Returns the code of a formula with its names and without their values. It may have come to its end.
+/// Returns the job of a formula's code, with the names but without their values. The code may have ended. Returns
+/// `None` if the code is gone or was rejected.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn load_code(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<CodeJob>, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
     let Some(Formula::Eval { source, endowments, modules, result, .. }) = row else { return Ok(None) };
-    // Code that was cut off goes no further, even if somebody calls an object that it made.
+    // Code that failed or was cancelled is not run again, even if a caller uses an object that it made.
     if let Some(PromiseRow::Rejected { .. }) = table::promise(txn, &result)? {
         return Ok(None);
     }
@@ -99,11 +100,11 @@ pub fn load_code(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<CodeJ
 
 /// The value of a name in code.
 enum NameValue {
-    /// For this.
+    /// The value itself.
     Value(Value),
-    /// The value that this promise will have.
+    /// A promise that is not settled yet. Its outcome will be the value.
     Pending(FormulaId),
-    /// For nothing, and why.
+    /// No value, for this reason.
     Broken(String),
 }
 
@@ -121,7 +122,7 @@ fn resolve_name(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<NameValue, Stor
                 Some(PromiseRow::Rejected { reason }) => return Ok(NameValue::Broken(reason)),
                 None => return Ok(NameValue::Broken("the promise is gone".to_owned())),
             },
-            // An object that can act is used through its grant. The grant says how much of it is left.
+            // An object that can act is passed as its own grant, because the grant limits its use.
             _ => return Ok(NameValue::Value(Value::remotable(id))),
         };
         match value.as_reference() {

@@ -1,4 +1,4 @@
-//! The numbers by which a heap and the rest know each other's objects.
+//! The numbers by which a heap and the daemon refer to each other's objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,43 +12,43 @@ use vat::Slot;
 use crate::objects::convert::rebuild;
 use crate::objects::object_table::ObjectTable;
 
-/// Tags of watched promises, apart from those of sends.
+/// The bit that marks the tag of a watched promise. The tag of a send does not have it.
 pub const PROMISE_TAG: u64 = 1 << 40;
 
 /// The numbers of one heap, with the objects and promises behind them.
 pub struct HeapReferences {
     eval: FormulaId,
-    /// The heap, among all that there have been.
+    /// The identity of the heap, different from that of every other heap.
     pub heap: u64,
     side: Side,
     hosts: BTreeMap<u32, Ref>,
     numbers: HashMap<Ref, u32>,
     next: u32,
-    /// How often the heap was told each number.
+    /// The number of times that the heap was told each number.
     mention_counts: HashMap<u32, u64>,
     questions: HashMap<u32, Ref>,
-    /// The objects of the heap that exist again when the code is begun anew.
+    /// The objects of the heap that exist again when the code is run again from its journal.
     lasting: BTreeSet<u32>,
-    /// The guards of those that have one and no identity yet.
+    /// The guards of the heap's objects that have no identity in the store yet.
     guards: BTreeMap<u32, kernel::Value>,
-    /// Those that have an identity.
+    /// The heap's objects that have an identity in the store.
     exported: BTreeMap<u32, FormulaId>,
     own: HashMap<FormulaId, u32>,
-    /// Promises of the heap's that are promises of the store's.
+    /// The promises of the heap that are also promises of the store.
     promised: BTreeMap<CodePromise, FormulaId>,
     own_promises: HashMap<FormulaId, u32>,
-    /// Promises that the heap was given and that have not settled.
+    /// The promises that the heap was given and that have not settled.
     pub promises: BTreeSet<u32>,
-    /// Whether the heap was given something that would not be found again.
+    /// Whether the heap was given an object that could not be found again if the heap were made again.
     pub has_transient: bool,
 }
 
-/// Why a value cannot pass.
+/// The reason why a value cannot pass out of a heap.
 #[derive(Debug)]
 pub enum PassError {
-    /// There are too many references.
+    /// A limit on the number of references was reached.
     Full(LimitReached),
-    /// It holds a value that cannot pass: the reason.
+    /// The value holds something that cannot pass. The text is the reason.
     NotPassable(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl From<LimitReached> for PassError {
 }
 
 impl PassError {
-    /// Returns the reason in words.
+    /// Returns a description of the reason.
     pub fn describe(&self) -> String {
         match self {
             PassError::Full(full) => full.to_string(),
@@ -95,7 +95,7 @@ impl HeapReferences {
         }
     }
 
-    /// Remembers objects of the heap that a value mentions and that are made again with it.
+    /// Notes the heap's objects in a value that will exist again whenever the code is run again from its journal.
     pub fn note_lasting(&mut self, value: &Value<Slot>) {
         for slot in value.references() {
             if let Slot::Vat(number) = slot {
@@ -113,12 +113,12 @@ impl HeapReferences {
         }
     }
 
-    /// Returns the guard of an object that gets an identity now.
+    /// Removes and returns the guard of an object that is about to get an identity.
     pub fn guard(&mut self, number: u32) -> Option<kernel::Value> {
         self.guards.remove(&number)
     }
 
-    /// Returns the objects in a value that need an identity and have none, each with the interface name that it
+    /// Returns the heap's objects in a value that need an identity and have none. Each has the interface name that it
     /// claims.
     pub fn objects_without_id(&self, value: &Value<Slot>) -> Vec<(u32, String)> {
         let mut found = BTreeMap::new();
@@ -137,7 +137,7 @@ impl HeapReferences {
         found.into_iter().collect()
     }
 
-    /// Returns the promises of the heap's in a value that need an identity and have none.
+    /// Returns the heap's promises in a value that need an identity and have none.
     pub fn promises_without_id(&self, value: &Value<Slot>) -> Vec<CodePromise> {
         let mut found = BTreeSet::new();
         let mut look = |remote: &Remote<Slot>, is_promise: bool| {
@@ -157,28 +157,29 @@ impl HeapReferences {
         found.into_iter().collect()
     }
 
-    /// Notes that a promise is one of the store's.
+    /// Notes that a promise of the heap is now also a promise of the store.
     pub fn record_promise(&mut self, which: CodePromise) {
         let id = promise_id(&self.eval, which);
         self.promised.insert(which, id);
-        // One for an answer the heap may have let go of: that is told anew.
+        // The heap may have dropped the promise for an answer, so that promise is not mapped back to a number. The
+        // heap gets a new number for it.
         if let CodePromise::Numbered(number) = which {
             self.own_promises.insert(id, number);
         }
     }
 
-    /// Returns whether a promise is one of the store's.
+    /// Returns whether a promise of the heap is also a promise of the store.
     pub fn is_promised(&self, which: CodePromise) -> bool {
         self.promised.contains_key(&which)
     }
 
-    /// Returns the reference of others to one of the heap's promises, if it is a promise of the store's.
+    /// Returns the reference by which others know one of the heap's promises, if it is a promise of the store.
     fn promise_reference(&self, which: CodePromise) -> Option<Reference> {
         let id = *self.promised.get(&which)?;
         Some(Reference::Promise { id, agent: self.eval, through: vec![] })
     }
 
-    /// Notes that an object has an identity.
+    /// Notes that an object of the heap has an identity, and returns the identity.
     pub fn assign_id(&mut self, number: u32) -> FormulaId {
         let id = export_id(&self.eval, number);
         self.exported.insert(number, id);
@@ -186,12 +187,12 @@ impl HeapReferences {
         id
     }
 
-    /// Returns the objects of the heap that are found again.
+    /// Returns the objects of the heap that exist again when the code is run again.
     pub fn lasting_objects(&self) -> impl Iterator<Item = u32> {
         self.lasting.iter().copied()
     }
 
-    /// Returns whether others may hold objects or promises of the heap that are found again.
+    /// Returns whether others may hold objects or promises of the heap that exist again when the code is run again.
     pub fn has_exports(&self) -> bool {
         !self.exported.is_empty() || !self.own_promises.is_empty()
     }
@@ -206,7 +207,7 @@ impl HeapReferences {
         self.promised.values().copied()
     }
 
-    /// Returns a live value as the heap is told it, with the numbers that are new in it.
+    /// Returns a live value in the form that the heap is told. The numbers that are new in it are added to `bound`.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -268,7 +269,7 @@ impl HeapReferences {
         }
     }
 
-    /// Binds the numbers of a recorded value again, and counts how often it mentions each.
+    /// Binds the numbers of a recorded value again, and counts how often the value mentions each.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -306,7 +307,8 @@ impl HeapReferences {
         Ok(())
     }
 
-    /// Returns a value of the heap's as the switchboard knows it. Objects that need an identity have one.
+    /// Returns a value of the heap in the form that the switchboard uses. The objects in it that need an identity
+    /// must have one already.
     ///
     /// # Errors
     /// [`PassError`].
@@ -343,7 +345,7 @@ impl HeapReferences {
         })
     }
 
-    /// Returns the reference of others to one of the heap's objects.
+    /// Returns the reference by which others know one of the heap's objects.
     pub fn object(&self, number: u32) -> Reference {
         match self.exported.get(&number) {
             Some(id) => Reference::Object { id: *id, agent: self.eval, through: vec![] },
@@ -351,7 +353,7 @@ impl HeapReferences {
         }
     }
 
-    /// Returns the live reference that a send of the heap goes to.
+    /// Returns the live reference that is the target of a send of the heap.
     pub fn target(&self, slot: Slot) -> Option<Ref> {
         match slot {
             Slot::Host(number) => self.hosts.get(&number).copied(),
@@ -360,17 +362,18 @@ impl HeapReferences {
         }
     }
 
-    /// Returns the live reference behind a number of ours.
+    /// Returns the live reference behind a number that the daemon has given out.
     pub fn host(&self, number: u32) -> Option<Ref> {
         self.hosts.get(&number).copied()
     }
 
-    /// Notes the number by which the heap knows the answer, until it drops it.
+    /// Notes the number by which the heap knows an answer. The number is kept until the heap drops the answer.
     pub fn ask(&mut self, question: u32, answer: Ref) {
         self.questions.insert(question, answer);
     }
 
-    /// Releases references that the heap has dropped, each as often as it was told, and answers.
+    /// Releases references and answers that the heap has dropped. Each reference comes with the number of mentions
+    /// that the heap has dropped.
     pub fn release(&mut self, board: &Mutex<Switchboard>, imports: &[(u32, u32)], questions: &[u32]) {
         let mut board = lock(board);
         for (number, times) in imports {
@@ -385,7 +388,7 @@ impl HeapReferences {
             }
         }
         for question in questions {
-            // The store may wait for it still.
+            // The store may still wait for this answer.
             if self.promised.contains_key(&CodePromise::Answer(*question)) {
                 continue;
             }

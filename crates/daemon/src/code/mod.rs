@@ -1,10 +1,10 @@
-//! The execution of endowed code: the daemon takes queued code from the outbox and runs it, in one process for each
+//! The execution of guest code. The daemon takes queued code from the outbox and runs it, in one process for each
 //! agent.
 //!
-//! A [`thread`] runs the code of one agent, a [`session`] one piece of it in a heap of its own. The objects of a heap,
-//! and all messages to it, go through a switchboard. On its other side is the object table that Endo's clients see as
-//! well. The kernel records the messages that the heap sends and receives. [`CodeExecutor`] takes the messages for objects
-//! that code has made.
+//! An [`agent_thread`] runs the code of one agent. A [`session`] runs one piece of that code in a heap of its own.
+//! The objects of a heap, and all messages to them, go through a switchboard. The switchboard's other side is an
+//! object table like the one that Endo's clients see. The kernel records the messages that the heap sends and
+//! receives. [`CodeExecutor`] takes the messages for objects that code has made.
 
 mod agent_thread;
 mod code_job;
@@ -38,10 +38,10 @@ use control::protocol::CodeCount;
 use process_pool::ProcessPool;
 use suspended_code::{SuspendedCode, WaitTarget};
 
-/// How often somebody looks, if nothing wakes them.
+/// The time after which the queue is checked even if nothing has woken its thread.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many agents' code runs at one time; that of others waits.
+/// The maximum number of agents whose code runs at the same time. The code of other agents waits.
 const MAX_AGENT_THREADS: usize = 32;
 
 /// The thread that takes up queued code, until the daemon ends.
@@ -49,16 +49,17 @@ const MAX_AGENT_THREADS: usize = 32;
 pub struct ExecutorThread(Option<JoinHandle<()>>);
 
 impl ExecutorThread {
-    /// Waits until all its threads have ended. The daemon has been told to end, so running code stays queued.
+    /// Waits until all threads for code have ended. By then the daemon has been told to end, so running code stays
+    /// queued.
     pub fn end(self) {
         if let Some(thread) = self.0 {
-            // A thread that panicked has said so.
+            // A panic of the thread has already been reported.
             let _ = thread.join();
         }
     }
 }
 
-/// Begins to take up parked code. `program` is this program.
+/// Starts to take up queued code. `program` is the path of this executable, which also runs the guest processes.
 pub fn start(daemon: &HostDaemon, program: PathBuf) -> ExecutorThread {
     let office = Arc::new(CodeExecutor {
         shared: daemon.shared(),
@@ -83,7 +84,7 @@ pub fn start(daemon: &HostDaemon, program: PathBuf) -> ExecutorThread {
     }
 }
 
-/// Where code goes, and messages to the objects that it has made.
+/// The dispatcher of guest code and of messages to the objects that guest code has made.
 pub struct CodeExecutor {
     shared: Weak<Daemon>,
     daemon: WeakHostDaemon,
@@ -91,11 +92,11 @@ pub struct CodeExecutor {
     suspended: Arc<SuspendedCode>,
     is_crowded: Arc<AtomicBool>,
     threads: Mutex<BTreeMap<Number, AgentThreadHandle>>,
-    /// The code that an agent's thread has got and that has not ended, as of the last look.
+    /// The code that an agent's thread has and that has not ended, as of the last check.
     assigned: Mutex<BTreeSet<FormulaId>>,
 }
 
-/// Where one agent's code goes.
+/// The handle to the thread of one agent's code.
 struct AgentThreadHandle {
     jobs: Sender<ThreadJob>,
     monitor: Arc<ThreadMonitor>,
@@ -114,7 +115,8 @@ impl CodeExecutor {
         agent.ok_or_else(|| Failure::new(Exit::Failure, "the code that made this object is gone"))
     }
 
-    /// Hands something to the lane of an agent; it comes back if there are too many of them just now.
+    /// Sends a job to the thread of an agent, which is started if needed. Returns the job if too many threads run
+    /// now.
     fn assign_job(&self, agent: Number, mut job: ThreadJob) -> Result<(), Box<ThreadJob>> {
         let mut lanes = self.lock_threads();
         if let Some(lane) = lanes.get(&agent) {
@@ -123,13 +125,13 @@ impl CodeExecutor {
                     lane.monitor.wake();
                     return Ok(());
                 }
-                // It has closed just now.
+                // The thread has just ended.
                 Err(back) => job = back.0,
             }
         }
         lanes.retain(|_, lane| !lane.thread.is_finished());
         if lanes.len() >= MAX_AGENT_THREADS {
-            // A thread that has been idle for a while makes room.
+            // A thread that has been idle for a while ends and makes room.
             self.is_crowded.store(true, Ordering::SeqCst);
             return Err(Box::new(job));
         }
@@ -145,7 +147,7 @@ impl CodeExecutor {
             sender: sender.clone(),
             jobs,
         };
-        // The receiver is in the lane, so there is somebody to send to.
+        // The new thread has the receiver, so sending cannot fail.
         let _ = sender.send(job);
         let thread = std::thread::Builder::new()
             .name("vat lane".to_owned())
@@ -162,7 +164,7 @@ impl CodeExecutor {
         }
     }
 
-    /// Tells every lane that something in the store is new.
+    /// Tells every thread that the store has changed.
     fn notify_threads(&self) {
         for lane in self.lock_threads().values() {
             if lane.jobs.send(ThreadJob::News).is_ok() {
@@ -171,7 +173,7 @@ impl CodeExecutor {
         }
     }
 
-    /// Returns the agents at whose code somebody works.
+    /// Returns the agents that have a running thread.
     fn active_agents(&self) -> BTreeSet<Number> {
         let lanes = self.lock_threads();
         lanes.iter().filter(|(_, lane)| !lane.thread.is_finished()).map(|(agent, _)| *agent).collect()
@@ -224,7 +226,7 @@ impl CodeHost for CodeExecutor {
     }
 }
 
-/// Returns the agent beside whose code this code runs.
+/// Returns the agent that wrote the code of a formula, and in whose process the code runs.
 fn author(
     txn: &mut dyn kernel::txn::ReadTxn,
     eval: &FormulaId,
@@ -235,7 +237,7 @@ fn author(
     Ok(Some(author))
 }
 
-/// Returns the code that is parked.
+/// Returns the code among the tasks of the outbox.
 fn queued_code(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
     tasks.into_iter().filter_map(|task| match task {
         Task::Eval { eval } => Some(eval),
@@ -245,9 +247,9 @@ fn queued_code(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
 
 /// The last known state of queued code.
 enum QueuedState {
-    /// It was handed to the lane of this agent.
+    /// The code was given to the thread of this agent.
     Assigned(Number),
-    /// It can run when this promise is settled.
+    /// The code can run once this promise is settled.
     Waiting(FormulaId),
 }
 
@@ -255,7 +257,8 @@ struct QueuePoller {
     shared: Weak<Daemon>,
     root: FormulaId,
     executor: Arc<CodeExecutor>,
-    /// How many commits the store had when it was last looked at. `None`: it is looked at anyway.
+    /// The number of commits in the store at the last check. With `None`, the next check happens even if the store is
+    /// unchanged.
     commits: Option<u64>,
     known: BTreeMap<FormulaId, QueuedState>,
 }
@@ -263,9 +266,9 @@ struct QueuePoller {
 impl QueuePoller {
     fn run(mut self) {
         let mut tick = 0;
-        // Nothing is held while nothing is done: the daemon may end.
+        // The thread holds no reference to the daemon while it waits, so that the daemon can end.
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
-            // A store that cannot be read is told of by all that need it; it is tried again.
+            // A store that cannot be read is reported by the threads that need it. This thread tries again.
             if self.poll(&shared).is_err() {
                 self.commits = None;
             }
@@ -273,7 +276,7 @@ impl QueuePoller {
         }
         let lanes = std::mem::take(&mut *self.executor.lock_threads());
         for (_, lane) in lanes {
-            // It looks whether the daemon ends whenever there is anything to do.
+            // The thread checks whether the daemon ends whenever it gets a job.
             let _ = lane.jobs.send(ThreadJob::News);
             lane.monitor.wake();
             let _ = lane.thread.join();
@@ -283,7 +286,7 @@ impl QueuePoller {
     fn poll(&mut self, shared: &Daemon) -> Result<(), Failure> {
         let at_work = self.executor.active_agents();
         let before = self.known.len();
-        // Code that an agent's thread left undone is taken up again.
+        // Code that an agent's thread left unfinished when it ended is taken up again.
         let sleepers = Arc::clone(&self.executor.suspended);
         self.known.retain(|eval, known| {
             !matches!(known, QueuedState::Assigned(at) if !at_work.contains(at))
@@ -324,7 +327,7 @@ impl QueuePoller {
                 QueuedCode::Ready(parcel) | QueuedCode::Broken(parcel, _) => {
                     match self.executor.assign_job(parcel.agent, ThreadJob::Eval(eval)) {
                         Ok(()) => QueuedState::Assigned(parcel.agent),
-                        // Later, when somebody has gone home.
+                        // Too many threads run. The code is tried again later.
                         Err(_) => {
                             self.commits = None;
                             continue;

@@ -4,7 +4,7 @@ use kernel::run::{RunOutcome, Trouble};
 use passable::{Untrusted, Value, with_article};
 use vat::{FaultKind, Place, Slot};
 
-/// Returns a failure.
+/// Returns the outcome of code that failed.
 pub fn failed(code: &str, message: impl Into<String>, help: &str) -> RunOutcome {
     RunOutcome::Failed(Trouble {
         code: code.to_owned(),
@@ -13,13 +13,13 @@ pub fn failed(code: &str, message: impl Into<String>, help: &str) -> RunOutcome 
     })
 }
 
-/// Returns a limit was passed.
+/// Returns the outcome of code that passed a limit.
 pub fn fault(kind: FaultKind, line: &str) -> RunOutcome {
     let name = format!("{kind:?}").to_lowercase();
     failed(&format!("vat/{name}"), line, "it ends where its limits are")
 }
 
-/// Returns the code threw something.
+/// Returns the outcome of code that threw a value.
 pub fn exception(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
     let thrown = match value {
         Value::Error(error) => {
@@ -37,7 +37,7 @@ pub fn exception(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
     failed("vat/threw", format!("{thrown}{}", at.unwrap_or_default()), "mend the code")
 }
 
-/// Returns the code asks for something else than the first time.
+/// Returns the outcome of code that was run again and did something else than the first time.
 pub fn divergence(what: &str) -> RunOutcome {
     failed(
         "vat/diverged",
@@ -46,7 +46,7 @@ pub fn divergence(what: &str) -> RunOutcome {
     )
 }
 
-/// Returns whether a failure of this kind has also ended the heap.
+/// Returns whether a failure with this code has also ended the heap.
 pub fn is_fault(code: &str) -> bool {
     !matches!(
         code,

@@ -1,4 +1,4 @@
-//! Processes for guest code.
+//! The processes for guest code.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,28 +8,28 @@ use vat::Host;
 
 use crate::processes::vat_host;
 
-/// Starts processes, and keeps one that has nothing of anybody's in it.
+/// The starter of processes for guest code. It keeps one spare process that no code has used.
 pub struct ProcessPool {
     program: PathBuf,
     spare: Mutex<Option<Host>>,
 }
 
 impl ProcessPool {
-    /// Returns an empty reserve of this program.
+    /// Returns a pool without a spare process. `program` is the executable of the processes.
     pub fn new(program: PathBuf) -> ProcessPool {
         ProcessPool { program, spare: Mutex::new(None) }
     }
 
-    /// Returns a process that no code has used.
+    /// Returns a process that no code has used: the spare one, or a new one.
     ///
     /// # Errors
-    /// When none can be started.
+    /// When no process can be started.
     pub fn take(&self) -> Result<Host, String> {
         let blank = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         blank.map_or_else(|| self.start(), Ok)
     }
 
-    /// Sees that there is one.
+    /// Starts a spare process if the pool has none.
     pub fn fill(&self) {
         let mut blank = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if blank.is_none() {
@@ -41,7 +41,7 @@ impl ProcessPool {
     /// Returns a new process.
     ///
     /// # Errors
-    /// When none can be started.
+    /// When the process cannot be started.
     pub fn start(&self) -> Result<Host, String> {
         let begun = Instant::now();
         let clock: vat::SharedClock =

@@ -1,4 +1,5 @@
-//! Code that waits for promises of the store's or for a person, and for nothing else: it holds no memory meanwhile.
+//! The register of suspended code. Such code waits only for promises of the store or for a person, and holds no
+//! memory in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,14 +12,15 @@ use kernel::{FormulaId, StepRef};
 /// An event that code waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitTarget {
-    /// A promise of the store's.
+    /// The settlement of a promise of the store.
     Promise(FormulaId),
-    /// A call that needs the user's answer, until it is made: the host whose journal has it, and its step there.
+    /// The end of a call that needs the user's answer. The fields are the host whose journal has the call, and the
+    /// step in that journal.
     Call(FormulaId, StepRef),
 }
 
 impl WaitTarget {
-    /// Returns whether nothing has come of it yet.
+    /// Returns whether the event has not happened yet.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -41,8 +43,8 @@ impl WaitTarget {
     }
 }
 
-/// The events that each sleeping piece of code waits for. They may be lost: code that is not known to wait is begun
-/// again, and waits again.
+/// The events that each piece of suspended code waits for. They are kept only in memory. If they are lost, the code
+/// is begun again, and suspended again.
 #[derive(Default)]
 pub struct SuspendedCode(Mutex<BTreeMap<FormulaId, BTreeSet<WaitTarget>>>);
 
@@ -51,22 +53,22 @@ impl SuspendedCode {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the code sleeps until one of these events has happened.
+    /// Notes that the code is suspended until one of these events has happened.
     pub fn suspend(&self, eval: FormulaId, waits: BTreeSet<WaitTarget>) {
         self.lock().insert(eval, waits);
     }
 
-    /// Returns the events that the code waits for, if it sleeps.
+    /// Returns the events that the code waits for, or `None` if it is not suspended.
     pub fn targets(&self, eval: &FormulaId) -> Option<BTreeSet<WaitTarget>> {
         self.lock().get(eval).cloned()
     }
 
-    /// Notes that the code no longer sleeps.
+    /// Notes that the code is no longer suspended.
     pub fn remove(&self, eval: &FormulaId) {
         self.lock().remove(eval);
     }
 
-    /// Forgets all other code.
+    /// Removes all code that is not in `parked`.
     pub fn retain(&self, parked: &BTreeSet<FormulaId>) {
         self.lock().retain(|eval, _| parked.contains(eval));
     }

@@ -1,6 +1,6 @@
-//! Directories of this machine, and trees, as Endo's clients use them: each call is carried out at once.
+//! The calls of Endo's clients on directories of this machine and on trees. Each call is carried out at once.
 //!
-//! Nothing here knows of connections, and nothing holds a lock while a disk is asked.
+//! This module knows no connections, and holds no lock during disk access.
 
 use std::path::Path;
 
@@ -21,28 +21,28 @@ use crate::state::protected_paths::ProtectedPaths;
 use crate::state::scratch_dirs;
 use control::exit::{Exit, Failure};
 
-/// The result of a call.
+/// The result of a call on files.
 #[derive(Debug)]
 pub enum FileOutcome {
     /// A value without references.
     Value(Value),
-    /// A file or a directory: the names that lead to it from the root, and whether nothing in it may be changed.
+    /// A file or a directory below the root.
     Part {
-        /// The names.
+        /// The names that lead from the root to the file or directory.
         place: Vec<String>,
-        /// Whether it is a file or a directory.
+        /// The kind of the target: a file or a directory.
         kind: Part,
-        /// Whether nothing in it may be changed.
+        /// Whether nothing in the target may be changed.
         read_only: bool,
     },
-    /// Bytes that are handed out piece by piece.
+    /// The bytes of a file, which are handed out piece by piece.
     Bytes(Vec<u8>),
-    /// A tree of the files that were there.
+    /// A snapshot of a directory's files.
     Tree(Tree),
 }
 
 impl FileOutcome {
-    /// Returns the record of a result for the journal: its size and its hash, but not its content.
+    /// Returns the entry for the journal that describes this result: its size and its hash, but not its content.
     pub fn observation(&self) -> Value {
         let (digest, bytes) = match self {
             FileOutcome::Value(value) => {
@@ -63,14 +63,14 @@ impl FileOutcome {
     }
 }
 
-/// The place of a call below a directory or a tree.
+/// The target of a call, below a directory or a tree.
 #[derive(Clone, Debug)]
 pub struct FilePlace {
-    /// The names that lead there from the root, none of them through a link.
+    /// The names that lead from the root to the target. None of them is a link.
     pub place: Vec<String>,
-    /// Whether it is a file or a directory.
+    /// The kind of the target: a file or a directory.
     pub kind: Part,
-    /// Whether nothing there may be changed, even if a grant allows it.
+    /// Whether nothing in the target may be changed, even if a grant allows changes.
     pub read_only: bool,
 }
 
@@ -78,11 +78,11 @@ fn finding_failure(finding: Finding) -> Failure {
     Failure::new(Exit::Failure, finding.message)
 }
 
-/// Returns the absolute path of a directory of this machine, with the links in it followed. It is opened anew with
-/// each call.
+/// Returns the absolute path of a directory of this machine, with its links followed. Each call opens the directory
+/// anew.
 ///
 /// # Errors
-/// When it is no directory, or one that holds files of the daemon's own.
+/// When the path is not a directory, or the directory holds files of the daemon's own.
 pub fn resolve_directory(own: &ProtectedPaths, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
@@ -102,16 +102,16 @@ pub fn resolve_directory(own: &ProtectedPaths, path: &str) -> Result<String, Fai
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
 
-/// Returns the path of the directory of a formula, and whether nothing in it may be changed.
+/// Returns the path of a formula's directory, and whether nothing in the directory may be changed.
 ///
 /// # Errors
-/// When the formula has none.
+/// When the formula has no directory.
 pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(String, bool), Failure> {
     Ok(match formula {
         Formula::Resource(Resource::Directory { path, read_only }) => (path.clone(), *read_only),
         Formula::Scratch { read_only } => {
             let path = scratch_dirs::path(state, id);
-            // It is made when somebody first looks into it.
+            // A scratch directory is made at its first use.
             config::place::private_dir(&path)?;
             let path = path.into_os_string().into_string();
             let path = path.map_err(|_| Failure::new(Exit::Failure, "the state folder has an odd name"))?;
@@ -126,23 +126,24 @@ pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(Strin
 /// The right by which a directory is used. A granted directory is opened only for a call that has begun, and only for
 /// that call.
 pub enum FileAccess<'a> {
-    /// The host's own.
+    /// The right of the host, without a grant.
     Host(&'a OwnHand),
-    /// The right of an agent with a grant: the capability that makes the call, and the call, which only looks.
+    /// The right of an agent with a grant: the capability that makes the call, and the call that has begun. Such a
+    /// call only reads.
     Granted(&'a caps::mount::GrantedDirectory, &'a StartedEffect),
 }
 
-/// Opens a directory of the host's own.
+/// Opens a directory by the host's own right.
 fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
     let ground: &AccessPath = own.path();
     let (path, read_only) = path_of(state, &ground.id, &ground.formula)?;
     Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::from_error(Exit::Failure, e))
 }
 
-/// Returns a call that looks at nothing.
+/// Returns the outcome of a call that needs no access to the disk.
 ///
 /// # Errors
-/// When there is nothing that it could come to.
+/// When the call is not of this kind.
 pub fn narrow_place(spot: &FilePlace, op: &FileOp) -> Result<FileOutcome, Failure> {
     match op {
         FileOp::ReadOnly => {
@@ -152,11 +153,11 @@ pub fn narrow_place(spot: &FilePlace, op: &FileOp) -> Result<FileOutcome, Failur
     }
 }
 
-/// Carries out a call in a directory. `bytes` are the bytes to write, if the call brings them apart; `reads` judges
-/// each file that is read for a snapshot.
+/// Carries out a call in a directory. `bytes` are the bytes to write, if the call has them apart from its arguments.
+/// `reads` decides on each file that is read for a snapshot.
 ///
 /// # Errors
-/// When it cannot be done, or is refused.
+/// When the call fails or is refused.
 pub fn carry_out(
     state: &Path,
     shelf: &dyn BlobSink,
@@ -166,7 +167,7 @@ pub fn carry_out(
     bytes: Option<&[u8]>,
     reads: &dyn Fn(&[String]) -> Result<(), Failure>,
 ) -> Result<FileOutcome, Failure> {
-    // A file is reached from the directory that it lies in.
+    // A call on a file is made on the directory that contains the file.
     let (place, op) = match (spot.kind, spot.place.split_last()) {
         (Part::File, Some((name, before))) => (before, op.behind(std::slice::from_ref(name))),
         _ => (&spot.place[..], op),
@@ -248,7 +249,7 @@ fn decode_bytes(read_as: ReadFormat, bytes: &[u8]) -> Result<Value, Failure> {
     read_as.value(bytes).map_err(|refusal| Failure::from_error(Exit::Failure, refusal))
 }
 
-/// Stores the contents of a directory as a tree. Links to directories are left out: they could lead round in circles.
+/// Stores the contents of a directory as a tree. Links to directories are left out, because they could form a cycle.
 fn snapshot(
     mount: &Mount,
     shelf: &dyn BlobSink,
@@ -291,7 +292,7 @@ fn snapshot(
 /// Carries out a call in a tree.
 ///
 /// # Errors
-/// When it cannot be done.
+/// When the call fails or is refused.
 pub fn carry_out_in_tree(
     blobs: &Blobs,
     tree: &Tree,
@@ -300,7 +301,7 @@ pub fn carry_out_in_tree(
     gates: Option<&Gates>,
 ) -> Result<FileOutcome, Failure> {
     if let Some(gates) = gates {
-        // There are no links in a tree, and nothing in it is moved.
+        // A tree has no links, so no name needs to be resolved.
         gates.check_unrecorded(&spot.place, &op, &|_| None)?;
     }
     let value = |value| Ok(FileOutcome::Value(value));
@@ -352,15 +353,15 @@ pub fn carry_out_in_tree(
 /// Copies a tree into a directory that was just made.
 ///
 /// # Errors
-/// When bytes are gone, or the disk does not take them.
+/// When stored bytes are missing, or cannot be written to the disk.
 pub fn copy_tree_into(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result<(), Failure> {
     let mount = open(state, into)?;
     expect_same(&mount, blobs, &tree.hash, &mut vec![])?;
     copy(&mount, blobs, &tree.hash, &mut vec![])
 }
 
-/// Checks that a directory holds nothing but the leftovers of an interrupted copy. Files that were changed since are
-/// not overwritten.
+/// Checks that a directory holds nothing but the leftovers of an interrupted copy of this tree. Other files must not
+/// be overwritten.
 fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
     let found = mount.list(way).map_err(finding_failure)?;
     if found.is_empty() {

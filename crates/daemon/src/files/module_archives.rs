@@ -1,7 +1,7 @@
-//! Programs of modules: unpacked before anything is made of them, and kept as they were unpacked.
+//! Programs of modules. A program is unpacked before it is made, and its unpacked modules are stored.
 //!
-//! The kept modules are the ones that run. A later start finds the same modules, even if the archive has changed, or
-//! a later version would unpack it differently.
+//! The stored modules are the ones that run. A later start uses the same modules, even if the archive has changed, or
+//! a later version of the daemon would unpack it differently.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,16 @@ use crate::state::daemon::HostDaemon;
 use crate::state::errors::DaemonError;
 use control::exit::{Exit, Failure};
 
-/// The first bytes of kept modules.
+/// The first bytes of stored modules.
 const MAGIC: &[u8] = b"almoner modules 1\n";
 
 /// The first bytes of ZIP files.
 const ZIP_MAGIC: &[u8] = b"PK";
 
-/// The format name in bundles of Endo's.
+/// The format name in Endo's bundles.
 const BUNDLE_FORMAT: &str = "endoZipBase64";
 
-/// The longest reason that is shown in full, in bytes.
+/// The maximum length of a reason that is shown in full, in bytes.
 const MAX_REASON_LEN: usize = 200;
 
 fn archive_failure(what: impl Into<String>) -> Failure {
@@ -46,10 +46,10 @@ pub fn from_archive(bytes: &[u8]) -> Result<Modules, Failure> {
         .map_err(|e| archive_failure(e.to_string()).help("docs/modules.md says what an archive is"))
 }
 
-/// Unpacks an archive, or a bundle, out of bytes beside the store.
+/// Unpacks an archive or a bundle that is stored as a blob.
 ///
 /// # Errors
-/// When it has an error, or its bytes are gone.
+/// When the archive or bundle has an error, or its bytes are missing.
 pub fn from_bytes(blobs: &Blobs, hash: &BlobHash, packed: ModuleFormat) -> Result<Modules, Failure> {
     let bytes = blobs.get(hash);
     let bytes = bytes.map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
@@ -59,7 +59,7 @@ pub fn from_bytes(blobs: &Blobs, hash: &BlobHash, packed: ModuleFormat) -> Resul
     }
 }
 
-/// Unpacks the program behind a name, and returns it with the form that it was packed in.
+/// Unpacks the program behind a name. Returns the format in which the program was packed, and its modules.
 ///
 /// # Errors
 /// When the program has an error.
@@ -99,12 +99,12 @@ fn refusal_failure(refusal: &Refusal) -> Failure {
     }
 }
 
-/// Unpacks a bundle: JSON with an archive in it, as text in Base64.
+/// Unpacks a bundle, which is JSON with an archive in Base64.
 ///
 /// # Errors
 /// When the bundle has an error.
 pub fn from_bundle(bytes: &[u8]) -> Result<Modules, Failure> {
-    // An archive and its Base64, and some room for names.
+    // The limit is the size of the largest archive in Base64, and some room for names.
     if bytes.len() > MAX_ARCHIVE_BYTES / 3 * 4 + 4096 {
         return Err(archive_failure(format!(
             "a bundle of {} bytes, but an archive can have {MAX_ARCHIVE_BYTES}",
@@ -114,7 +114,7 @@ pub fn from_bundle(bytes: &[u8]) -> Result<Modules, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| archive_failure("the bundle is not UTF-8"))?;
     let value = passable::Value::from_json_text(text).map_err(|e| {
         let why = e.to_string();
-        // Where it nests too deep, the way there says nothing.
+        // The error for a value that is nested too deeply begins with a long path, which is left out.
         let short =
             if why.len() > MAX_REASON_LEN { why.rsplit(": ").next().unwrap_or_default() } else { &why };
         archive_failure(format!("the bundle is not JSON: {}", visible_line(short)))
@@ -150,13 +150,14 @@ pub fn from_bundle_value(value: &Value) -> Result<Modules, Failure> {
     from_archive(&bytes)
 }
 
-/// Makes a program of files, by their paths.
+/// Makes a program of files. `files` has the bytes of each by its path.
 ///
 /// # Errors
 /// When the files make no valid program.
 pub fn from_files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
     archive::from_tree(files).map_err(|e| {
-        // A tree is no archive, unless it is one that was unpacked.
+        // The error speaks of an archive. Only a tree with a module map is an unpacked archive, so for other trees
+        // the word is replaced.
         let said = e.to_string();
         let said = if files.contains_key(MAP) { said } else { said.replacen("the archive", "the tree", 1) };
         archive_failure(said)
@@ -167,7 +168,7 @@ pub fn from_files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure>
 /// Makes a program of a tree.
 ///
 /// # Errors
-/// When the tree makes no valid program, or its bytes are gone.
+/// When the tree makes no valid program, or its bytes are missing.
 pub fn from_tree(blobs: &Blobs, tree: &Tree) -> Result<Modules, Failure> {
     let mut all = BTreeMap::new();
     let mut left = MAX_ARCHIVE_BYTES as u64;
@@ -187,7 +188,7 @@ fn collect_files(
         return Err(archive_failure(format!("the tree is deeper than {MAX_DEPTH} directories")));
     }
     let entries = trees::entries(blobs, hash)?;
-    // The modules of an unpacked archive are those that its map names, even if their names look unusable.
+    // In an unpacked archive, the module map decides which files are modules, whatever their names.
     let mapped = before.is_empty() && entries.iter().any(|entry| entry.name == MAP);
     for entry in entries {
         let path = format!("{before}{}", entry.name);
@@ -211,10 +212,10 @@ fn collect_files(
     Ok(())
 }
 
-/// Keeps a program.
+/// Stores the modules of a program.
 ///
 /// # Errors
-/// When the disk or the quota does not take it.
+/// When the disk is full or the quota is used up.
 pub fn store(
     shelf: &dyn BlobSink,
     packed: ModuleFormat,
@@ -227,10 +228,10 @@ pub fn store(
     Ok(Kept { packed, hash: shelf.put(&bytes)?, bytes: bytes.len() as u64, entry, env })
 }
 
-/// Returns a program that was kept.
+/// Returns the modules of a stored program.
 ///
 /// # Errors
-/// When its bytes are gone or damaged, in one line.
+/// When the bytes are missing or damaged. The text is the reason, in one line.
 pub fn load(blobs: &Blobs, kept: &Kept) -> Result<Modules, String> {
     let bytes = blobs.get(&kept.hash).map_err(|e| format!("its modules are not there: {e}"))?;
     let json = bytes.strip_prefix(MAGIC).ok_or("its modules are of a form that is not known here")?;

@@ -1,9 +1,9 @@
-//! Trees of files that never change: lists of their files and directories, kept by content.
+//! Trees of files that never change. A tree is a list of files and directories, stored by the hash of its content.
 //!
-//! The bytes of a tree are a first line that names their format, and a list. An entry has a name, a type, the hash by
-//! which the store knows its bytes, and their number. It also has the SHA-256 by which Endo's clients know them. A
-//! directory in a tree is a tree of its own. So two trees share their common parts, and garbage collection finds all
-//! of a tree from its root.
+//! The bytes of a tree are a first line that names the format, and a list. An entry of the list has a name, a type,
+//! the hash of its bytes in the store, and their number. It also has the SHA-256 by which Endo's clients know the
+//! bytes. A directory in a tree is a tree of its own. So two trees share their common parts, and garbage collection
+//! finds all of a tree from its root.
 
 use kernel::BlobHash;
 use kernel::formula::Tree;
@@ -13,27 +13,28 @@ use store::{Blobs, TREE};
 
 use control::exit::{Exit, Failure};
 
-/// The most names in one directory of a tree.
+/// The maximum number of names in one directory of a tree.
 const MAX_NAMES: usize = 10_000;
 
-/// The most files and directories in a tree that is made.
+/// The maximum number of files and directories in a new tree.
 pub const MAX_ENTRIES: usize = 20_000;
 
-/// How deep a tree may be.
+/// The maximum depth of a tree, in directories.
 pub const MAX_DEPTH: usize = 32;
 
-/// One name in a tree.
+/// One entry of a directory in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
     /// The name.
     pub name: String,
-    /// Whether it is a directory.
+    /// Whether the entry is a directory.
     pub is_tree: bool,
-    /// The hash of its bytes; of a directory, of the bytes of its list.
+    /// The hash of a file's bytes, or of the bytes of a directory's list.
     pub hash: BlobHash,
-    /// How many bytes a file has.
+    /// The size of a file, in bytes. It is 0 for a directory.
     pub bytes: u64,
-    /// The SHA-256 of its bytes; of a directory, of the list in the form that Endo's clients know.
+    /// The SHA-256 of a file's bytes. For a directory, it is the SHA-256 of the list in the form that Endo's clients
+    /// use.
     pub sha256: String,
 }
 
@@ -46,19 +47,19 @@ pub fn sha256(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where the bytes of trees are kept.
+/// A place that stores the bytes of trees.
 pub trait BlobSink {
-    /// Keeps bytes.
+    /// Stores bytes, and returns their hash.
     ///
     /// # Errors
-    /// When the disk or the quota does not take them.
+    /// When the disk is full or the quota is used up.
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
 }
 
-/// Keeps one directory of a tree, whose files and directories are kept already.
+/// Stores one directory of a tree. Its files and directories must be stored already.
 ///
 /// # Errors
-/// When there are too many names, or the shelf fails.
+/// When there are too many names, or the bytes cannot be stored.
 pub fn store(shelf: &dyn BlobSink, mut entries: Vec<TreeEntry>) -> Result<Tree, Failure> {
     if entries.len() > MAX_NAMES {
         return Err(tree_failure(format!("a directory of a tree can have {MAX_NAMES} names")));
@@ -79,7 +80,7 @@ pub fn store(shelf: &dyn BlobSink, mut entries: Vec<TreeEntry>) -> Result<Tree, 
 /// Returns the entries of one directory of a tree.
 ///
 /// # Errors
-/// When its bytes are gone or damaged.
+/// When the bytes are missing or damaged.
 pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<TreeEntry>, Failure> {
     let damaged =
         || tree_failure(format!("the bytes of the tree {hash} say nothing")).help("`almoner doctor`");
@@ -95,10 +96,11 @@ pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<TreeEntry>, Failure
         .collect()
 }
 
-/// Returns the entry at the end of a way, or `None` if there is none. Without names, it is the tree itself.
+/// Returns the entry at the end of a path, or `None` if there is no such entry. An empty path leads to the tree
+/// itself.
 ///
 /// # Errors
-/// When bytes are gone or damaged.
+/// When bytes are missing or damaged.
 pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<TreeEntry>, Failure> {
     let mut at = TreeEntry {
         name: String::new(),
@@ -119,10 +121,10 @@ pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<TreeEnt
     Ok(Some(at))
 }
 
-/// Returns the same, when it must be there.
+/// Returns the entry at the end of a path.
 ///
 /// # Errors
-/// When it is not, or bytes are gone or damaged.
+/// When there is no such entry, or bytes are missing or damaged.
 pub fn expect_entry(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<TreeEntry, Failure> {
     find(blobs, tree, way)?.ok_or_else(|| {
         let shown = way.join("/");
@@ -154,7 +156,7 @@ mod tests {
         let tree = store(&NullSink, vec![file("b", b"two"), file("a", b"one")]).unwrap();
         let list = format!(r#"[["a","blob","{}"],["b","blob","{}"]]"#, sha256(b"one"), sha256(b"two"));
         assert_eq!(tree.sha256, sha256(list.as_bytes()));
-        // The order in which somebody walks changes nothing.
+        // The order of the entries does not change the hash.
         assert_eq!(store(&NullSink, vec![file("a", b"one"), file("b", b"two")]).unwrap(), tree);
     }
 }

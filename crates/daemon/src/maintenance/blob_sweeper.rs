@@ -1,4 +1,5 @@
-//! The sweeper: bytes beside the store that nothing refers to any more go, when there is nothing better to do.
+//! The sweeper. When the daemon has nothing better to do, the sweeper removes stored blobs that nothing refers to any
+//! more.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -9,38 +10,38 @@ use store::SweepReport;
 use crate::state::daemon::Daemon;
 use control::exit::{Exit, Failure};
 
-/// The time between two sweeps: a sweep reads the whole store. It is longer than the time for which new bytes are
-/// spared.
+/// The minimum time between two sweeps, because a sweep reads the whole store. The time is longer than the one for
+/// which new blobs are spared.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(20 * 60);
 
-/// How long it works at a time, so that others get their turn.
+/// The maximum time for which a sweep works before it pauses, so that other writers get their turn.
 const TURN_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// After how long it works although there is always something better to do.
+/// The time after which a due sweep begins even if the daemon is busy.
 const OVERDUE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Sweeps when something may have become garbage.
+/// The sweeper, which knows when a sweep is due.
 pub struct BlobSweeper {
-    /// Since when there is a reason to.
+    /// The time since which a sweep is due, if one is.
     due: Option<Instant>,
-    /// Whether the next sweep may spare garbage, because it was stored only lately.
+    /// Whether the next sweep may spare garbage that was stored only recently. Then another sweep must follow.
     has_recent_garbage: bool,
     last: Option<Instant>,
 }
 
 impl BlobSweeper {
-    /// Returns a sweeper that will look at the garbage that an earlier process left behind.
+    /// Returns a sweeper whose first sweep is due at once. That sweep removes the garbage of earlier processes.
     pub fn new() -> BlobSweeper {
         BlobSweeper { due: Some(Instant::now()), has_recent_garbage: false, last: None }
     }
 
-    /// Notes that a formula was collected that may have referred to bytes.
+    /// Notes that a collected formula may have referred to blobs, so that a sweep is due.
     pub fn mark_due(&mut self) {
         self.due.get_or_insert_with(Instant::now);
         self.has_recent_garbage = true;
     }
 
-    /// Sweeps at once, from the beginning to the end. Blobs in `pinned` stay.
+    /// Runs a complete sweep at once. Blobs in `pinned` stay.
     ///
     /// # Errors
     /// When the store fails, or the daemon ends.
@@ -62,13 +63,13 @@ impl BlobSweeper {
             }
         }
         self.last = Some(Instant::now());
-        // Bytes that were stored only lately were spared, so another sweep is due.
+        // Blobs that were stored only recently were spared, so another sweep is due.
         self.due = self.last;
         Ok(sweep.swept())
     }
 
-    /// Sweeps, if there is a reason to, until it is done, the daemon ends, or `is_busy` says that there is something
-    /// better to do. Blobs in `pinned` stay.
+    /// Runs a sweep if one is due. The sweep stops when it is done, the daemon ends, or `is_busy` returns `true`.
+    /// Blobs in `pinned` stay.
     pub fn sweep_if_due(
         &mut self,
         daemon: &Daemon,
@@ -76,14 +77,14 @@ impl BlobSweeper {
         is_busy: &dyn Fn() -> bool,
     ) {
         let Some(due) = self.due else { return };
-        // A sweep that never finds a quiet time must be done all the same.
+        // A sweep that is overdue no longer waits for a quiet time.
         let is_late = due.elapsed() > OVERDUE_TIMEOUT;
         let has_paused = self.last.is_none_or(|last| last.elapsed() > SWEEP_INTERVAL);
         if !has_paused || (is_busy() && !is_late) {
             return;
         }
         let pinned: Vec<BlobHash> = pinned().into_iter().collect();
-        // Bytes that cannot be read or removed now are garbage the next time as well.
+        // An error is ignored. The next sweep finds the same garbage again.
         let Ok(Some(mut sweep)) = daemon.store.sweep(&pinned) else { return };
         loop {
             let began = Instant::now();
@@ -93,7 +94,7 @@ impl BlobSweeper {
                     Ok(true) | Err(_) => {
                         let now = Instant::now();
                         self.last = Some(now);
-                        // Once more, when nothing of that is new any longer.
+                        // If recent garbage was spared, another sweep is due.
                         self.due = std::mem::take(&mut self.has_recent_garbage).then_some(now);
                         return;
                     }
@@ -102,7 +103,7 @@ impl BlobSweeper {
             if daemon.is_stopping() || (is_busy() && !is_late) {
                 return;
             }
-            // Other writers are not kept waiting for the disk.
+            // The pause leaves the disk to other writers.
             std::thread::sleep(TURN_TIMEOUT);
         }
     }

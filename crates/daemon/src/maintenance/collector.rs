@@ -1,4 +1,5 @@
-//! The collector: it collects everything that nothing refers to any more, when there is nothing better to do.
+//! The garbage collector. When the daemon has nothing better to do, the collector removes formulas that nothing
+//! refers to any more.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,22 +15,22 @@ use crate::state::scratch_dirs::ScratchDirs;
 use config::clock;
 use control::protocol::FreedSpace;
 
-/// How long the store must have been quiet.
+/// The time without a commit after which the store counts as quiet.
 const QUIET_INTERVAL: Duration = Duration::from_secs(5);
 
-/// After how long it is done anyway.
+/// The time after which garbage is collected even if the store is not quiet.
 const OVERDUE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many formulas are looked at in one commit.
+/// The maximum number of formulas that one commit of the collector examines.
 const MAX_FORMULAS: u32 = 256;
 
-/// How many commits are made at once, so that others get their turn.
+/// The maximum number of commits in one collection, so that other writers get their turn.
 const MAX_COMMITS: u32 = 16;
 
-/// After how many commits of others a sweep gives way.
+/// The number of commits of other writers after which a sweep gives way.
 const MAX_FOREIGN_COMMITS: u64 = 200;
 
-/// Watches for quiet times.
+/// The garbage collector, which watches for quiet times.
 pub struct Collector {
     commits: u64,
     quiet_since: Instant,
@@ -39,7 +40,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Returns a gardener who has just begun to watch.
+    /// Returns a collector that begins to watch now.
     pub fn new() -> Collector {
         Collector {
             commits: 0,
@@ -50,8 +51,8 @@ impl Collector {
         }
     }
 
-    /// Collects garbage if the store has been quiet, or if the last time is long enough ago. The main loop calls it
-    /// about once a second. Formulas in `pins` stay: a connected client refers to them.
+    /// Collects garbage if the store is quiet, or if the last collection was long ago. The main loop calls this
+    /// function about once a second. Formulas in `pins` stay, because a connected client refers to them.
     pub fn collect_if_idle(
         &mut self,
         daemon: &HostDaemon,
@@ -80,7 +81,7 @@ impl Collector {
         });
     }
 
-    /// Collects and sweeps everything that can go, if a request waits for it.
+    /// Removes all garbage at once if a request waits for it, and answers the request.
     fn serve_requests(
         &mut self,
         daemon: &HostDaemon,
@@ -112,14 +113,14 @@ impl Collector {
             damaged: swept.damaged,
         });
         for one in waiting {
-            // Who does not wait any longer needs no answer.
+            // A requester that no longer waits needs no answer.
             let _ = one.send(freed.clone());
         }
     }
 
-    /// Collects formulas, and their data outside the store.
+    /// Collects formulas if a collection is due, and removes their data outside the store.
     fn collect_all(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
-        // A store that cannot be read or written has louder voices to say so.
+        // Errors are ignored here, because other parts of the daemon report a failing store.
         if !daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false) {
             return;
         }
@@ -129,7 +130,7 @@ impl Collector {
         }
     }
 
-    /// Collects; how many formulas have gone.
+    /// Collects formulas, and returns the number of removed ones.
     fn collect(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) -> u64 {
         let mut gone = 0;
         for _ in 0..MAX_COMMITS {

@@ -1,7 +1,7 @@
-//! Notifications: a command of the user's is run when something waits for a person.
+//! The notifier. It runs a command of the user's when a message waits for a person.
 //!
-//! The store lists everything that waits; this module only remembers up to where it has looked. So a new daemon
-//! notifies once of all that still waits, and misses nothing that came while no daemon was there.
+//! The store lists all waiting messages. This module only remembers the position up to which it has read. So a new
+//! daemon notifies once about all waiting messages, and misses none that arrived while no daemon was running.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -20,34 +20,35 @@ use config::place::Place;
 use config::settings::{self, Notify, SettingsWatcher};
 use control::show::waiting::{MAX_ITEMS, waiting};
 
-/// How often somebody looks, and how long news that come together are gathered.
+/// The time between two checks for new messages. Messages within this time share a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long the command may take.
+/// The maximum time for which the command may run.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much of the command's output is kept, in bytes.
+/// The maximum number of bytes of the command's output that are kept.
 const MAX_OUTPUT_BYTES: usize = 2 << 10;
 
-/// The environment of the command, as far as the daemon has it: enough to reach the person's screen.
+/// The environment variables that the command gets from the daemon. They are enough to reach the user's screen.
 const VARIABLES: [&str; 6] =
     ["HOME", "PATH", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
 
-/// Somebody who watches, until the daemon ends.
+/// The thread that sends notifications until the daemon ends.
 #[must_use]
 pub struct Notifier(Option<JoinHandle<()>>);
 
 impl Notifier {
-    /// Waits until nothing of it is left. The daemon has been told to end: a command that runs is ended at once.
+    /// Waits until the thread has ended. By then the daemon has been told to end, so a running command is ended at
+    /// once.
     pub fn end(self) {
         if let Some(thread) = self.0 {
-            // A thread that panicked has said so.
+            // A panic of the thread has already been reported.
             let _ = thread.join();
         }
     }
 }
 
-/// Begins to watch.
+/// Starts the notifier.
 pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
     let (shared, host) = (daemon.shared(), daemon.host);
     let settings = SettingsWatcher::new(settings::path(place));
@@ -63,16 +64,16 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
     }
 }
 
-/// The messages that wait.
+/// The number of waiting messages, and the newest of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WaitingCounts {
-    /// For the store's own host, at most [`MOST`].
+    /// The number for the store's own host, at most [`MAX_ITEMS`].
     own: usize,
-    /// For other hosts.
+    /// The number for other hosts.
     others: usize,
     /// The newest message.
     newest: Option<MessageNumber>,
-    /// Whether any of it was not there before.
+    /// Whether any of the messages has arrived since the last check.
     new: bool,
 }
 
@@ -80,15 +81,15 @@ struct NotifierLoop {
     shared: Weak<Daemon>,
     host: FormulaId,
     settings: SettingsWatcher,
-    /// For each host, the first message without a notification.
+    /// The first message of each host that no notification has covered.
     first_unseen: BTreeMap<FormulaId, MessageNumber>,
-    /// How many commits the store had when it was last looked at.
+    /// The number of commits in the store at the last check.
     commits: Option<u64>,
 }
 
 impl NotifierLoop {
     fn run_loop(mut self) {
-        // Nothing is held while nothing is done: the daemon may end.
+        // The thread holds no reference to the daemon while it waits, so that the daemon can end.
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
             let (settings, failure) = self.settings.reload();
             if let Some(failure) = failure {
@@ -109,7 +110,7 @@ impl NotifierLoop {
         }
     }
 
-    /// Looks for new messages, and notifies of them together with those that come within a moment.
+    /// Checks for new messages. If there are any, waits a moment for more, and then sends one notification for all.
     fn notify_if_new(&mut self, shared: std::sync::Arc<Daemon>, notify: &Notify) {
         let commits = shared.store.stats().commits;
         let known = self.commits.replace(commits) == Some(commits);
@@ -117,7 +118,7 @@ impl NotifierLoop {
             return shared.news.wait_for_end(POLL_INTERVAL);
         }
         shared.news.wait_for_end(POLL_INTERVAL);
-        // A message that was answered meanwhile does not wait any more.
+        // All messages may have been answered in the meantime.
         let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others > 0) else { return };
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
@@ -134,11 +135,11 @@ impl NotifierLoop {
 
     fn waiting(&mut self, shared: &Daemon) -> Option<WaitingCounts> {
         let (host, seen) = (self.host, &mut self.first_unseen);
-        // A store that cannot be read is told of by all that need it.
+        // Errors are ignored here, because other parts of the daemon report a store that cannot be read.
         shared.read(|txn| count(txn, &host, seen)).ok()
     }
 
-    /// Runs the command. Its output goes to the log.
+    /// Runs the command. The first part of its output is logged.
     fn run(&self, words: &[String]) -> Result<(), String> {
         let [program, arguments @ ..] = words else { return Err("there is no command".to_owned()) };
         let failed = |e: std::io::Error| format!("`{program}` cannot be run: {e}");
@@ -148,14 +149,14 @@ impl NotifierLoop {
         command.args(arguments).env_clear().current_dir("/").stdin(Stdio::null());
         command.envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.stdout(end.try_clone().map_err(failed)?).stderr(end);
-        // A group of its own, so that the processes that it starts end with it.
+        // The command gets a process group of its own, so that the processes that it starts can be ended with it.
         let mut child = command.process_group(0).spawn().map_err(failed)?;
-        // It holds the other end of the pipe.
+        // The command value holds the write end of the pipe, which must be closed here.
         drop(command);
         let begun = Instant::now();
         let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
         let ended = loop {
-            // However much it says: it must not wait for us.
+            // All output is read, even beyond the part that is kept, so that the command never blocks on a full pipe.
             while let Ok(n @ 1..) = said.read(&mut buffer) {
                 kept.extend_from_slice(
                     buffer.get(..n.min(MAX_OUTPUT_BYTES.saturating_sub(kept.len()))).unwrap_or_default(),
@@ -179,7 +180,7 @@ impl NotifierLoop {
         if ended.is_err() {
             end_group(&mut child);
         }
-        // The last of its output.
+        // The rest of the output is still in the pipe.
         while kept.len() < MAX_OUTPUT_BYTES {
             let Ok(n @ 1..) = said.read(&mut buffer) else { break };
             kept.extend_from_slice(buffer.get(..n.min(MAX_OUTPUT_BYTES - kept.len())).unwrap_or_default());
@@ -199,17 +200,17 @@ impl NotifierLoop {
     }
 }
 
-/// Ends a command and the processes that it has started.
+/// Kills a command and the processes that it has started.
 fn end_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
-    // It is gone in a moment. Without this wait it would stay as a zombie.
+    // The killed child must be waited for, or it would stay as a zombie.
     let _ = child.wait();
 }
 
-/// Returns the messages that wait, and whether any is new. From here on they are not new.
+/// Returns the numbers of waiting messages, and whether any is new. Marks all of them as seen.
 fn count(
     txn: &mut dyn ReadTxn,
     own: &FormulaId,
@@ -233,7 +234,7 @@ fn count(
     Ok(found)
 }
 
-/// Returns the text of the notification. It has our own words alone, and nothing that others wrote.
+/// Returns the text of the notification. The text contains nothing that others wrote.
 fn notice_text(now: &WaitingCounts) -> String {
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,

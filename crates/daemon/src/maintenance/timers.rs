@@ -1,8 +1,8 @@
-//! The timekeeper: one thread that sleeps until the next tick comes, and notifies the agents and clients that are
-//! due.
+//! The timer thread. It sleeps until the next tick is due, and then notifies the agents and clients of that tick.
 //!
-//! The kernel notifies agents, since it knows which are due. A connected client is notified by its connection, which
-//! registers a call. The clock may be set meanwhile, so the thread does not sleep for long.
+//! The kernel notifies agents, because it knows which ticks are due. A connected client is notified by its
+//! connection, which registers a callback. The thread never sleeps for long, because the system clock may be changed
+//! in the meantime.
 
 use std::sync::Weak;
 
@@ -12,13 +12,14 @@ use crate::state::alarms::Alarms;
 use crate::state::daemon::Daemon;
 use config::clock;
 
-/// After how long a store that could not be written is asked again.
+/// The time after which a failed access to the store is tried again, in milliseconds.
 const RETRY_INTERVAL_MS: i64 = 5_000;
 
-/// How many agents are told in one commit.
+/// The maximum number of agents that are notified in one commit.
 const MAX_AGENTS: u32 = 64;
 
-/// Keeps time until the daemon ends. Runs on a thread of its own, which holds nothing while it sleeps.
+/// Delivers ticks until the daemon ends. This runs on a thread of its own, which holds no reference to the daemon
+/// while it sleeps.
 pub fn run_timers(alarms: &Alarms, daemon: &Weak<Daemon>) {
     alarms.reschedule();
     while let Some((calls, tells)) = alarms.wait() {
@@ -31,7 +32,8 @@ pub fn run_timers(alarms: &Alarms, daemon: &Weak<Daemon>) {
     }
 }
 
-/// Tells every agent who is due, and wakes every run that has waited for this; when the next one will be.
+/// Notifies every agent that has a due tick, and wakes every run that waits for one. Returns the time of the next
+/// tick.
 fn deliver_due_ticks(daemon: &Daemon) -> Option<i64> {
     loop {
         let now_ms = clock::now_ms();
@@ -43,7 +45,8 @@ fn deliver_due_ticks(daemon: &Daemon) -> Option<i64> {
         let told = daemon.apply_as(daemon.root, None, Act::Timer(TimerAct::Tick { budget: MAX_AGENTS }));
         match told.map(|outcome| outcome.reply) {
             Ok(Reply::Ticked { .. }) if !daemon.is_stopping() => {}
-            // A tick that is not delivered now is delivered later: the ticks of a time are one message.
+            // The delivery failed, or the daemon ends. A tick that is not delivered now is delivered later, in one
+            // message with the ticks that follow.
             _ => return Some(now_ms.saturating_add(RETRY_INTERVAL_MS)),
         }
     }

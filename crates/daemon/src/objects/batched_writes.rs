@@ -1,8 +1,8 @@
-//! Calls that change only the store. Those of one connection go to the disk together.
+//! Calls that change only the store. The calls of one connection are written to the disk together.
 //!
 //! A client that does not wait for each answer has many such calls under way. The writer plans and applies each in
-//! its own transaction, in the order of their arrival, so each sees the effects of those before it. They share syncs,
-//! and each is answered when it is durable. Every other call of an object waits until these are done.
+//! its own transaction, in the order of arrival, so each sees the effects of those before it. The calls share disk
+//! syncs, and each is answered when it is durable. All other calls on objects wait until these are done.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -23,10 +23,10 @@ use crate::state::errors::DaemonError;
 use crate::state::grant_usage;
 use control::exit::Failure;
 
-/// How many calls of one connection are under way at most.
+/// The maximum number of calls of one connection that may be under way.
 pub const MAX_PENDING_WRITES: usize = 256;
 
-/// A call that is under way.
+/// A call that is not durable yet.
 pub struct PendingWrite {
     answer: Ref,
     /// The object that was called.
@@ -38,13 +38,13 @@ pub struct PendingWrite {
 
 /// The outcome of a call in the writer's transaction.
 enum WriteOutcome {
-    /// It was done: the answer, and how it is reached.
+    /// The command was applied. The fields are its result, and the object through which the result was reached.
     Applied(kernel::Value, Object),
-    /// It was no command after all, and nothing was changed.
+    /// The call needs more than a command. Nothing was changed, and this plan must be carried out.
     Planned(Box<Plan>, Object),
 }
 
-/// Why a call changed nothing.
+/// The reason why a call changed nothing.
 #[derive(Debug, thiserror::Error)]
 enum WriteFailure {
     #[error(transparent)]
@@ -60,10 +60,10 @@ impl From<StoreFault> for WriteFailure {
 }
 
 impl ObjectTable {
-    /// Begins a call. Its answer comes with [`Home::settle`].
+    /// Submits a call to the writer. [`ObjectTable::settle`] answers it.
     ///
     /// # Errors
-    /// When there is no clock or no randomness.
+    /// When the clock or the source of randomness fails.
     pub(crate) fn begin(
         &mut self,
         context: &Context<'_>,
@@ -74,7 +74,7 @@ impl ObjectTable {
     ) -> Result<(), CallError> {
         let daemon = context.daemon;
         let (env, view) = (environment()?, daemon.view(object.agent));
-        // Objects that are told of a timer's ticks must be told of its end.
+        // A cancellation may end a timer, so the alarms are rescheduled after it.
         let ends = method == "cancel";
         let (behalf, root, by) = (self.code_send(answer), daemon.root, self.caller(object));
         let sent = (method.to_owned(), original.to_vec());
@@ -100,7 +100,7 @@ impl ObjectTable {
                 other => Ok((WriteOutcome::Planned(Box::new(other), reach), (vec![], vec![]))),
             }
         };
-        // Whether or not the client is still there when it is durable, others hear of it and runs go on.
+        // The effects of the command are passed on even if the client has left before the command is durable.
         daemon.store.submit(call, move |result| {
             let result = result.map(|(came, (ready, cancelled))| {
                 if let Some(shared) = shared.upgrade() {
@@ -119,12 +119,12 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Returns whether so many calls are under way that no more should be begun.
+    /// Returns whether the maximum number of calls is under way.
     pub fn is_full(&self) -> bool {
         self.pending_writes.len() >= MAX_PENDING_WRITES
     }
 
-    /// Waits until every call that is under way is durable, and answers each.
+    /// Waits until every call under way is durable, and answers each.
     pub(crate) fn settle(&mut self, context: &Context<'_>) {
         for PendingWrite { answer, object, outcome: came, sent } in std::mem::take(&mut self.pending_writes) {
             let outcome = match came.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed))) {
@@ -154,7 +154,7 @@ impl ObjectTable {
             };
             let outcome = match outcome {
                 Ok(Some(value)) => Ok(value),
-                // The answer comes by itself.
+                // The answer comes later.
                 Ok(None) => continue,
                 Err(trouble) => Err(trouble.to_value()),
             };
@@ -164,7 +164,7 @@ impl ObjectTable {
     }
 }
 
-/// Returns the delivery to an object that code has made, if the plan is one.
+/// Returns the call that must be delivered to an object made by code, if the plan is such a delivery.
 pub(crate) fn delivery(plan: &Plan) -> Option<&facet::ObjectCall> {
     match plan {
         Plan::Need(need) => match &**need {

@@ -1,4 +1,5 @@
-//! Bytes that a client hands over: an iterator of its own is asked for piece after piece.
+//! Uploads of bytes from a client. The client passes an iterator, and the daemon asks that iterator for one piece
+//! after another.
 
 use kernel::facet::{FileOp, TakeBytes};
 use passable::{Text, Value, from_base64};
@@ -10,33 +11,33 @@ use super::object_table::{Context, ObjectTable};
 use super::perform::CallError;
 use crate::state::blobs;
 
-/// How many bytes one blob may have.
+/// The maximum size of one blob, in bytes.
 const MAX_BLOB_BYTES: usize = 256 << 20;
 
-/// How many blobs one client may hand over at a time.
+/// The maximum number of uploads of one client at a time.
 const MAX_UPLOADS: usize = 16;
 
-/// Where bytes go.
+/// The destination of an upload.
 enum UploadTarget {
-    /// Beside the store, under a name.
+    /// A blob in the store, which gets a name.
     Blob(Box<TakeBytes>, Object),
-    /// Into a file.
+    /// A file in a directory.
     File(Box<Part>, FileOp),
 }
 
-/// Bytes that are coming.
+/// An upload that is under way.
 pub struct BlobUpload {
     target: UploadTarget,
     reader: Ref,
     bytes: Vec<u8>,
-    /// Settles when all is there.
+    /// The promise that settles when the upload is done.
     answer: Ref,
     /// The promise for the next piece.
     asked: Option<Ref>,
 }
 
 impl ObjectTable {
-    /// Begins to take bytes from a reader of the client's.
+    /// Begins to take bytes for a blob from a client's reader.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -51,7 +52,7 @@ impl ObjectTable {
         self.begin_upload(context, reader, UploadTarget::Blob(Box::new(take), reach), answer)
     }
 
-    /// Begins to take bytes for a file from a reader of the client's.
+    /// Begins to take bytes for a file from a client's reader.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -126,7 +127,7 @@ impl ObjectTable {
         self.ask(context, tag);
     }
 
-    /// Stores a complete upload, on a thread where no connection waits for the disk.
+    /// Stores a complete upload, on a thread that blocks no connection while it uses the disk.
     fn store_upload(&mut self, context: &Context<'_>, tag: u64) {
         let Some(upload) = self.uploads.remove(&tag) else { return };
         self.release_reader(context, upload.reader, upload.asked);

@@ -1,4 +1,5 @@
-//! Values between the store, where references are formulas, and the switchboard, where they are live.
+//! The conversion of values between the store and the switchboard. References are formulas in the store, and live
+//! references in the switchboard.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +9,11 @@ use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, table};
 use passable::{Remote, Text, Value};
 
-/// Returns the same value with every reference made anew.
+/// Returns the same value with every reference replaced by the result of `exchange`. The second argument of
+/// `exchange` tells whether the reference is a promise.
 ///
 /// # Errors
-/// Those of `exchange`, which is told whether the reference is a promise.
+/// The errors of `exchange`.
 pub fn rebuild<C, D, E>(
     value: &Value<C>,
     exchange: &mut impl FnMut(&Remote<C>, bool) -> Result<Remote<D>, E>,
@@ -28,7 +30,7 @@ pub fn rebuild<C, D, E>(
                 .iter()
                 .map(|(name, value)| Ok((name.clone(), rebuild(value, exchange)?)))
                 .collect::<Result<Vec<(Text, _)>, E>>()?;
-            // The shape stays.
+            // The fields are the same, so the record cannot become invalid.
             Value::try_record(fields).unwrap_or_else(|_| Value::too_deep())
         }
         Value::Tagged(tagged) => Value::tagged(tagged.tag().clone(), rebuild(tagged.payload(), exchange)?),
@@ -44,15 +46,15 @@ pub fn rebuild<C, D, E>(
     })
 }
 
-/// Returns a value whose references are all formulas.
+/// Returns a value of the store, with each formula wrapped in [`Live::Formula`].
 pub fn to_live(value: &kernel::Value) -> Value<Live> {
     value.map_references(&mut |id| Live::Formula(*id))
 }
 
-/// The names of the interfaces of the objects in a value.
+/// The interface names of the objects in a value.
 pub type Interfaces = BTreeMap<FormulaId, &'static str>;
 
-/// Looks up the interfaces of the objects in a value that do not name their own.
+/// Returns the interface names of those objects in a value that do not name their own.
 ///
 /// # Errors
 /// When the store fails.

@@ -1,4 +1,4 @@
-//! Calls on files: on directories and trees, and on the parts that were looked up in them.
+//! Calls on files: on directories and trees, and on the parts that clients have looked up in them.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::files::guest_files::{DirectoryAccess, HostAccess};
 use crate::files::module_archives;
 use control::exit::{Exit, Failure};
 
-/// Returns the part that is all of a directory or tree.
+/// Returns the part that stands for a whole directory or tree.
 fn root_part(root: Object) -> Part {
     Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
 }
@@ -45,7 +45,8 @@ fn carry_out(
     let FileCommand { op, bytes, caller: by, origin } = doing;
     let spot = FilePlace { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
     let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
-    // Calls on this machine's files stand in a journal. The other calls here do not, so their use of grants is noted.
+    // A call on this machine's files through a grant is recorded in a journal. The other calls are not, so their use
+    // of grants is noted here.
     let note = |refused| {
         let daemon = &outside.daemon()?;
         daemon.note_use(&call.target, &call.through, by, call.op.method(), refused)
@@ -62,7 +63,7 @@ fn carry_out(
         (None, Formula::Tree(tree)) => Some(tree.clone()),
         _ => None,
     };
-    // The daemon may end while a disk is asked.
+    // The daemon may end during disk access.
     let daemon = outside.daemon()?;
     let reached = DirectoryAccess::resolve(&daemon, &call, ground, part.root.agent)?;
     if let Some(tree) = tree {
@@ -87,7 +88,7 @@ fn carry_out(
     }
 }
 
-/// Returns the tree that a snapshot comes to.
+/// Takes a snapshot of a part, and returns its tree.
 fn snapshot(outside: &TaskContext, part: &Part, by: FormulaId) -> Result<Tree, Failure> {
     match carry_out(
         outside,
@@ -99,7 +100,7 @@ fn snapshot(outside: &TaskContext, part: &Part, by: FormulaId) -> Result<Tree, F
     }
 }
 
-/// Returns the result of a call on files in the form that the client gets.
+/// Returns the result of a call on files as the outcome of a task.
 fn to_task_outcome(part: &Part, came: directories::FileOutcome) -> TaskOutcome {
     match came {
         directories::FileOutcome::Value(value) => TaskOutcome::Value(value),
@@ -153,7 +154,7 @@ impl ObjectTable {
         args: &[Value<Ref>],
         answer: Ref,
     ) -> Result<Option<Value<Ref>>, CallError> {
-        // The call sees the effects of the calls before it.
+        // The calls before this one must be durable first, so that this call sees their effects.
         self.settle(context);
         let told = args.iter().map(|value| self.to_stored_value(value)).collect::<Vec<_>>();
         let op = match facet::part(part.kind, method, &told)? {
@@ -186,7 +187,7 @@ impl ObjectTable {
         self.run_later(context, answer, root.clone(), file_work(root_part(root), doing)).map(drop)
     }
 
-    /// Writes bytes that have come.
+    /// Writes the uploaded bytes to a file.
     pub(crate) fn write_file(
         &mut self,
         context: &Context<'_>,
@@ -200,7 +201,7 @@ impl ObjectTable {
         self.run_later_holding(context, answer, part.root.clone(), file_work(part, doing), count).map(drop)
     }
 
-    /// Looks for a directory of this machine, and binds it.
+    /// Resolves a directory of this machine, and binds it to a formula.
     pub(crate) fn bind_directory(
         &mut self,
         context: &Context<'_>,
@@ -215,7 +216,8 @@ impl ObjectTable {
         self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
-    /// Keeps the present content of a directory, or a tree, as a tree with a name.
+    /// Stores the present content of a directory or tree as a tree with a name. If the tree is a client's own object,
+    /// its upload begins.
     pub(crate) fn keep_tree(
         &mut self,
         context: &Context<'_>,
@@ -257,7 +259,7 @@ impl ObjectTable {
         self.run_later(context, answer, reach.clone(), work).map(drop)
     }
 
-    /// Unpacks the modules of a program, and makes code of them.
+    /// Unpacks the modules of a program, stores them, and makes code of them.
     pub(crate) fn make_modules(
         &mut self,
         context: &Context<'_>,
@@ -357,7 +359,7 @@ impl ObjectTable {
             }
             TaskOutcome::Waiting(asked, came) => {
                 self.wait_for(asked, reach.clone(), answer, *came);
-                // The call may be over already. No later event would tell of that.
+                // The call may be over already, and then no later event reports it.
                 self.answer_waiting_calls(context);
                 return Ok(None);
             }
@@ -378,7 +380,7 @@ impl ObjectTable {
                     directories::copy_tree_into(daemon.state(), daemon.store.blobs(), &tree, &made)?;
                     Ok(TaskOutcome::Value(value))
                 });
-                // No formula names the tree, so it is held until all of it is copied.
+                // No formula names the tree, so its blobs are held until all of it is copied.
                 let task = WorkerTask { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };
                 return apply_task(context, task);
             }
@@ -394,7 +396,7 @@ fn apply_task(context: &Context<'_>, task: WorkerTask) -> Result<Option<Value<Re
     }
 }
 
-/// Returns the directory or tree that has the files, as it was reached.
+/// Returns the directory or tree of a call on files, with the grants through which it was reached.
 fn files_object(reach: &Object, call: &FileCall) -> Object {
     let through = reach.through.iter().chain(&call.through).filter(|grant| **grant != call.target);
     Object { id: call.target, agent: reach.agent, through: through.copied().collect() }

@@ -1,7 +1,7 @@
-//! Slow work on disks: each connection has a thread that does its tasks one after the other.
+//! Slow work on disks. Each connection has a thread that carries out its tasks one after another.
 //!
-//! A directory may lie on a file system that hangs, and a snapshot may have many files. Neither blocks other
-//! connections or other calls of the same one: the daemon locks the connection only when an answer is there.
+//! A directory may be on a file system that hangs, and a snapshot may have many files. Neither blocks other
+//! connections, or other calls of the same connection. The daemon locks the connection only when an answer is ready.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,49 +22,49 @@ use crate::state::blobs;
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use control::exit::{Exit, Failure};
 
-/// How many calls may wait at one connection.
+/// The maximum number of tasks that may wait at one connection.
 const MAX_WAITING_TASKS: usize = 1000;
 
-/// How many bytes may wait with them.
+/// The maximum number of bytes that the waiting tasks of one connection may hold.
 const MAX_WAITING_BYTES: usize = 512 << 20;
 
-/// Something that is done later.
+/// A piece of slow work, whose result answers a call.
 pub struct WorkerTask {
-    /// Settles when it is done.
+    /// The promise that the task settles.
     pub answer: Ref,
-    /// As whom, and through which grants, it was asked for.
+    /// The called object, with the agent and the grants of the call.
     pub reach: Object,
     /// The work to do.
     pub work: TaskFn,
-    /// How many bytes it keeps until then.
+    /// The number of bytes that the task holds until it is done.
     pub bytes: usize,
-    /// The hold on bytes that were stored for the task before, if there are any.
+    /// The hold on blobs that were stored for the task before, if there are any.
     pub hold: Option<Arc<Hold>>,
 }
 
-/// A task that was done.
+/// A task that has ended.
 pub struct FinishedTask {
-    /// The promise that it settles.
+    /// The promise that the task settles.
     pub answer: Ref,
-    /// As whom, and through which grants, it was asked for.
+    /// The called object, with the agent and the grants of the call.
     pub reach: Object,
     /// The outcome of the work.
     pub outcome: Result<TaskOutcome, Failure>,
-    /// The hold on bytes that were stored for the task, until a command names them.
+    /// The hold on blobs that were stored for the task, until a command names them.
     pub hold: Option<Arc<Hold>>,
 }
 
 impl WorkerTask {
-    /// Does it, where nothing is locked.
+    /// Carries out the task, without any lock.
     pub fn carry_out(self, daemon: WeakHostDaemon) -> FinishedTask {
-        // Stored bytes stay until their command has named them, however long the work takes.
+        // Stored blobs are kept until the command of the task names them, as long as the work makes progress.
         let mut outside = TaskContext { daemon, hold: self.hold };
         if outside.hold.is_none() {
             let blobs = |daemon: HostDaemon| daemon.store.blobs().hold_within(STALL_TIMEOUT);
             outside.hold = outside.daemon().ok().map(blobs).map(Arc::new);
         }
         let mut came = (self.work)(&outside);
-        // A command must not name bytes that are no longer kept.
+        // A command must not name blobs that may have been swept.
         if came.as_ref().is_ok_and(TaskOutcome::names_blobs)
             && outside.hold.as_ref().is_some_and(|hold| !hold.moves())
         {
@@ -74,28 +74,28 @@ impl WorkerTask {
     }
 }
 
-/// The work of a task. It runs while nothing is locked.
+/// The work of a task. It runs without any lock.
 pub type TaskFn = Box<dyn FnOnce(&TaskContext) -> Result<TaskOutcome, Failure> + Send>;
 
 /// The outcome of a task.
 pub enum TaskOutcome {
-    /// A value of the store's.
+    /// A value in the form of the store.
     Value(Value),
-    /// Something that was looked up.
+    /// A part of a directory or tree.
     Part(Part),
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
     /// The answer of an object that code has made.
     Answer(Result<passable::Value<Reference>, passable::Value<Reference>>),
-    /// A kept part of a client's tree: the tag of the tree, and the part.
+    /// A stored part of a client's tree, with the tag of the tree's upload.
     PartStored(u64, StoredPart),
-    /// Somebody is asked first, and this is the answer once it was made.
+    /// A call that waits, for example for the user's answer. Once the call was made, its answer is this outcome.
     Waiting(WaitingCall, Box<TaskOutcome>),
-    /// A command must be applied, and its reply is the answer.
+    /// A command to apply, whose reply is the answer.
     Act(Box<Action>),
-    /// A command to apply. A tree then fills the directory that the command made.
+    /// A command to apply, which makes a directory. The tree is then copied into the directory.
     Stage {
-        /// The tree.
+        /// The tree to copy.
         tree: Tree,
         /// The command that makes the directory.
         make: Box<Action>,
@@ -103,7 +103,7 @@ pub enum TaskOutcome {
 }
 
 impl TaskOutcome {
-    /// Returns whether a row is to name bytes that were put for it.
+    /// Returns whether the outcome refers to blobs that were stored for the task.
     fn names_blobs(&self) -> bool {
         match self {
             TaskOutcome::PartStored(..) | TaskOutcome::Act(_) | TaskOutcome::Stage { .. } => true,
@@ -116,18 +116,18 @@ impl TaskOutcome {
     }
 }
 
-/// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
+/// The access of a task to the daemon. It holds only a weak reference, because the daemon may end in the meantime.
 pub struct TaskContext {
     daemon: WeakHostDaemon,
-    /// The hold on stored bytes until the command of the task has named them.
+    /// The hold on stored blobs until the command of the task names them.
     hold: Option<Arc<Hold>>,
 }
 
-/// How long bytes are kept for somebody who makes no progress: a client that does not answer, or a disk that hangs. A
-/// sweep does not wait any longer, and the call fails.
+/// The time for which blobs are held for work without progress, such as a client that does not answer, or a disk that
+/// hangs. Then a sweep no longer waits for the hold, and the call fails.
 pub const STALL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Returns the failure for a client whose bytes were given up after the timeout.
+/// Returns the failure for a client whose blobs were given up after the timeout.
 pub fn timeout_failure() -> Failure {
     let minutes = STALL_TIMEOUT.as_secs() / 60;
     Failure::new(Exit::Failure, format!("nothing moved for {minutes} minutes, so what had come was given up"))
@@ -138,12 +138,12 @@ impl TaskContext {
     /// Returns the daemon.
     ///
     /// # Errors
-    /// When it ends.
+    /// When the daemon ends.
     pub fn daemon(&self) -> Result<HostDaemon, Failure> {
         self.daemon.upgrade().ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
     }
 
-    /// Returns where a call is made, if it may be made now.
+    /// Returns the target of a call, if the call is allowed now.
     ///
     /// # Errors
     /// When a grant on the way has ended.
@@ -157,7 +157,7 @@ impl TaskContext {
 
 impl trees::BlobSink for TaskContext {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        // The bytes stored before may be gone already. Then it is pointless to go on.
+        // Blobs that were stored before may have been swept. Then the call cannot succeed any more.
         if self.hold.as_ref().is_some_and(|hold| !hold.moves()) {
             return Err(timeout_failure());
         }
@@ -173,7 +173,7 @@ pub struct TaskQueue(Mutex<QueuedTasks>);
 struct QueuedTasks {
     tasks: VecDeque<WorkerTask>,
     bytes: usize,
-    /// Whether a thread works on them.
+    /// Whether a thread works on the tasks.
     is_working: bool,
 }
 
@@ -203,17 +203,19 @@ pub trait TaskClient: Send + Sync {
     /// Returns the queue.
     fn queue(&self) -> &TaskQueue;
 
-    /// Waits until the client takes what it asked for, so that nothing more is read for one that does not.
+    /// Waits until the client has taken enough of its output. So a client that takes no answers gets no more tasks
+    /// done.
     fn wait_for_room(&self);
 
-    /// Returns the daemon, or nothing once the client may do nothing more.
+    /// Returns the daemon, or `None` if no more tasks of the client may run.
     fn daemon(&self) -> Option<WeakHostDaemon>;
 
-    /// Takes the outcome of a task. Returns whether the client is still there.
+    /// Takes the outcome of a task. Returns whether the client is still connected.
     fn finish(&self, done: FinishedTask) -> bool;
 }
 
-/// Has a task of a client done on the client's own thread. Returns `false` if too much waits.
+/// Queues a task of a client for the client's own thread, which is started if needed. Returns `false` if too much
+/// waits already.
 pub fn push(client: Arc<dyn TaskClient>, task: WorkerTask) -> bool {
     let queue = Arc::clone(&client);
     let mut waiting = queue.queue().lock();

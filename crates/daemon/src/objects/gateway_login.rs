@@ -1,4 +1,4 @@
-//! The first object that a client of the gateway sees: it takes tokens.
+//! The first object that a client of the gateway sees. It exchanges a token for an agent.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use crate::objects::object::Object;
 use crate::objects::object_table::{Context, ObjectTable, type_error};
 use control::exit::Failure;
 
-/// How many wrong tokens a client may show before it is let go of.
+/// The number of wrong tokens after which the client is disconnected.
 const MAX_WRONG_TOKENS: u32 = 3;
 
-/// The time in which a client must show a good token.
+/// The time within which a client must show a valid token.
 pub const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The methods of the object.
@@ -24,10 +24,10 @@ const METHODS: [&str; 3] = ["__getMethodNames__", "fetch", "help"];
 const HELP: &str = "fetch(token) -> the agent for whom `almoner gateway` has given the token out. A token can be \
                     used once, for five minutes.";
 
-/// How far a client of the gateway has come.
+/// The login state of a client of the gateway.
 #[derive(Debug)]
 pub struct GatewayLogin {
-    /// Since when it is connected, while it has shown no good token.
+    /// The time of the connection, as long as the client has shown no valid token.
     unauthenticated_since: Option<Instant>,
     wrong_tokens: u32,
 }
@@ -38,7 +38,7 @@ impl GatewayLogin {
         GatewayLogin { unauthenticated_since: Some(now), wrong_tokens: 0 }
     }
 
-    /// Returns why the client is let go of, if it is.
+    /// Returns the reason to disconnect the client, if there is one.
     pub fn close_reason(&self, now: Instant) -> Option<&'static str> {
         if self.wrong_tokens >= MAX_WRONG_TOKENS {
             return Some("too many wrong tokens");
@@ -47,14 +47,14 @@ impl GatewayLogin {
         (now.saturating_duration_since(since) >= TOKEN_TIMEOUT).then_some("no token was shown in time")
     }
 
-    /// Returns whether the client has shown no good token yet.
+    /// Returns whether the client has shown no valid token yet.
     pub fn is_unauthenticated(&self) -> bool {
         self.unauthenticated_since.is_some()
     }
 }
 
 impl ObjectTable {
-    /// Calls a method of the object that takes tokens.
+    /// Calls a method of the login object.
     pub fn call_login(&mut self, context: &Context<'_>, method: &Name, args: &[Value<Ref>]) -> Outcome {
         match method.as_str().unwrap_or_default() {
             "__getMethodNames__" => Ok(Value::array(METHODS.map(Value::string).to_vec())),

@@ -1,4 +1,5 @@
-//! Iterators: names and messages as they come, and bytes piece by piece.
+//! The iterators that clients get. They yield names and messages as these arrive, or the bytes of a stream piece by
+//! piece.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,23 +16,23 @@ use super::object::Object;
 use super::object_table::{Context, ObjectTable, type_error};
 use super::perform::stream_piece;
 
-/// How many events or messages are read at a time.
+/// The maximum number of events or messages that are read at a time.
 const MAX_EVENTS: usize = 256;
 
-/// How many bytes a piece of a stream has at most.
+/// The maximum size of one piece of a stream, in bytes.
 const MAX_PIECE_BYTES: usize = 48 << 10;
 
-/// How many calls of `next` may wait at one iterator.
+/// The maximum number of calls of `next` that may wait at one iterator.
 const MAX_WAITING_CALLS: usize = 1000;
 
-/// The source and the waiting items of an iterator.
+/// The source of an iterator, with its items and waiting calls.
 pub struct Feed {
     source: FeedSource,
-    /// As whom, and through which grants, it is followed.
+    /// The object behind the iterator, with the agent and the grants through which it is followed.
     reach: Object,
     /// Items that have arrived and that the client has not asked for yet.
     items: VecDeque<passable::Value<Live>>,
-    /// Calls of `next` that wait for something to come.
+    /// The calls of `next` that wait for an item.
     waiting: VecDeque<Ref>,
     done: bool,
 }
@@ -41,7 +42,7 @@ enum FeedSource {
     Messages {
         next: MessageNumber,
     },
-    /// Bytes, and how many of them were given.
+    /// The bytes of a stream, and the number of those that were already given.
     Bytes {
         bytes: Vec<u8>,
         given: usize,
@@ -51,7 +52,7 @@ enum FeedSource {
 /// Changed names, each with its current formula, or `None` if the name was removed.
 type NameChanges = Vec<(String, Option<FormulaId>)>;
 
-/// Names that are followed.
+/// The names of a directory, and the position of the watch in its changes.
 struct NameWatch {
     view: FormulaId,
     target: FormulaId,
@@ -66,8 +67,8 @@ impl NameWatch {
         NameWatch { view, target, known, events: names.events, seen: names.seen }
     }
 
-    /// Returns the names that changed since the last call, each with its current formula, or `None` if it was
-    /// removed.
+    /// Returns the names that changed since the last call. Each comes with its current formula, or with `None` if the
+    /// name was removed.
     fn changes(
         &mut self,
         txn: &mut dyn ReadTxn,
@@ -99,7 +100,7 @@ impl NameWatch {
             }
         }
         let view = View { agent: self.view, now_ms };
-        // A directory whose grant was revoked meanwhile is followed no longer.
+        // If the grant for the directory was revoked in the meantime, the watch ends.
         let names = match facet::names(txn, &view, &self.target) {
             Ok(names) => names,
             Err(refusal) => return Ok(Err(refusal)),
@@ -127,13 +128,13 @@ impl Feed {
         }
     }
 
-    /// Returns the names of a directory.
+    /// Returns a feed of the names in a directory, and of their changes.
     pub fn names(agent: FormulaId, target: FormulaId, names: Names, reach: Object) -> Feed {
         let items = names.entries.iter().map(|(name, id)| facet::added(name, id)).collect();
         Feed::new(FeedSource::Names(Box::new(NameWatch::new(agent, target, &names)), None), reach, items)
     }
 
-    /// Returns the names of one thing in a directory.
+    /// Returns a feed of the names that one formula has in a directory, and of their changes.
     pub fn locator(
         agent: FormulaId,
         target: FormulaId,
@@ -147,12 +148,12 @@ impl Feed {
         Feed::new(FeedSource::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
     }
 
-    /// Returns the messages of an agent's.
+    /// Returns a feed of an agent's messages.
     pub fn messages(reach: Object) -> Feed {
         Feed::new(FeedSource::Messages { next: MessageNumber(0) }, reach, vec![])
     }
 
-    /// Bytes, which are all there.
+    /// Returns a feed of bytes, which are complete from the start.
     pub fn bytes(bytes: Vec<u8>) -> Feed {
         let nobody = FormulaId { number: [0; 32], node: [0; 32] };
         let reach = Object { id: nobody, agent: nobody, through: vec![] };
@@ -172,7 +173,8 @@ impl Feed {
         }
         match &mut self.source {
             FeedSource::Bytes { bytes, given } => {
-                // Only the pieces that the client asked for: as text, bytes take a third more room.
+                // Only the pieces that the client has asked for are encoded, because Base64 takes a third more
+                // memory.
                 while self.items.len() < self.waiting.len()
                     && let Some(some) = bytes.get(*given..).filter(|rest| !rest.is_empty())
                 {
@@ -191,7 +193,7 @@ impl Feed {
                 if std::mem::replace(next, behind) == behind {
                     break;
                 }
-                // The client asks for no more than this yet.
+                // These items are enough for now. More are read when the client asks for them.
                 if self.items.len() > MAX_EVENTS {
                     break;
                 }
@@ -247,7 +249,8 @@ impl Feed {
     }
 }
 
-/// Names that a thing got or lost, as upstream tells it: without names if these were all.
+/// Returns the item for names that a formula got or lost, in Endo's form. An item without names means that the
+/// formula has lost its last name.
 fn name_change(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
     let mut fields = BTreeMap::from([(what.to_owned(), Value::string(locator.to_string()))]);
     if !names.is_empty() {
@@ -257,14 +260,14 @@ fn name_change(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
     Value::record_from_map(fields)
 }
 
-/// Returns the result of one `next` call.
+/// Returns the result of one `next` call, as JavaScript's iterators have it.
 fn iteration_result(value: passable::Value<Ref>, done: bool) -> passable::Value<Ref> {
     let fields = [("done", passable::Value::bool(done)), ("value", value)];
     passable::Value::record(fields).unwrap_or_else(|_| passable::Value::too_deep())
 }
 
 impl ObjectTable {
-    /// Calls a method of an iterator. `None` if the answer comes later.
+    /// Calls a method of an iterator. Returns `None` if the answer comes later.
     pub fn iterate(
         &mut self,
         context: &Context<'_>,
@@ -334,7 +337,7 @@ impl ObjectTable {
                     }
                     return;
                 }
-                // If the store cannot be read now, the iterator reads at the next news.
+                // If the store cannot be read now, the iterator reads again after the next change in the store.
                 Err(_) => {
                     self.feeds.insert(key, feed);
                     return;

@@ -9,41 +9,41 @@ use kernel::{BlobHash, FormulaId, MessageNumber};
 pub enum RemoteObject {
     /// A formula.
     Object(Object),
-    /// A promise of the store's.
+    /// A promise of the store.
     Promise {
         /// The promise.
         id: FormulaId,
-        /// The agent on whose behalf it is waited for.
+        /// The agent on whose behalf the client waits for the promise.
         agent: FormulaId,
-        /// The grants through which it was found. Its value is found through them as well.
+        /// The grants through which the promise was found. Its value is found through them as well.
         through: Vec<FormulaId>,
     },
-    /// Whether a promise of the store's was kept, in a word, once it settles.
+    /// A promise for a word that tells whether a promise of the store was fulfilled or rejected.
     Settled {
         /// The promise.
         id: FormulaId,
     },
-    /// That a message was dismissed, once it is.
+    /// A promise that settles when a message is dismissed.
     Dismissed {
-        /// In whose mailbox.
+        /// The agent whose mailbox has the message.
         agent: FormulaId,
-        /// Its number there.
+        /// The number of the message in that mailbox.
         number: MessageNumber,
     },
     /// An iterator.
     Iterator,
     /// The first object that a client of the gateway sees.
     GatewayLogin,
-    /// Something that was looked up in a directory or a tree.
+    /// A part of a directory or a tree that a client has looked up.
     Part(Box<Part>),
     /// An object of a heap that lasts as long as the heap.
     Live(LiveObject),
-    /// Something that ended with a heap.
+    /// An object that ended together with its heap.
     Ended,
 }
 
 impl RemoteObject {
-    /// Returns the cause that settles it, if it is a promise.
+    /// Returns the cause that settles the object, if the object is a promise.
     pub(crate) fn cause(&self) -> Option<SettlementCause> {
         match self {
             RemoteObject::Promise { id, .. } | RemoteObject::Settled { id } => {
@@ -60,62 +60,62 @@ impl RemoteObject {
     }
 }
 
-/// The cause that settles a promise here, as events tell it.
+/// The cause that settles a promise here, in the form in which events report it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SettlementCause {
     Settled(FormulaId),
     Dismissed(FormulaId, MessageNumber),
 }
 
-/// A formula as somebody reaches it.
+/// A formula, with the agent and the grants through which a client reaches it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     /// The formula.
     pub id: FormulaId,
-    /// The agent on whose behalf it is called.
+    /// The agent on whose behalf the formula is called.
     pub agent: FormulaId,
-    /// The grants through which it was found: it can be used as long as they last.
+    /// The grants through which the formula was found. It can be used as long as they last.
     pub through: Vec<FormulaId>,
 }
 
-/// An object that code made after it had come to its end: it has no identity that lasts.
+/// An object that code made after it had ended. It has no lasting identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LiveObject {
-    /// The code.
+    /// The code that made the object.
     pub eval: FormulaId,
-    /// The heap: another one, made after a restart, has other objects.
+    /// The heap of the object. A heap that is made after a restart has other objects.
     pub heap: u64,
     /// The number by which the heap knows the object.
     pub number: u32,
-    /// The grants through which it was found: it can be used as long as they last.
+    /// The grants through which the object was found. It can be used as long as they last.
     pub through: Vec<FormulaId>,
 }
 
-/// A part of a directory or tree that was looked up. It is no formula: it can be used as long as the directory or
-/// tree.
+/// A part of a directory or tree that a client has looked up. It is not a formula, and can be used as long as the
+/// directory or tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// The directory or tree, as it was reached.
+    /// The directory or tree, with the grants through which it was reached.
     pub root: Object,
-    /// A tree that is no formula: the content of the place when a caller asked for it.
+    /// The tree of a snapshot, if the part is in one. Such a tree is not a formula.
     pub taken: Option<Tree>,
-    /// The names that lead to it.
+    /// The names that lead to the part.
     pub place: Vec<String>,
     /// The kind of the part.
     pub kind: facet::Part,
-    /// Whether nothing in it may be changed, even if its root may be.
+    /// Whether nothing in the part may be changed, even if its root allows changes.
     pub read_only: bool,
 }
 
-/// A part of a tree that was kept.
+/// A part of a tree that was stored.
 pub enum StoredPart {
     /// A file.
     File {
-        /// Its hash.
+        /// The hash of the file's bytes.
         hash: BlobHash,
-        /// How many bytes it has.
+        /// The size of the file, in bytes.
         bytes: u64,
-        /// The hash by which Endo's clients know it.
+        /// The hash by which Endo's clients know the file.
         sha256: String,
     },
     /// A directory.

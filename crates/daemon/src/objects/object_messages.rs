@@ -1,4 +1,4 @@
-//! Messages to objects that code has made: they are sent on to the heap, and the answer comes by itself.
+//! Messages to objects that code has made. The daemon forwards them to the object's heap, and the answer comes later.
 
 use kernel::code::{self, Reference};
 use kernel::command::{Act, CodeAct, Reply};
@@ -63,7 +63,7 @@ impl ObjectTable {
         sent.err().map(|trouble| Err(trouble.to_value()))
     }
 
-    /// Sends a method call on.
+    /// Forwards a method call to the heap of an object.
     pub(crate) fn forward_call(
         &mut self,
         context: &Context<'_>,
@@ -78,7 +78,7 @@ impl ObjectTable {
         self.send(context, Object { through, ..reach }, target(to), verb, args, answer)
     }
 
-    /// Sends a call of an object on that lasts as long as its heap.
+    /// Forwards a call to an object that lasts only as long as its heap.
     pub(crate) fn send_live(
         &mut self,
         context: &Context<'_>,
@@ -127,7 +127,7 @@ impl ObjectTable {
         let courier = context.answer_sender();
         let through = reach.through.clone();
         let reply = code_host::AnswerCallback::new(move |told| {
-            // An answer found through a grant ends with that grant, and so does a thrown error.
+            // An object found through a grant ends with that grant. This holds for answers and for thrown errors.
             let behind =
                 |value: Value<Reference>| value.map_references(&mut |one| with_grants(one, &through));
             courier(reach, answer, Ok(TaskOutcome::Answer(told.map(behind).map_err(behind))));
@@ -136,7 +136,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Returns the answer of an object, with live references.
+    /// Returns the answer of an object, with its references made live.
     pub(crate) fn receive_answer(
         &mut self,
         context: &Context<'_>,
@@ -155,11 +155,12 @@ impl ObjectTable {
         }
     }
 
-    /// Returns a value as it passes to code, or comes from it. Objects that the code itself made pass as they are.
-    /// For every other object the recipient gets its own grant, and calls the object under that grant from then on.
+    /// Returns a value in the form in which it passes to or from code. Objects that the code itself made pass
+    /// unchanged. For every other object, the recipient gets its own grant, and calls the object under that grant
+    /// from then on.
     ///
     /// # Errors
-    /// When a part of the value cannot pass. The text says why.
+    /// When a part of the value cannot pass. The text is the reason.
     pub(crate) fn references(
         &self,
         daemon: &HostDaemon,
@@ -167,7 +168,8 @@ impl ObjectTable {
         to: FormulaId,
         name: &str,
     ) -> Result<Value<Reference>, String> {
-        // An object of the code's own stands for everything that the code holds.
+        // Every object that the code made can give access to all that the code holds. So passing such an object needs
+        // the same right as passing a held one.
         if let Some(code) = self.code
             && name == ARGUMENT_EDGE
             && !value.references().is_empty()
@@ -202,13 +204,13 @@ impl ObjectTable {
         })
     }
 
-    /// Records the origin of a send of the code's own, by the promise for its answer.
+    /// Records which send of the code the promise for an answer belongs to.
     pub(crate) fn record_origin(&mut self, answer: Ref, origin: kernel::code::Origin) {
         self.origins.insert(answer, origin);
     }
 
-    /// Returns the object behind a live reference in the form that other code can take, or `None` if it is the
-    /// client's own.
+    /// Returns the object behind a live reference in the form that other code can take. Returns `None` if the object
+    /// is the client's own.
     pub(crate) fn reference(&self, reference: Ref) -> Option<Reference> {
         Some(match self.object(reference)? {
             RemoteObject::Object(Object { id, agent, through }) => {
@@ -278,13 +280,13 @@ fn target(to: &ObjectCall) -> MessageTarget {
     MessageTarget { eval: to.eval, heap: None, number: to.number }
 }
 
-/// The method name under which the call of a function is recorded.
+/// The method name that records use for the call of a function.
 const APPLY_METHOD: &str = "()";
 
-/// The slot name of an object that is an argument of a call.
+/// The slot name of a grant for an object that is an argument of a call.
 const ARGUMENT_EDGE: &str = "argument";
 
-/// The error for code that would pass its host's objects to somebody else.
+/// The error for code that would pass its host's objects to another agent.
 const GIFT_REFUSED: &str = "code that a host has endowed hands nothing of that on, nor objects that stand for it: the \
                            host does, with endow, send or share";
 
@@ -292,11 +294,11 @@ const GIFT_REFUSED: &str = "code that a host has endowed hands nothing of that o
 const NOT_PASSABLE: &str = "this does not go to other code: what was looked up in a directory goes with the directory, \
                              and an iterator with whoever made it";
 
-/// The error for a sender of a promise, whose value is not known yet.
+/// The error for a sender of a promise that cannot pass before its value is known.
 const PROMISE_REFUSED: &str =
     "this promise does not go to other code: wait for it first, and send what it comes to";
 
-/// Hands something over: the recipient's grant, or the thing itself if it is data.
+/// Gives an object to a recipient. Returns the recipient's grant, or the object itself if it is data.
 fn grant_to_recipient(
     daemon: &HostDaemon,
     giver: FormulaId,
@@ -324,7 +326,8 @@ fn is_promise_of_code(daemon: &HostDaemon, id: &FormulaId) -> bool {
     matches!(row.map(|row| row.formula), Some(Formula::Promise { code: Some(_), .. }))
 }
 
-/// Returns the code that has made this object, if it is one and no grant of one.
+/// Returns the code that has made an object. Returns `None` if the formula is a grant, or anything else that code has
+/// not made.
 fn maker_code(
     txn: &mut dyn kernel::txn::ReadTxn,
     id: &FormulaId,
@@ -339,7 +342,7 @@ fn failure_text(failure: control::exit::Failure) -> String {
     failure.message.raw().to_owned()
 }
 
-/// Refuses an object that was found through a grant that has ended.
+/// Returns an error if one of the grants through which an object was found has ended.
 fn reject_ended_grant(context: &Context<'_>, through: &[FormulaId]) -> Result<(), CallError> {
     let daemon = context.daemon;
     let now_ms = daemon.now_ms();
@@ -355,7 +358,7 @@ fn reject_ended_grant(context: &Context<'_>, through: &[FormulaId]) -> Result<()
     Ok(())
 }
 
-/// Returns the same, found through more grants.
+/// Returns the same reference, with more grants through which it was found.
 fn with_grants(reference: &Reference, grants: &[FormulaId]) -> Reference {
     let mut reference = reference.clone();
     if let Reference::Object { through, .. }

@@ -1,4 +1,4 @@
-//! The objects that one client sees: objects of the store, promises that settle when the store says so, and
+//! The objects that one client sees: objects of the store, promises that settle when the store changes, and
 //! iterators.
 
 use std::collections::{BTreeSet, HashMap};
@@ -69,53 +69,53 @@ impl<'a> Context<'a> {
         self.runner.answer_sender()
     }
 
-    /// Returns the table of live references. Never kept while the store is asked.
+    /// Returns the locked table of live references. The lock must not be held during access to the store.
     pub fn board(&self) -> MutexGuard<'_, Switchboard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All that one client sees.
+/// The table of all objects that one client, or one heap of code, sees.
 pub struct ObjectTable {
     pub(crate) side: Side,
     pub(crate) objects: HashMap<Key, (RemoteObject, Ref)>,
     keys: HashMap<RemoteObject, Key>,
     references: HashMap<Ref, Key>,
     next: Key,
-    /// Promises that must be looked at.
+    /// The promises that must be checked in the store.
     pub(crate) unchecked_promises: BTreeSet<Key>,
     /// Promises that have not settled, by the cause that settles them.
     pub(crate) waiting: HashMap<SettlementCause, BTreeSet<Key>>,
-    /// Under whom events about these are recorded, and up to which event they are known.
+    /// The owners whose events tell of the promises, each with the last event that was read.
     pub(crate) cursors: HashMap<Owner, u64>,
     pub(crate) feeds: HashMap<Key, Feed>,
     pub(crate) uploads: HashMap<u64, BlobUpload>,
-    /// Calls that wait for the disk, in their order.
+    /// The calls that wait for the disk, in the order of arrival.
     pub(crate) pending_writes: Vec<PendingWrite>,
-    /// Calls that wait for a person.
+    /// The calls that wait for a person.
     pub(crate) waiting_calls: Vec<super::waiting_calls::BlockedCall>,
     pub(crate) tree_uploads: HashMap<u64, TreeUpload>,
     pub(crate) tickers: HashMap<u64, Ticker>,
-    /// When the connection is called next, because of a tick.
+    /// The time of the next callback for a tick.
     pub(crate) next_call_ms: Option<i64>,
     pub(crate) last_upload: u64,
     pub(crate) ends_daemon: bool,
-    /// The code whose home it is, if it is no client's.
+    /// The code that sees this table, or `None` for a client.
     pub(crate) code: Option<FormulaId>,
-    /// The sends of that code that are under way, by the promise that each settles. Calls that others made it do are
-    /// not among them.
+    /// The sends of that code that are under way, by the promise that each settles. Calls that the code makes for
+    /// others are not included.
     pub(crate) origins: HashMap<Ref, Origin>,
-    /// How far a client of the gateway has come.
+    /// The login state, if the client came by the gateway.
     pub(crate) gateway_login: Option<GatewayLogin>,
     /// The number of references at which the next sweep for unused ones begins.
     sweep_threshold: usize,
 }
 
-/// When references are first swept.
+/// The number of references at which the first sweep begins.
 const FIRST_SWEEP_SIZE: usize = 4096;
 
 impl ObjectTable {
-    /// Returns a home whose first object is the root of the store; and that object.
+    /// Returns an object table, and its first object, the root of the store.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -130,7 +130,7 @@ impl ObjectTable {
         Ok((home, Value::remotable_alleged(reference, "Alleged: Endo")))
     }
 
-    /// Returns a home whose first object takes tokens; and that object.
+    /// Returns an object table for a client of the gateway, and its first object, which takes tokens.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -180,22 +180,22 @@ impl ObjectTable {
         self.ends_daemon
     }
 
-    /// Returns whether the client came by the gateway and has shown no good token yet.
+    /// Returns whether the client came by the gateway and has shown no valid token yet.
     pub fn is_unauthenticated(&self) -> bool {
         self.gateway_login.as_ref().is_some_and(GatewayLogin::is_unauthenticated)
     }
 
-    /// Returns why a client of the gateway is let go of, if it is.
+    /// Returns the reason to disconnect a client of the gateway, if there is one.
     pub fn close_reason(&self, now: Instant) -> Option<&'static str> {
         self.gateway_login.as_ref().and_then(|entrance| entrance.close_reason(now))
     }
 
-    /// Returns whether the client hands anything over piece by piece.
+    /// Returns whether an upload of a client's tree is under way.
     pub(crate) fn has_tree_uploads(&self) -> bool {
         !self.tree_uploads.is_empty()
     }
 
-    /// Returns whether anything here waits for news.
+    /// Returns whether any promise, iterator or call here waits for a change in the store.
     pub fn has_waiting(&self) -> bool {
         !self.unchecked_promises.is_empty()
             || !self.waiting.is_empty()
@@ -235,7 +235,7 @@ impl ObjectTable {
         pins
     }
 
-    /// Returns the trees that the client refers to and no formula does.
+    /// Returns the trees that the client refers to and that no formula refers to.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         let taken = self.objects.values().filter_map(|(thing, _)| match thing {
             RemoteObject::Part(part) => part.taken.as_ref(),
@@ -258,7 +258,7 @@ impl ObjectTable {
         self.tickers.clear();
     }
 
-    /// Returns the live reference of a thing: the same as long as the client has it.
+    /// Returns the live reference of an object. The reference stays the same as long as the client has it.
     pub(crate) fn intern(
         &mut self,
         board: &mut Switchboard,
@@ -342,7 +342,7 @@ impl ObjectTable {
         self.sweep_threshold = FIRST_SWEEP_SIZE.max(self.references.len() * 2);
     }
 
-    /// Returns a value of the store's as the client gets it.
+    /// Returns a value of the store in the form that the client gets.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -371,7 +371,7 @@ impl ObjectTable {
         })
     }
 
-    /// Returns the formula that a live reference stands for; `None` if it is the client's own.
+    /// Returns the formula that a live reference stands for, or `None` if the reference has no formula.
     pub fn formula(&self, reference: Ref) -> Option<FormulaId> {
         match self.object(reference)? {
             RemoteObject::Object(object) => Some(object.id),
@@ -380,7 +380,7 @@ impl ObjectTable {
         }
     }
 
-    /// Does everything that has come for this side, until nothing of it waits for the disk any more.
+    /// Handles everything that has arrived for this side, and waits until all of its writes are durable.
     pub fn drain(&mut self, context: &Context<'_>) {
         self.process_messages(context);
         while !self.pending_writes.is_empty() {
@@ -445,7 +445,7 @@ impl ObjectTable {
                 Some(self.call_login(context, name, args))
             }
             (Some((key, RemoteObject::Iterator)), Call::Method(Name::Text(name), args)) => {
-                // An iterator shows the effects of the calls before it.
+                // The calls before this one must be durable first, so that the iterator shows their effects.
                 self.settle(context);
                 self.iterate(context, key, &name.to_str_lossy(), args, answer)
             }
@@ -461,7 +461,7 @@ impl ObjectTable {
     }
 }
 
-/// Returns an error of the class that JavaScript has for wrong types.
+/// Returns an error of JavaScript's class `TypeError`.
 pub fn type_error(message: String) -> Value<Ref> {
     Value::error("TypeError", message)
 }

@@ -1,4 +1,4 @@
-//! Calls of the store's objects: planned by `kernel::facet`, and carried out.
+//! Calls on the store's objects. `kernel::facet` plans them, and this module carries them out.
 
 use std::collections::BTreeMap;
 
@@ -33,19 +33,19 @@ use control::protocol::{ModelChoice, Response, RunRequest, StartSpec};
 enum CallResult {
     /// A value, and the grants through which its references were found.
     Value(Value, Vec<FormulaId>),
-    /// It takes longer; the answer comes by itself.
+    /// An answer that comes later.
     Deferred,
     /// A live value.
     Live(passable::Value<Ref>),
 }
 
-/// Why a call fails.
+/// The reason why a call fails.
 pub enum CallError {
     Refusal(Refusal),
     Failure(Box<Failure>),
     Full(switchboard::LimitReached),
     Plain(String),
-    /// An error value of the client's own.
+    /// An error value from a client's object, or from an object that code has made.
     Value(passable::Value<Ref>),
 }
 
@@ -68,7 +68,7 @@ impl From<switchboard::LimitReached> for CallError {
 }
 
 impl CallError {
-    /// Returns the error as the client gets it.
+    /// Returns the error in the form that the client gets.
     pub(crate) fn to_value(&self) -> passable::Value<Ref> {
         match self {
             CallError::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
@@ -80,11 +80,11 @@ impl CallError {
     }
 }
 
-/// The number that stands for a client's own object where a formula is needed. No formula has it.
+/// The number of the formula that stands for a client's own object. No real formula has this number.
 const FOREIGN_ID: [u8; 32] = [0; 32];
 
 impl ObjectTable {
-    /// Calls a method. `None` if the answer comes later.
+    /// Calls a method. Returns `None` if the answer comes later.
     pub fn perform(
         &mut self,
         context: &Context<'_>,
@@ -108,7 +108,7 @@ impl ObjectTable {
         answer: Ref,
     ) -> Result<Option<passable::Value<Ref>>, CallError> {
         let foreign = self.foreign_reference(args);
-        // An object of the client's own has no place in the store, but some methods use it at once.
+        // A client's own object has no formula, so only a few methods can use it.
         let is_refused = foreign.is_some() && !facet::takes_foreign(method);
         let not_durable = || CallError::Plain("not durable: give it a name first".to_owned());
         let given = args.first().and_then(passable::Value::as_reference).copied();
@@ -121,7 +121,7 @@ impl ObjectTable {
             self.begin(context, object, method, (args, original), answer)?;
             return Ok(None);
         }
-        // The call sees the effects of the calls before it.
+        // The calls before this one must be durable first, so that this call sees their effects.
         self.settle(context);
         let daemon = context.daemon;
         let view = daemon.view(object.agent);
@@ -129,14 +129,14 @@ impl ObjectTable {
             let grants = kernel::grant_usage::grants(txn, &object.id, &object.through)?;
             Ok((plan(txn, &view, object, method, &args)?, grants))
         })?;
-        // A call that reaches files notes its use itself: it knows whether it goes to a journal.
+        // A call on files notes its use of grants itself, because it knows whether a journal records it.
         if !plan.as_ref().is_ok_and(is_of_files) {
             daemon.note_uses(grants, self.caller(object), method, plan.is_err());
         }
         if let Ok(plan) = &plan
             && let Some(to) = batched_writes::delivery(plan)
         {
-            // The call goes on to code, as far as its arguments can pass.
+            // The call is forwarded to code, if its arguments can pass.
             return self.forward_call(context, reach, to, method, original, answer).map(|()| None);
         }
         if is_refused {
@@ -145,12 +145,12 @@ impl ObjectTable {
         self.carry_out_plan(context, reach, plan?, foreign, given, answer)
     }
 
-    /// Returns who calls.
+    /// Returns the caller of an object: the code that sees this table, or else the agent.
     pub(crate) fn caller(&self, object: &Object) -> FormulaId {
         self.code.unwrap_or(object.agent)
     }
 
-    /// Notes a call that stands in no journal, if it goes through grants.
+    /// Notes the use of grants by a call that no journal records.
     pub(crate) fn note_call(
         &self,
         context: &Context<'_>,
@@ -182,7 +182,7 @@ impl ObjectTable {
         }
     }
 
-    /// Makes a value of the store's live.
+    /// Returns a value of the store with its references made live.
     pub(crate) fn make_live(
         &mut self,
         context: &Context<'_>,
@@ -196,7 +196,7 @@ impl ObjectTable {
         Ok(self.show(&mut context.board(), value, &interfaces, reach)?)
     }
 
-    /// Returns the first reference in the arguments that is none of ours.
+    /// Returns the first reference in the arguments that has no formula.
     fn foreign_reference(&self, args: &[passable::Value<Ref>]) -> Option<Ref> {
         let mut all = args.iter().flat_map(passable::Value::references);
         all.find(|reference| self.formula(**reference).is_none()).copied()
@@ -299,7 +299,7 @@ impl ObjectTable {
                 Err(CallError::Plain("code starts no runs: let it define the worker".to_owned()))
             }
             Need::StartWorker(start) => plain(start_worker(context, start)?),
-            // It was sent on before, with all that was given.
+            // A delivery was already forwarded with its arguments, and does not get here.
             Need::Deliver(_) => plain(Value::undefined()),
             Need::Terminate if behalf.is_some() => {
                 Err(CallError::Plain("code does not end the daemon".to_owned()))
@@ -312,8 +312,8 @@ impl ObjectTable {
     }
 }
 
-/// Returns the plan of a call, and the agent and the grants through which its answer is reached. Refuses an object
-/// that was found through a grant that has ended.
+/// Returns the plan of a call, and the agent and the grants through which its answer is reached. The plan is a
+/// refusal if a grant through which the object was found has ended.
 ///
 /// # Errors
 /// When the store fails.
@@ -331,25 +331,25 @@ pub(crate) fn plan(
         }
     }
     let mut reach = object.clone();
-    // A caller that reaches an agent acts as that agent. The objects that it finds are the agent's.
+    // A caller that reaches an agent acts as that agent. The objects in the answer belong to that agent.
     match table::reach(txn, &object.id)?.map(|reached| (reached.id, reached.formula)) {
         Some((id, Formula::Host { .. } | Formula::Guest { .. })) => reach.agent = id,
         Some((_, Formula::Endo { host, .. })) => reach.agent = host,
         _ => {}
     }
-    // An object found in a granted object ends with that grant, however many calls it takes.
+    // An object found in a granted object ends with that grant, however many calls lead to it.
     if table::grant(txn, &object.id)?.is_some() && !reach.through.contains(&object.id) {
         reach.through.push(object.id);
     }
     Ok((facet::plan(txn, view, &object.id, method, args), reach))
 }
 
-/// Returns whether the plan reaches files.
+/// Returns whether the plan is a call on files.
 pub(crate) fn is_of_files(plan: &Plan) -> bool {
     matches!(plan, Plan::Need(need) if matches!(**need, Need::Files(_)))
 }
 
-/// Applies a command. Returns the value that its reply stands for.
+/// Applies a command, and returns the value of its reply.
 pub(crate) fn act(
     context: &Context<'_>,
     behalf: Option<&CodeSend>,
@@ -358,12 +358,12 @@ pub(crate) fn act(
 ) -> Result<Value, CallError> {
     let then = action.then.clone();
     let command = CodeSend::command(behalf, context.daemon.root, reach, action);
-    // A call on an object has no user's words for the transcript.
+    // A call on an object has no words of a user for the transcript.
     let outcome = context.daemon.apply_as(command.actor, None, command.act)?;
     Ok(facet::result(&then, &outcome.reply))
 }
 
-/// The code that acts, and which of its sends it is.
+/// The code that makes a call, and the number of its send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodeSend {
     eval: FormulaId,
@@ -371,8 +371,8 @@ pub(crate) struct CodeSend {
 }
 
 impl CodeSend {
-    /// Returns the command for an action. For code the daemon gives the command, and the kernel carries it out only
-    /// once.
+    /// Returns the command for an action. On behalf of code, the daemon gives the command, and the kernel carries it
+    /// out only once.
     pub(crate) fn command(
         behalf: Option<&CodeSend>,
         root: FormulaId,
@@ -400,7 +400,7 @@ impl ObjectTable {
     }
 }
 
-/// Bytes from beside the store.
+/// Returns the bytes of a blob.
 pub fn read_blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
     let blobs = context.daemon.store.blobs();
     blobs.get(hash).map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))
@@ -432,7 +432,7 @@ fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Fai
     Ok(parse.with(worker, mail::slots_of(&definition)))
 }
 
-/// Runs a proposed worker, with the model that was set when the daemon started.
+/// Starts a run of a proposed worker, with the model that was set when the daemon started.
 fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, CallError> {
     let daemon = context.daemon;
     let no_model = || {
@@ -464,7 +464,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Call
     }
 }
 
-/// Returns a piece of a stream.
+/// Returns a piece of a stream as Base64 text.
 pub fn stream_piece(bytes: &[u8]) -> Value {
     Value::string(to_base64(bytes))
 }

@@ -1,4 +1,4 @@
-//! Promises that settle when the store says so.
+//! The promises in an object table, which settle when the store changes.
 
 use kernel::event::Change;
 use kernel::formula::Formula;
@@ -14,7 +14,7 @@ use super::object::{Object, RemoteObject, SettlementCause};
 use super::object_table::{Context, ObjectTable};
 
 impl ObjectTable {
-    /// Settles promises and feeds iterators.
+    /// Reads the changes in the store: settles promises, answers waiting calls and feeds iterators.
     pub fn poll_store(&mut self, context: &Context<'_>) {
         self.read_events(context);
         self.settle_promises(context);
@@ -22,14 +22,14 @@ impl ObjectTable {
         self.feed_all(context);
     }
 
-    /// Marks the promises to look at again, by the events since the last time.
+    /// Marks the promises that new events may have settled, so that they are checked again.
     fn read_events(&mut self, context: &Context<'_>) {
         if self.waiting.is_empty() {
             self.cursors.clear();
             return;
         }
         let (cursors, causes) = (&mut self.cursors, &mut Vec::new());
-        // If the store cannot be read now, the events are read at the next news.
+        // If the store cannot be read now, the events are read after the next change in the store.
         let _ = context.daemon.read(|txn| {
             for (owner, seen) in cursors.iter_mut() {
                 read_causes(txn, owner, seen, causes)?;
@@ -41,9 +41,9 @@ impl ObjectTable {
         }
     }
 
-    /// Settles the promises that have settled in the store.
+    /// Settles the marked promises that have settled in the store.
     pub(crate) fn settle_promises(&mut self, context: &Context<'_>) {
-        // A promise's value may hold another promise, which is looked at as well.
+        // The value of a promise may hold another promise, which is then checked as well.
         while !self.unchecked_promises.is_empty() {
             let keys = std::mem::take(&mut self.unchecked_promises);
             let looked: Vec<(Key, RemoteObject, Ref)> = keys
@@ -63,7 +63,7 @@ impl ObjectTable {
                         self.apply_status(context, key, reference, state);
                     }
                 }
-                // If the store cannot be read now, the promises fail: no later event would look at them.
+                // If the store cannot be read now, the promises fail, because no later event would mark them again.
                 Err(failure) => {
                     let mut board = context.board();
                     for (_, _, reference) in looked {
@@ -79,7 +79,7 @@ impl ObjectTable {
         let outcome: Outcome = match state {
             PromiseStatus::Pending { cause, owner, seen } => {
                 self.waiting.entry(cause).or_default().insert(key);
-                // Events that others have not seen yet are not passed over.
+                // An existing position stays, because other promises may wait for events after it.
                 self.cursors.entry(owner).or_insert(seen);
                 return;
             }
@@ -97,13 +97,14 @@ impl ObjectTable {
 
 /// The state of a promise in the store.
 enum PromiseStatus {
-    /// Not settled yet: the cause that settles it, the agent whose events tell of it, and the last event so far.
+    /// A promise that has not settled: the cause that settles it, the agent whose events report it, and the last
+    /// event so far.
     Pending { cause: SettlementCause, owner: Owner, seen: u64 },
-    /// A word, or nothing.
+    /// A promise that settled with a word or with `undefined`.
     Word(Option<&'static str>),
-    /// It was broken.
+    /// A broken promise, with the reason.
     Broken(String),
-    /// It has a value.
+    /// A promise that was fulfilled with a value.
     Fulfilled {
         value: kernel::Value,
         interfaces: Interfaces,
@@ -154,7 +155,8 @@ fn promise_status(
                 (_, None) | (RemoteObject::Settled { .. }, _) => {
                     PromiseStatus::Broken("the promise was collected".to_owned())
                 }
-                // The promise had been kept before it was handed on, so the formula is its value.
+                // A promise that was fulfilled before it was passed on is replaced by its value, so the formula is
+                // that value.
                 (_, Some(formula)) => {
                     let value = match formula {
                         Formula::Marshal { value } => value,
@@ -195,7 +197,7 @@ fn read_causes(
     seen: &mut u64,
     causes: &mut Vec<SettlementCause>,
 ) -> Result<(), StoreFault> {
-    /// How many events are read at a time.
+    /// The maximum number of events that are read at a time.
     const MAX_EVENTS: usize = 256;
     loop {
         let events = query::events(txn, owner, *seen, MAX_EVENTS)?;
@@ -205,7 +207,7 @@ fn read_causes(
             match event.change {
                 Change::Settled { promise, .. } => causes.push(SettlementCause::Settled(promise)),
                 Change::Dismissed { number } => {
-                    // All agents of a store are of one node.
+                    // All agents of a store have the same node.
                     if let Some(endo) = table::endo(txn)? {
                         let agent = FormulaId { number: *owner, node: endo.node };
                         causes.push(SettlementCause::Dismissed(agent, number));

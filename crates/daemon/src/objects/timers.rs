@@ -1,4 +1,5 @@
-//! Clients that are told of ticks: an object of a client's own is called at each, as long as the client is there.
+//! The delivery of ticks to clients. At each tick of a timer, a client's own object is called, as long as the client
+//! is connected.
 
 use kernel::facet::Watch;
 use kernel::{FormulaId, table, timer};
@@ -10,31 +11,32 @@ use super::object_table::{Context, ObjectTable};
 use super::perform::CallError;
 use config::clock;
 
-/// How many objects of one client are told at a time.
+/// The maximum number of one client's objects that may be subscribed to ticks.
 const MAX_TICKERS: usize = 64;
 
-/// An object of the client's that is told of ticks.
+/// The subscription of a client's object to the ticks of a timer.
 pub struct Ticker {
-    /// The timer, as it was reached.
+    /// The timer, with the grants through which it was reached.
     timer: Object,
     callback: Ref,
-    /// The last tick that it was told of, or that came before it asked to be.
+    /// The last tick that was delivered, or the last one before the subscription.
     seen: u64,
-    /// When the next one comes.
+    /// The time of the next tick, in milliseconds.
     due_ms: i64,
-    /// The promise for its last answer. Until it has answered, it is told of no other tick.
+    /// The promise for the object's answer to the last tick. Until the object has answered, no other tick is
+    /// delivered.
     asked: Option<Ref>,
 }
 
 impl Ticker {
-    /// Returns the formulas that must stay while the object is told of ticks.
+    /// Returns the formulas that must not be collected while the subscription lasts.
     pub(crate) fn pins(&self) -> impl Iterator<Item = FormulaId> {
         std::iter::once(self.timer.id).chain(self.timer.through.iter().copied())
     }
 }
 
 impl ObjectTable {
-    /// Begins or stops telling a client's object of ticks.
+    /// Subscribes a client's object to the ticks of a timer, or ends its subscription.
     pub(crate) fn subscribe(
         &mut self,
         context: &Context<'_>,
@@ -70,7 +72,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Returns the timer, if its ticks may still be told.
+    /// Returns the timer, or `None` if the client may no longer get its ticks.
     fn readable_timer(
         &self,
         context: &Context<'_>,
@@ -88,7 +90,8 @@ impl ObjectTable {
         Ok(found)
     }
 
-    /// Returns when the next object must be told, if the connection has not asked to be called by then.
+    /// Returns the time of the next tick to deliver, and notes that the connection is called then. Returns `None` if
+    /// the connection is already called by that time.
     pub(crate) fn next_tick(&mut self) -> Option<i64> {
         let next = self.tickers.values().map(|ticker| ticker.due_ms).min()?;
         if self.next_call_ms.is_some_and(|armed| armed <= next) {
@@ -98,8 +101,8 @@ impl ObjectTable {
         Some(next)
     }
 
-    /// Tells of the ticks that have come. The connection had asked to be called at this time; if it has asked to be
-    /// called earlier since, or again, this call is not the one that counts.
+    /// Delivers the ticks that are due. `armed_ms` is the time for which the connection had asked to be called. If it
+    /// has since asked for another time, this call is outdated and does nothing.
     pub(crate) fn tick(&mut self, context: &Context<'_>, armed_ms: i64) {
         if self.next_call_ms != Some(armed_ms) {
             return;
@@ -112,7 +115,7 @@ impl ObjectTable {
             let Some(timer) = self.tickers.get(&tag).map(|ticker| ticker.timer.clone()) else { continue };
             match self.readable_timer(context, &timer) {
                 Ok(Some(found)) => self.deliver_tick(context, tag, &found, now_ms),
-                // It was cancelled, or revoked.
+                // The timer was cancelled, or its grant was revoked.
                 Ok(None) => self.unsubscribe(context, tag),
                 Err(_) => self.postpone(tag, now_ms.saturating_add(1_000)),
             }
@@ -129,7 +132,7 @@ impl ObjectTable {
         let tick = timer.tick_at(now_ms);
         self.postpone(tag, timer.comes_at(tick.saturating_add(1)));
         let Some(ticker) = self.tickers.get_mut(&tag) else { return };
-        // An object that has not answered yet gets the number of a later tick.
+        // An object that has not answered yet misses this tick, and gets the number of a later one.
         if tick <= ticker.seen || ticker.asked.is_some() {
             return;
         }
@@ -142,21 +145,21 @@ impl ObjectTable {
         let told = Value::record(fields).unwrap_or_else(|_| Value::too_deep());
         let mut board = context.board();
         let call = Call::Method(Name::Text(Text::from("onTick")), vec![told]);
-        // If there is no room for another question just now, the next tick is told.
+        // If the switchboard has no room for another call now, the object gets the next tick.
         if let Ok(asked) = board.send(self.side, ticker.callback, call) {
             board.watch(self.side, asked, tag);
             ticker.asked = Some(asked);
         }
     }
 
-    /// Notes that an object has answered, with a value or an error. It can be told of the next tick.
+    /// Notes that an object has answered a tick, with a value or an error. The next tick can be delivered to it.
     pub(crate) fn finish_tick(&mut self, context: &Context<'_>, tag: u64) {
         if let Some(asked) = self.tickers.get_mut(&tag).and_then(|ticker| ticker.asked.take()) {
             context.board().release(self.side, asked);
         }
     }
 
-    /// Stops telling an object of ticks.
+    /// Ends a subscription to ticks.
     fn unsubscribe(&mut self, context: &Context<'_>, tag: u64) {
         let Some(ticker) = self.tickers.remove(&tag) else { return };
         let mut board = context.board();

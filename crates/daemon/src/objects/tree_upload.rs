@@ -1,4 +1,5 @@
-//! Trees that a client hands over: its own objects are asked for their names, and for the bytes of each file.
+//! Uploads of trees from a client. The daemon asks the client's own objects for their names, and for the bytes of
+//! each file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,49 +19,49 @@ use super::perform::CallError;
 use crate::files::trees;
 use crate::files::trees::{BlobSink as _, MAX_DEPTH, MAX_ENTRIES, TreeEntry};
 
-/// How many trees one client may hand over at a time.
+/// The maximum number of trees that one client may upload at a time.
 const MAX_TREE_UPLOADS: usize = 4;
 
-/// A tree that is coming.
+/// An upload of a tree that is under way.
 pub struct TreeUpload {
     command: KeepTree,
     reach: Object,
-    /// Settles when all is there.
+    /// The promise that settles when the upload is done.
     answer: Ref,
-    /// The directories on the path to the next entry, the root first.
+    /// The directories on the path to the next entry, beginning with the root.
     levels: Vec<UploadLevel>,
     doing: UploadStep,
-    /// The promise for the last question to the client.
+    /// The promise for the answer to the last question to the client.
     asked: Option<Ref>,
-    /// How many files and directories may still come.
+    /// The number of files and directories that may still be uploaded.
     remaining: usize,
-    /// The hold on received bytes until all of the tree is named.
+    /// The hold on the received blobs, until a command names all of the tree.
     hold: Arc<Hold>,
-    /// When something came last.
+    /// The time of the last progress.
     last_progress: Instant,
 }
 
-/// A directory that is coming.
+/// A directory that is being uploaded.
 struct UploadLevel {
     directory: Ref,
-    /// The names that have not come, the next one last.
+    /// The names that were not uploaded yet. The next one is at the end.
     names: Vec<String>,
     done: Vec<TreeEntry>,
 }
 
-/// The last question to the client's tree.
+/// The subject of the last question to the client's tree.
 enum UploadStep {
     /// The names in the directory.
     Listing,
-    /// The object that has the next name.
+    /// The object with the next name.
     Looking,
-    /// The methods of that object.
+    /// The methods of this object.
     Asking(Ref),
-    /// Its bytes.
+    /// A reader for the bytes of this file.
     Opening(Ref),
-    /// The next of them.
+    /// The next piece of a file's bytes.
     Reading { file: Ref, reader: Ref, bytes: Vec<u8> },
-    /// Nothing: something is being kept.
+    /// Nothing, because a part of the tree is being stored.
     Keeping,
 }
 
@@ -68,7 +69,7 @@ fn invalid_tree(what: &str) -> CallError {
     CallError::Plain(what.to_owned())
 }
 
-/// Returns the names of files or methods.
+/// Returns the texts in an array, such as names of files or methods, or `None` if the value has another form.
 fn texts(value: &Value<Ref>) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
@@ -80,7 +81,7 @@ impl TreeUpload {
 }
 
 impl ObjectTable {
-    /// Begins to take a tree of the client's.
+    /// Begins the upload of a client's tree.
     pub(crate) fn begin_tree_upload(
         &mut self,
         context: &Context<'_>,
@@ -111,7 +112,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Takes the answer of a client's tree to the last question.
+    /// Takes the client's answer to the last question, and continues the upload.
     pub fn receive_tree_answer(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(mut gather) = self.tree_uploads.remove(&tag) else { return };
         gather.last_progress = Instant::now();
@@ -123,7 +124,7 @@ impl ObjectTable {
         self.continue_upload(context, tag, gather, done);
     }
 
-    /// Notes that a part of a client's tree was kept.
+    /// Notes that a part of a client's tree was stored, and continues the upload.
     pub(crate) fn note_stored_part(&mut self, context: &Context<'_>, tag: u64, kept: StoredPart) {
         let Some(mut gather) = self.tree_uploads.remove(&tag) else { return };
         gather.last_progress = Instant::now();
@@ -131,7 +132,7 @@ impl ObjectTable {
         self.continue_upload(context, tag, gather, done);
     }
 
-    /// Gives up the tree that would have settled this answer.
+    /// Gives up the upload that would have settled this answer.
     pub(crate) fn abandon_upload(&mut self, context: &Context<'_>, answer: Ref) {
         let tag = self.tree_uploads.iter().find(|(_, gather)| gather.answer == answer).map(|(tag, _)| *tag);
         if let Some(gather) = tag.and_then(|tag| self.tree_uploads.remove(&tag)) {
@@ -139,10 +140,11 @@ impl ObjectTable {
         }
     }
 
-    /// Gives up trees for which nothing has arrived within the timeout.
+    /// Gives up uploads without progress within the timeout.
     pub(crate) fn abandon_stalled_uploads(&mut self, context: &Context<'_>, patience: Duration) {
         let is_late = |gather: &TreeUpload| {
-            // A slow disk is not the client's fault. The task that uses the disk checks for that itself.
+            // A slow disk is not the client's fault, so storing has no timeout here. The task that uses the disk has
+            // its own.
             gather.last_progress.elapsed() >= patience && !matches!(gather.doing, UploadStep::Keeping)
         };
         let late: Vec<u64> =
@@ -201,7 +203,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Returns something that was given, which is kept for a while.
+    /// Returns the object in a client's answer, which is held until it is released.
     fn expect_object(&self, context: &Context<'_>, value: &Value<Ref>, what: &str) -> Result<Ref, CallError> {
         let given = *value.as_reference().ok_or_else(|| invalid_tree(what))?;
         context.board().hold(self.side, given)?;
@@ -303,7 +305,7 @@ impl ObjectTable {
         }
     }
 
-    /// Asks for the object that has the next name. If no name is left, keeps the complete directory.
+    /// Asks for the object with the next name. If no name is left, stores the complete directory.
     fn next_name(
         &mut self,
         context: &Context<'_>,
@@ -334,7 +336,7 @@ impl ObjectTable {
         work: TaskFn,
     ) -> Result<(), CallError> {
         gather.doing = UploadStep::Keeping;
-        // The last of them names all that came, when the gathering is over.
+        // The last command of the upload names all stored blobs. Until then, they are held.
         let hold = Some(Arc::clone(&gather.hold));
         let task = WorkerTask { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0, hold };
         match context.run_later(task) {

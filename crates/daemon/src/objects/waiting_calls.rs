@@ -1,4 +1,4 @@
-//! Calls that wait for a person: the client's answer comes when the call was made, refused, or has failed.
+//! Calls that wait for a person. The client gets its answer when the call was made, was refused, or has failed.
 
 use switchboard::Ref;
 
@@ -7,30 +7,30 @@ use super::object::Object;
 use super::object_table::{Context, ObjectTable};
 use crate::files::guest_files::WaitingCall;
 
-/// How many calls of one client wait for a person at most.
+/// The maximum number of calls of one client that may wait for a person.
 const MAX_WAITING_CALLS: usize = 200;
 
-/// A call that waits.
+/// A call that waits for a person.
 pub struct BlockedCall {
     call: WaitingCall,
     reach: Object,
     answer: Ref,
-    /// The answer once the call was made.
+    /// The outcome that answers the call once it was made.
     outcome: TaskOutcome,
 }
 
 impl ObjectTable {
-    /// Answers a call once a person has, and it was made.
+    /// Notes a call that waits for a person. It is answered once it was made.
     pub(crate) fn wait_for(&mut self, asked: WaitingCall, reach: Object, answer: Ref, came: TaskOutcome) {
         self.waiting_calls.push(BlockedCall { call: asked, reach, answer, outcome: came });
     }
 
-    /// Returns the call for the answer to which a person is asked, if it is one.
+    /// Returns the waiting call that this promise answers, if there is one.
     pub(crate) fn waiting_call(&self, answer: Ref) -> Option<WaitingCall> {
         self.waiting_calls.iter().find(|waiting| waiting.answer == answer).map(|waiting| waiting.call)
     }
 
-    /// Returns whether so many calls wait for a person that no more should be made.
+    /// Returns whether the maximum number of calls wait for a person.
     pub(crate) fn has_too_many_waiting(&self) -> bool {
         self.waiting_calls.len() >= MAX_WAITING_CALLS
     }

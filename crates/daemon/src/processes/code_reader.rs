@@ -1,5 +1,6 @@
-//! The process that reads proposed code. A text of a stranger can nest deeper than any stack, so the process may end, and
-//! then nothing is said of the text. It shuts itself in before it has read a byte.
+//! The process that reads proposed code. Code from strangers may be nested more deeply than any stack allows, and may
+//! crash the process. The daemon then says nothing about the code. The process confines itself before it reads a
+//! byte.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,26 +16,26 @@ use serde::{Deserialize, Serialize};
 
 use control::exit::{Exit, ExitResult, Failure};
 
-/// The stack of the thread that reads, in bytes: enough for the longest text that can be proposed if all of it nests.
-/// The thread takes only as much as it uses.
+/// The stack size of the reading thread, in bytes. It suffices for the longest text that can be proposed, even if all
+/// of it is nested. The thread takes only as much memory as it uses.
 const STACK_SIZE: usize = 1 << 30;
 
-/// Memory that the process may take.
+/// The maximum memory of the process, in bytes.
 const MAX_MEMORY: u64 = 4 << 30;
 
-/// How long reading may take: so long that the longest text is read on a slow machine.
+/// The maximum time for reading. It suffices for the longest text on a slow machine.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The most bytes of a question: the longest text that can be proposed, however it is escaped.
+/// The maximum size of a question, in bytes. The longest text that can be proposed fits, however it is escaped.
 const MAX_QUESTION: usize = 64 << 20;
 
-/// The most bytes of an answer.
+/// The maximum size of an answer, in bytes.
 const MAX_ANSWER: usize = 16 << 20;
 
 const QUESTION_FRAMES: Frames = Frames::up_to(MAX_QUESTION);
 const ANSWER_FRAMES: Frames = Frames::up_to(MAX_ANSWER);
 
-/// Descriptors that are open at one time.
+/// The maximum number of open file descriptors.
 const MAX_OPEN_FILES: u64 = 16;
 
 /// A question to the reader process.
@@ -44,10 +45,10 @@ struct Question {
     slots: Vec<String>,
 }
 
-/// Its whole life: one question, one answer.
+/// Runs the reader process: confines it, reads one question and writes one answer.
 ///
 /// # Errors
-/// When it cannot be confined, or its streams break.
+/// When the process cannot be confined, or its streams break.
 pub fn serve() -> ExitResult {
     let fail = |error: &dyn std::fmt::Display| Failure::new(Exit::Failure, error.to_string());
     let within = Confinement {
@@ -78,8 +79,8 @@ pub fn serve() -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Returns what the text of a program does with these slots, or nothing if the process cannot read it. `program` is this
-/// program.
+/// Returns the uses of these slots in the text of a program, or `None` if the process cannot read it. `program` is
+/// the path of this executable.
 fn read(program: &Path, source: &str, slots: &[&str]) -> Option<Uses> {
     let slots = slots.iter().map(|slot| (*slot).to_owned()).collect();
     let question = Question { source: source.to_owned(), slots };
@@ -88,13 +89,13 @@ fn read(program: &Path, source: &str, slots: &[&str]) -> Option<Uses> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let answer = ask_child(&mut child, question);
-    // One that is not done is not waited for.
+    // A process that has not ended is killed.
     drop(child.kill());
     drop(child.wait());
     answer
 }
 
-/// Asks, and waits for the answer for as long as one may take.
+/// Sends a question to the process, and waits for the answer up to the timeout.
 fn ask_child(child: &mut Child, question: Question) -> Option<Uses> {
     let (mut asks, mut answers) = child.stdin.take().zip(child.stdout.take())?;
     let (done, answered) = channel();
@@ -109,22 +110,22 @@ fn ask_child(child: &mut Child, question: Question) -> Option<Uses> {
     answered.recv_timeout(READ_TIMEOUT).unwrap_or_default()
 }
 
-/// How many texts are remembered.
+/// The maximum number of texts whose results are remembered.
 const MAX_REMEMBERED: usize = 32;
 
-/// Reads proposed code.
+/// The reader of proposed code, which remembers its last results.
 pub struct Reader {
     program: PathBuf,
     remembered: Mutex<VecDeque<(blake3::Hash, Option<Uses>)>>,
 }
 
 impl Reader {
-    /// Returns one that remembers nothing yet. `program` is this program.
+    /// Returns a reader that remembers nothing yet. `program` is the path of this executable.
     pub fn new(program: PathBuf) -> Reader {
         Reader { program, remembered: Mutex::default() }
     }
 
-    /// Returns the uses of these slots in a text, or `None` if it could not be read.
+    /// Returns the uses of these slots in a text, or `None` if the text could not be read.
     pub fn read(&self, source: &str, slots: &[&str]) -> Option<Uses> {
         let mut hasher = blake3::Hasher::new();
         for part in [source].iter().chain(slots) {

@@ -1,11 +1,12 @@
-//! The process that reads and changes a repository, once for each order. The process that starts it has confined it.
+//! The process that reads or changes a git repository. It carries out one order. The process that starts it has
+//! already confined it.
 
 use control::exit::{Exit, ExitResult, Failure};
 
-/// Its whole life: one order.
+/// Runs the process: carries out one order from standard input.
 ///
 /// # Errors
-/// When its streams break.
+/// When the streams break.
 pub fn serve() -> ExitResult {
     git::serve(std::io::stdin().lock(), std::io::stdout().lock())
         .map_err(|error| Failure::from_error(Exit::Failure, error).help("the daemon starts it"))?;

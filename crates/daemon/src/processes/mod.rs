@@ -1,4 +1,4 @@
-//! The confined processes that the daemon starts. Each is this program, called with a hidden verb.
+//! The confined processes that the daemon starts. Each runs this executable with a hidden verb.
 
 pub mod code_reader;
 pub mod git_host;
@@ -13,22 +13,23 @@ use control::exit::{Exit, ExitResult, Failure};
 /// A confined process, by the hidden verb that starts it.
 #[derive(Clone, Copy, Debug)]
 pub enum ConfinedProcess<'a> {
-    /// Holds a local model. Its weights are in this file.
+    /// The host of a local model, whose weights are in this file.
     Model(&'a Path),
-    /// Runs guest code.
+    /// The process that runs guest code.
     Vat,
-    /// Reads proposed code once.
+    /// The process that reads proposed code once.
     CodeReader,
-    /// Reads or changes a repository once.
+    /// The process that reads or changes a git repository once.
     Git,
-    /// Starts one confined program, or tries one thing that a confined process must not do.
+    /// The process that starts one confined program, or that tries one action that a confined process must not be
+    /// able to take.
     Sandbox(&'a [String]),
 }
 
-/// Is the whole life of a confined process.
+/// Runs a confined process from its start to its end.
 ///
 /// # Errors
-/// When it cannot be confined, or its streams break.
+/// When the process cannot be confined, or its streams break.
 pub fn main(host: ConfinedProcess<'_>) -> ExitResult {
     match host {
         ConfinedProcess::Model(weights) => model_host::serve(weights),
@@ -39,7 +40,8 @@ pub fn main(host: ConfinedProcess<'_>) -> ExitResult {
     }
 }
 
-/// Is the warden of one program. With `try`, it tries one thing as a program; with `host`, as the host of a local model.
+/// Runs as the warden of one confined program. With `try`, tries one action under the restrictions of a program. With
+/// `host`, tries it under the restrictions of a model host.
 fn run_sandbox(words: &[String]) -> ExitResult {
     let failed = |what: String| {
         Failure::new(Exit::Failure, what).help("`almoner doctor` says what can be confined here")

@@ -1,5 +1,5 @@
-//! The process that holds a local model. It reads the weights, which a stranger has made, and prompts, which
-//! strangers wrote. So it shuts itself in before it has read a byte of either.
+//! The process that holds a local model. It reads weights and prompts that strangers have made. So it confines itself
+//! before it reads a byte of either.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,11 +9,11 @@ use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
 
 use control::exit::{Exit, ExitResult, Failure};
 
-/// Descriptors that are open at one time: the streams, the weights twice, and some to spare.
+/// The maximum number of open file descriptors: the streams, the weights twice, and some to spare.
 const MAX_OPEN_FILES: u64 = 64;
 
-/// Returns the command that starts a host for these weights. Its environment holds only the variables that say how
-/// many threads it may have.
+/// Returns the command that starts a host for these weights. Its environment has only the variables that set its
+/// number of threads.
 pub fn command(program: &Path, weights: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg("model-host").arg(weights).env_clear().current_dir("/");
@@ -24,7 +24,7 @@ pub fn command(program: &Path, weights: &Path) -> Command {
 /// Runs the host of a local model until its input ends.
 ///
 /// # Errors
-/// When it cannot be confined, or its output breaks.
+/// When the process cannot be confined, or its output breaks.
 pub fn serve(weights: &Path) -> ExitResult {
     confine(weights)?;
     let options = HostOptions::new(weights);
@@ -35,13 +35,13 @@ pub fn serve(weights: &Path) -> ExitResult {
     Ok(Exit::Ok)
 }
 
-/// Shuts this process in for good. It reads the weights, and how much memory and how many processors there are. It
-/// has no other file and no network, makes no process, starts no program, and leaves no core dump. Its memory is
-/// limited later, once it is known how much the weights need.
+/// Confines this process permanently. The process may read the weights, the size of the memory and the number of
+/// processors. It has no other file and no network. It can start no process or program, and leaves no core dump. Its
+/// memory is limited later, when the size of the weights is known.
 ///
 /// # Errors
-/// When a restriction cannot be enforced: then there is no local model. Where nothing at all can be confined
-/// (elsewhere than on Linux) it goes on as it is, and `almoner doctor` says so.
+/// When a restriction cannot be enforced. Then there is no local model. On systems other than Linux, the process runs
+/// without confinement, and `almoner doctor` says so.
 pub fn confine(weights: &Path) -> Result<(), Failure> {
     let paths = std::iter::once(weights).chain(READ_PATHS.iter().map(Path::new));
     // The code that loads the weights reports missing ones.

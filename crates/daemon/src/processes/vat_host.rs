@@ -1,5 +1,5 @@
-//! The process in which guest code runs. It is handed programs that strangers or models have written, so it shuts itself
-//! in before it has read a byte.
+//! The process in which guest code runs. It gets programs that strangers or models have written, so it confines
+//! itself before it reads a byte.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,20 +11,21 @@ use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
 
 use control::exit::{Exit, ExitResult, Failure};
 
-/// Descriptors that are open at one time: the streams, and some to spare.
+/// The maximum number of open file descriptors: the streams, and some to spare.
 const MAX_OPEN_FILES: u64 = 16;
 
-/// Returns the command that starts one: with nothing in its environment, and nowhere to complain to.
+/// Returns the command that starts a process for guest code. The process has an empty environment and no standard
+/// error.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg("vat-host").env_clear().current_dir("/").stderr(Stdio::null());
     command
 }
 
-/// Its whole life.
+/// Runs the process for guest code until its input ends.
 ///
 /// # Errors
-/// When it cannot be confined, or its streams break.
+/// When the process cannot be confined, or its streams break.
 pub fn serve() -> ExitResult {
     confine()?;
     std::thread::Builder::new()
@@ -33,15 +34,15 @@ pub fn serve() -> ExitResult {
         .spawn(exit_with_daemon)
         .map_err(|e| Failure::from_error(Exit::Failure, e))?;
     let begun = Instant::now();
-    // Only how long something takes is asked of it, and guest code cannot ask.
+    // The clock only measures durations, and guest code cannot read it.
     let clock: vat::Clock = Rc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
     vat::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock(), &clock)
         .map_err(|e| Failure::from_error(Exit::Failure, e))?;
     Ok(Exit::Ok)
 }
 
-/// Ends this process when the daemon has closed its orders, even in the middle of work. Code that is stuck in the
-/// engine reads no orders.
+/// Ends this process when the daemon has closed its standard input, even during work. Code that never returns would
+/// otherwise keep the process alive.
 #[expect(clippy::exit, reason = "the thread that is at work may be stuck, and nobody can be told to end")]
 fn exit_with_daemon() {
     let orders = std::io::stdin();
@@ -57,10 +58,10 @@ fn exit_with_daemon() {
     }
 }
 
-/// Shuts this process in for good: no file, no network, no other process, no program, no core dump.
+/// Confines this process permanently: no file, no network, no other process, no program and no core dump.
 ///
 /// # Errors
-/// When a restriction cannot be enforced, as on every system but Linux: then no guest code runs.
+/// When a restriction cannot be enforced, as on every system but Linux. Then no guest code runs.
 fn confine() -> Result<(), Failure> {
     let within = Confinement {
         readable: Vec::new(),

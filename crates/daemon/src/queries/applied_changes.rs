@@ -1,4 +1,4 @@
-//! The changes in directories that a person applied out of a staged copy.
+//! The changes in directories that a person applied from a staged copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use control::exit::Failure;
 
 /// A change that was applied at a path.
 pub struct AppliedChanges {
-    /// The state that was applied, in words.
+    /// The description of the state that was applied.
     pub description: String,
-    /// Whether it came out of the copies of this run and its descendants, and not of its ancestors.
+    /// Whether the change came from a staged copy of this run or its descendants, and not of its ancestors.
     pub is_own: bool,
 }
 
-/// Returns a run, its descendants and its ancestors: the runs that share staged copies.
+/// Returns a run, its descendants and its ancestors. These runs share staged copies.
 ///
 /// # Errors
-/// When there is no such run, or it is not over.
+/// When there is no such run, or it has not ended.
 pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
     let mut runs = changes::whole_family(daemon, run)?;
     let mut above = runs::load_run(daemon, run)?.parent;
@@ -31,11 +31,11 @@ pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumb
     Ok(runs)
 }
 
-/// Returns the changes that were applied out of the staged copies of a run, its descendants and its ancestors, by
-/// absolute path. Changes that were put back since are left out.
+/// Returns the changes that were applied from the staged copies of a run, its descendants and its ancestors, by
+/// absolute path. Changes that were undone since are left out.
 ///
 /// # Errors
-/// When there is no such run, or it is not over.
+/// When there is no such run, or it has not ended.
 pub fn applied_changes(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -60,7 +60,8 @@ pub fn applied_changes(
                 in_place
                     .insert(file.path, AppliedChanges { description: file.to, is_own: family.contains(&by) });
             } else if file.from == file.to {
-                // The file is back. An undo that was only announced may have been cut off.
+                // Equal states mean that the file was put back. Other entries only announce an undo, which may have
+                // been interrupted.
                 in_place.remove(&file.path);
             }
         }

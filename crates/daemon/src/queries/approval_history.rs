@@ -1,7 +1,7 @@
-//! The history of questions to a person: how often the same was asked, how it was answered, and how the asking could
-//! be stopped.
+//! The history of approval requests: how often the same was asked, the answers, and a rule that would make the
+//! question unnecessary.
 //!
-//! The proposal behind a message never changes, so it is looked up once and kept in memory, for each host. Answers
+//! The proposal behind a message never changes. So it is looked up once and kept in memory, for each host. Answers
 //! are read when they are needed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,25 +21,25 @@ use config::policy_file;
 use control::exit::Failure;
 use control::show::approval_count::{ApprovalCount, RuleSuggestion};
 
-/// The number of messages that are searched, from the newest back. Older ones do not count.
+/// The number of messages that are searched, beginning with the newest. Older messages do not count.
 const MAX_MESSAGES_BACK: u64 = 5_000;
 
-/// How many answers are counted at most.
+/// The maximum number of earlier questions that are counted.
 const MAX_ANSWERS: usize = 1_000;
 
-/// The rule of a worker file that wants its person to be asked.
+/// The name of the rule by which a worker file asks for approvals.
 const WORKER_FILE_RULE: &str = "effects/asked-for";
 
-/// By whom something was asked.
+/// The asker of a question, for the purpose of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AskScope {
-    /// By a worker of this file, whichever run.
+    /// Any run of a worker with this file.
     Worker(BlobHash),
-    /// By a run of the family that begins with this one.
+    /// Any run of the family that begins with this run.
     Family(RunNumber),
 }
 
-/// The subject of a question: the asker, the method, and the thing in the words of the grant.
+/// The key of a question: the asker, the method, and the target in the words of the grant.
 type AskKey = (AskScope, String, String);
 
 /// The approval history of all hosts.
@@ -49,9 +49,9 @@ pub struct ApprovalHistory(Mutex<BTreeMap<FormulaId, HostApprovals>>);
 /// The approval history of one host.
 #[derive(Default)]
 struct HostApprovals {
-    /// The number of the first message that was not looked at.
+    /// The number of the first message that is not in the index yet.
     next: u64,
-    /// Where, oldest first: the message, and which of its entries.
+    /// The questions by key, oldest first. Each is a message, and the index of its entry.
     asks: BTreeMap<AskKey, Vec<(MessageNumber, usize)>>,
 }
 
@@ -66,7 +66,8 @@ pub struct CardCall<'a> {
 }
 
 impl ApprovalHistory {
-    /// Returns the earlier questions about the same as these calls of a run, each method of a thing once.
+    /// Returns counts of the earlier questions about these calls of a run. Calls with the same method and target are
+    /// counted once.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -117,7 +118,7 @@ impl ApprovalHistory {
         Ok(all)
     }
 
-    /// Returns where the same was asked by the same worker, or by a run of the same family.
+    /// Returns the earlier questions about the same call, by the same worker or by a run of the same family.
     fn ask_positions(
         &self,
         daemon: &HostDaemon,
@@ -133,7 +134,7 @@ impl ApprovalHistory {
 }
 
 impl HostApprovals {
-    /// Indexes the messages that came since the last look.
+    /// Indexes the messages that have arrived since the last call.
     fn catch_up(&mut self, daemon: &HostDaemon) -> Result<(), Failure> {
         if self.next == 0 {
             let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, 0..u64::MAX, true))?;
@@ -182,7 +183,8 @@ fn proposal(txn: &mut dyn ReadTxn, daemon: &HostDaemon, at: StepRef) -> Result<O
     })
 }
 
-/// Returns the keys under which a call is counted: one for its worker, if it has one, and one for its run's family.
+/// Returns the keys under which a call is counted: one for its worker, if it has one, and one for the family of its
+/// run.
 fn ask_keys(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
@@ -202,12 +204,12 @@ fn ask_keys(
         }
     }
     let key = |by: AskScope| (by, proposal.method.clone(), target.clone());
-    // A run without a worker has no file by which it could be known.
+    // A journal of an agent has no worker file that could identify the asker.
     let worker = (!run.is_agent_journal()).then_some(AskScope::Worker(run.definition));
     Ok(worker.into_iter().chain([AskScope::Family(root.0)]).map(key).collect())
 }
 
-/// Returns how the asking could be stopped, or why it cannot.
+/// Returns a rule that would make the question unnecessary, or the reason why no rule can.
 fn rule_suggestion(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
@@ -246,8 +248,8 @@ fn rule_suggestion(
     }
 }
 
-/// Returns how `--allow` names a method of a run's slot: behind the slots through which its worker was called. `None`
-/// if the run was given its slot by another run, which can say nothing of that kind.
+/// Returns the argument of `--allow` for a method of a run's slot. It begins with the slots through which the run's
+/// worker was called. Returns `None` if another run, and not the user, gave the run its slot.
 fn allow_argument(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
@@ -261,7 +263,7 @@ fn allow_argument(
     }
     while let Some(parent) = at.parent {
         let Some(above) = table::run(txn, &daemon.host.number, parent.run)? else { return Ok(None) };
-        // Runs of one batch, and one that calls itself, have the same grants.
+        // Runs of one batch have the same grants, and so has a run that a worker started by calling itself.
         if let Some((slot, _)) = above.grants.iter().find(|(_, id)| **id == grant) {
             slot.clone_into(&mut names[0]);
             at = above;

@@ -1,4 +1,5 @@
-//! The audit: whether the log of events is whole, and whether the rows behind its events are as they were recorded.
+//! The audit. It checks that the log of events is complete, and that the rows behind the events are as they were
+//! recorded.
 
 use kernel::audit::{RecordStatus, check_record};
 use kernel::event::Event;
@@ -8,10 +9,11 @@ use crate::state::daemon::HostDaemon;
 use control::audit_report::{Anchor, AuditFault, AuditReport};
 use control::exit::Failure;
 
-/// How many events are looked at in one go.
+/// The number of events that are read at a time.
 const PAGE_SIZE: usize = 1000;
 
-/// Goes through the log of the daemon's host. `events` says how many of the last are told of, and before which.
+/// Verifies the log of the daemon's host. `events` selects events for the report: the number of the last ones, and
+/// the event before which they lie. `contains` is an anchor to find in the log.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -27,7 +29,8 @@ pub fn verify(
         let page = daemon.events(after, PAGE_SIZE)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
-        // One consistent state for a page: a row that a dismissal removes is gone for all of the page or for none.
+        // One transaction reads the rows of a page, so a row that a dismissal removes is missing for all of the page
+        // or for none.
         let states = daemon.read(|txn| {
             page.iter().map(|event| check_record(txn, &daemon.host, event)).collect::<Result<Vec<_>, _>>()
         })?;
@@ -62,7 +65,8 @@ pub fn verify(
     Ok(found)
 }
 
-/// Returns the last events, so many and before which; nothing of them is verified, and nothing else is said.
+/// Returns a report with only the last events, without verifying them. `events` is their number, and the event before
+/// which they lie.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -71,7 +75,7 @@ pub fn last_events(daemon: &HostDaemon, events: (usize, Option<u64>)) -> Result<
     Ok(AuditReport { last, ..AuditReport::default() })
 }
 
-/// Events of a log of so many.
+/// Returns the last `count` events before `before` in a log of `all` events.
 fn events_before(
     daemon: &HostDaemon,
     (count, before): (usize, Option<u64>),
@@ -83,7 +87,8 @@ fn events_before(
     daemon.events(from, count.min(PAGE_SIZE))
 }
 
-/// Returns the same for all hosts of the store, as one line for `doctor`.
+/// Verifies the logs of all hosts. Returns one line for `almoner doctor`: its title, whether the logs are intact, and
+/// a text.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -16,10 +16,11 @@ use crate::state::daemon::HostDaemon;
 use control::binding::{SlotBinding, SlotContent};
 use control::exit::{Exit, Failure};
 
-/// Returns the contents of a run's slots, in the order of their names. Slots of workers in slots follow their worker.
+/// Returns the contents of a run's slots, in the order of their names. The slots of a worker in a slot follow that
+/// slot.
 ///
 /// # Errors
-/// When there is no such run, or the file that it executed is gone.
+/// When there is no such run, or its worker file is missing.
 pub fn bindings(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<SlotBinding>, Failure> {
     let run = runs::load_run(daemon, number)?;
     let definition = definition(daemon, &run.name, &run.definition, &run.includes)?;
@@ -89,7 +90,7 @@ fn add(
         (formula, None) => untyped_content(formula, &[]),
     };
     if matches!(&content, SlotContent::Typed { fill: ResourceSpec::Path(path) } if path.stage) {
-        // A staged copy allows these itself.
+        // A staged copy always allows these methods, so they are left out.
         let methods = reached.grants.first().map(|grant| grant.methods.clone()).unwrap_or_default();
         let own: BTreeSet<String> = staged_allow(&methods).collect();
         allow.retain(|method| !own.contains(method));
@@ -113,7 +114,8 @@ fn granted_methods(reached: &ResolvedReference, kind: Kind) -> BTreeSet<String> 
     methods
 }
 
-/// Returns the content of a slot of this kind: typed only if the text says every limit of the grants on the way.
+/// Returns the content of a slot of this kind. The content is typed only if the text expresses every limit of the
+/// grants on the way.
 fn slot_content(reached: &ResolvedReference, kind: Kind) -> Result<SlotContent, Failure> {
     let Some(fill) = typed_resource(reached, kind)? else {
         return Ok(untyped_content(&reached.formula, &[]));
@@ -126,7 +128,7 @@ fn slot_content(reached: &ResolvedReference, kind: Kind) -> Result<SlotContent, 
     }
 }
 
-/// Returns, in words, the limits of the grants on the way that the typed form does not express.
+/// Returns descriptions of those limits of the grants on the way that the typed form does not express.
 fn untyped_limits(reached: &ResolvedReference, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
     let mut unsaid =
         fill.missing_limits(kind, &combined_attenuation(reached), &granted_methods(reached, kind));
@@ -144,8 +146,8 @@ fn untyped_content(formula: &Formula, unsaid: &[String]) -> SlotContent {
     SlotContent::Untyped { words }
 }
 
-/// Returns a resource and its limits as a person would type them, as far as that is possible. It returns `None` if
-/// the resource cannot be typed.
+/// Returns a resource with its limits in the form that a person would type, as far as possible. Returns `None` if the
+/// resource cannot be typed.
 fn typed_resource(reached: &ResolvedReference, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
     Ok(match &reached.formula {
         Formula::Resource(resource) => ResourceSpec::from_grant(
@@ -168,7 +170,7 @@ fn typed_resource(reached: &ResolvedReference, kind: Kind) -> Result<Option<Reso
     })
 }
 
-/// Returns the definition of a worker, as the store keeps it.
+/// Returns the stored definition of a worker.
 fn definition(
     daemon: &HostDaemon,
     name: &str,
@@ -208,12 +210,12 @@ mod tests {
     use resource::repository::Repository;
     use resource::{Endowment, Rate, Resource};
 
-    /// Returns a daemon whose run 1 executes a worker with these slots, bound so.
+    /// Returns a daemon whose run 1 executes a worker with these slots and these bindings.
     fn daemon(dir: &std::path::Path, front: &str, bindings: Vec<Binding>) -> HostDaemon {
         daemon_after(dir, vec![], front, bindings)
     }
 
-    /// Returns the same, whose host has done something before.
+    /// Returns the same kind of daemon, whose host has carried out the acts `before`.
     fn daemon_after(
         dir: &std::path::Path,
         before: Vec<Act>,
@@ -222,7 +224,7 @@ mod tests {
     ) -> HostDaemon {
         let source = format!("---\n{front}\n---\nDo it.\n");
         let start = Act::Start(Box::new(Start {
-            // This text names another directory: the bindings come from the grants alone.
+            // This text names another directory, because the bindings must come from the grants alone.
             text: Untrusted::new("almoner run w.worker -e d=/somewhere/else:rw --allow d.write"),
             worker: Program {
                 name: "w".to_owned(),
@@ -291,7 +293,7 @@ mod tests {
         let rate = Some(Rate { calls: 3, per_ms: 90_000 });
         let suffixes: BTreeSet<String> = [".md", ".pdf"].map(str::to_owned).into();
         for (at, path) in HOSTILE.iter().enumerate() {
-            // Each path with another set of limits; every limit comes with and without the others.
+            // Each path is tried with several sets of limits. Every limit occurs with and without the others.
             for bits in [0u32, 63, 1 << (at % 6), 63 & !(1 << (at % 6))] {
                 let has = |bit: u32| bits & (1 << bit) != 0;
                 let staged_from = has(5).then(|| (*path).to_owned());
@@ -322,7 +324,7 @@ mod tests {
                 assert_eq!(found.len(), 1, "{path}");
                 let (read, allow) = &found[0];
                 assert_eq!(*read, Endowment { slot: "d".to_owned(), fill: expected }, "{path} {bits:b}");
-                // A staged copy allows that itself, so the user need not say it again.
+                // A staged copy always allows the method, so the user need not allow it again.
                 assert_eq!(allow.contains("write"), !has(5), "{path} {bits:b}");
                 let base = std::path::Path::new("/w");
                 let typed = endowment_text::typed(base, read).unwrap();
@@ -351,7 +353,7 @@ mod tests {
         NamePath::parse(name).unwrap()
     }
 
-    /// Returns the acts that give the directory `/w` the name `big`, and something narrower of it the name `small`.
+    /// Returns the acts that name the directory `/w` `big`, and a narrower grant of it `small`.
     fn narrowed(methods: &[&str], attenuation: Attenuation, expires_ms: Option<i64>) -> Vec<Act> {
         let thing = ProvidedObject::Mount { path: "/w".to_owned(), read_only: false };
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();

@@ -1,8 +1,8 @@
-//! The changes of a run and its descendants in directories, read from their journals. It also writes to a directory,
-//! but only where the expected state is still there.
+//! The changes of a run and its descendants in directories, read from their journals. This module also writes to
+//! directories, but only where a path is in the expected state.
 //!
-//! Nothing is kept beside the journal: a call's pins record the earlier state, and its bytes were kept before it
-//! began.
+//! Nothing is stored apart from the journal. The pins of a call record the earlier state, and the earlier bytes were
+//! stored before the call began.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,18 +20,18 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::undo_report::{UndoEntry, UndoState};
 
-/// One path that a run changed.
+/// The change of a run at one path.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// When, and by which step.
+    /// The time and the step of the change.
     pub at: (i64, StepRef),
-    /// The directory.
+    /// The directory that contains the path.
     pub root: String,
-    /// If it was changed in a staged copy: that copy.
+    /// The staged copy in which the change was made, if it was made in one.
     pub stage: Option<String>,
-    /// The path in it.
+    /// The path relative to the directory.
     pub path: String,
-    /// Every step that had to do with it. Two changes that share a step are the two ends of a move.
+    /// All steps that changed the path. Two changes that share a step are the two ends of a move.
     pub steps: BTreeSet<StepRef>,
     /// The state before the run.
     pub before: PathState,
@@ -45,13 +45,13 @@ impl Change {
         format!("{}/{}", self.root.trim_end_matches('/'), self.path)
     }
 
-    /// Returns whether a person means this path: as the run named it, or absolute.
+    /// Returns whether `wanted` names this path, either as the run named it or as an absolute path.
     fn is_named(&self, wanted: &str) -> bool {
         self.path == wanted || self.full() == wanted
     }
 }
 
-/// A path that is to be changed, and the progress of that.
+/// A change to make at a path, with its progress.
 pub struct PathTask {
     /// The run's change.
     pub change: Change,
@@ -59,7 +59,7 @@ pub struct PathTask {
     pub expected: PathState,
     /// The wanted state of the path.
     pub target: PathState,
-    /// How it stands.
+    /// The progress of the task.
     pub state: UndoState,
 }
 
@@ -75,7 +75,7 @@ impl PathTask {
         }
     }
 
-    /// Returns the same for the journal.
+    /// Returns the task as an entry of the journal.
     pub fn restored_file(&self) -> RestoredFile {
         RestoredFile {
             path: self.change.full(),
@@ -86,14 +86,14 @@ impl PathTask {
     }
 }
 
-/// Where the bytes of a file come from that is to be put in place.
+/// A function that finds the bytes of a file to put in place.
 pub type BlobLookup<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
 
-/// Returns the changes of a run, each path once, the latest first. It also returns the run's effects that are no such
-/// change.
+/// Returns the changes of a run, one for each path, the latest first. Also returns descriptions of those effects of
+/// the run that are not changes of files.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or `only` names nothing that it changed.
+/// When there is no such run, it has not ended, or `only` names a path that the run did not change.
 pub fn changes_of_run(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -105,7 +105,7 @@ pub fn changes_of_run(
     }
     changes.sort_by_key(|change| change.at);
     let mut planned = plan(&changes);
-    // A path that ends as it began has not been changed.
+    // A path whose last state is its first state has not been changed.
     let is_change = |change: &Change| change.before != change.after;
     for wanted in only {
         if !planned.iter().any(|change| is_change(change) && change.is_named(wanted)) {
@@ -117,8 +117,8 @@ pub fn changes_of_run(
     if !only.is_empty() {
         keep_named(&mut planned, only);
     }
-    // Where a file only passed through a path, the path that it came from and the one that it went to belong
-    // together.
+    // If a file was moved through an intermediate path, the two ends of its whole move belong together. So they share
+    // their steps.
     for through in planned
         .iter()
         .filter(|change| !is_change(change))
@@ -132,7 +132,7 @@ pub fn changes_of_run(
     Ok((planned, beyond))
 }
 
-/// Keeps the named changes, and the other end of each move: with one end alone there would be no file, or two.
+/// Keeps the named changes, and the other end of each move. Undoing only one end would lose the file or duplicate it.
 fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
     let named = |change: &&Change| only.iter().any(|wanted| change.is_named(wanted));
     let mut steps: BTreeSet<StepRef> =
@@ -144,7 +144,7 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
                 steps.extend(change.steps.iter().copied());
             }
         }
-        // A file may be moved more than once.
+        // The search is repeated, because a file may be moved more than once.
         if steps.len() == known {
             break;
         }
@@ -152,8 +152,8 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
     planned.retain(|change| !change.steps.is_disjoint(&steps));
 }
 
-/// Returns a task for each change, with the present state of its path. A file that was put `in_place` from a staged
-/// copy, in whole or in part, does not count as another writer's change.
+/// Returns a task for each change, with the present state of its path. `in_place` has the files that were applied
+/// from a staged copy. They do not count as another writer's changes.
 pub fn path_tasks(
     changes: Vec<Change>,
     is_undo: bool,
@@ -181,10 +181,10 @@ pub fn path_tasks(
     changes.into_iter().map(task).collect()
 }
 
-/// Returns the present state of a path, or why it cannot be seen.
+/// Returns the present state of a path, or the reason why it cannot be read.
 fn current_state(change: &Change) -> Result<PathState, String> {
     match std::fs::symlink_metadata(&change.root) {
-        // A directory that is not there yet has nothing in it.
+        // A directory that does not exist yet contains nothing.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PathState::Nothing),
         _ => Undo::open(&change.root)
             .map_err(|error| error.to_string())
@@ -213,17 +213,17 @@ fn undo_state(
     }
 }
 
-/// Returns the tasks that can be carried out, for the journal.
+/// Returns the tasks that can be carried out, as entries of the journal.
 pub fn restored_files(tasks: &[PathTask]) -> Vec<RestoredFile> {
     tasks.iter().filter(|task| task.state == UndoState::Would).map(PathTask::restored_file).collect()
 }
 
-/// Carries out the tasks. It checks each path once more, in the moment in which it changes. It also removes the
-/// leftovers of an interrupted attempt beside a path that is already as wanted.
+/// Carries out the tasks. Each path is checked once more at the moment of its change. If a path is already in the
+/// wanted state, leftovers of an interrupted attempt beside it are removed.
 pub fn carry_out(tasks: &mut [PathTask], held: BlobLookup<'_>) {
-    // While the files still stand from which they are known.
+    // The permissions are read first, while the files that have them still exist.
     let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks)).collect();
-    // A folder that goes is empty only once the files in it have gone.
+    // Folders come last, because a folder can be removed only after the files in it.
     for is_folder in [false, true] {
         for (task, mode) in tasks.iter_mut().zip(&modes) {
             if task.state == UndoState::Would && (task.expected == PathState::Directory) == is_folder {
@@ -238,8 +238,8 @@ pub fn carry_out(tasks: &mut [PathTask], held: BlobLookup<'_>) {
     }
 }
 
-/// Returns the permissions of a file that is to be put where nothing is. They are those in the staged copy, and those
-/// of the files that a move brings back. A permission that only one of them allows is dropped.
+/// Returns the permissions for a file that is put where no file is now. They come from the staged copy and from the
+/// files that a move brings back. A permission is kept only if all of these have it.
 fn restored_mode(task: &PathTask, tasks: &[PathTask]) -> Option<u32> {
     let PathState::File(digest) = task.target else { return None };
     let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
@@ -272,8 +272,8 @@ fn restore(task: &PathTask, mode: Option<u32>, held: BlobLookup<'_>) -> UndoStat
     done.map_or_else(failed, |()| UndoState::Done)
 }
 
-/// Returns one change for each path, from the state before the run to the last state that the run left, the latest
-/// first. Where another writer changed a path in between, the change goes back only to that writer's state.
+/// Returns one change for each path, the latest first, from the state before the run to the run's last state. If
+/// another writer changed a path in between, the change begins only at that writer's state.
 fn plan(changes: &[Change]) -> Vec<Change> {
     let mut last: BTreeMap<(&str, &str), Change> = BTreeMap::new();
     let mut cut: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -296,7 +296,7 @@ fn plan(changes: &[Change]) -> Vec<Change> {
     order.into_iter().filter_map(|key| last.remove(&key)).collect()
 }
 
-/// Returns the run and all that it has started, over or not.
+/// Returns a run and all its descendants. The run itself must have ended, but a descendant may still be active.
 pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
     let first = runs::load_run(daemon, run)?;
     if first.is_agent_journal() {
@@ -311,7 +311,7 @@ pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeS
     }
     let mut parents = BTreeMap::new();
     runs::for_each_run(daemon, None, |found| {
-        // Children are younger than their parents.
+        // A child has a higher number than its parent.
         let is_younger = found.number > run;
         parents.extend(found.parent.filter(|_| is_younger).map(|parent| (found.number, parent.run)));
         Ok(is_younger)
@@ -325,7 +325,7 @@ pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeS
     Ok(family)
 }
 
-/// Collects the changes of one run, in order, and its effects that cannot be undone.
+/// Collects the changes of one run in order, and descriptions of its effects that cannot be undone.
 fn collect_changes(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -372,7 +372,7 @@ fn collect_changes(
     failed.map_or(Ok(()), Err)
 }
 
-/// Returns the beginning of the first argument: the recipient of a message, or the program that was started.
+/// Returns the beginning of the first argument, such as the recipient of a message, or the started program.
 fn shown_arguments(made: &Proposal) -> String {
     let first = made.args.first().map(|first| match first.as_str() {
         Some(text) => text.to_owned(),
@@ -384,7 +384,7 @@ fn shown_arguments(made: &Proposal) -> String {
 /// A path, its state before a call, and its state after the call.
 type PathTransition = (String, PathState, PathState);
 
-/// Returns the directory in which a call changed something, and each path. It returns `None` if the call changed no
+/// Returns the directory that a call changed, and the changed paths in it. Returns `None` if the call changed no
 /// directory.
 fn changes_of_call(
     daemon: &HostDaemon,
@@ -422,7 +422,7 @@ fn changes_of_call(
     Ok(touched.map(|touched| (root, touched)))
 }
 
-/// Returns the staged copy in which a call changed something, if it was one.
+/// Returns the path of the staged copy that a call changed, or `None` if the call changed no staged copy.
 fn staged_copy(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
     match daemon.grant(&made.grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. }))

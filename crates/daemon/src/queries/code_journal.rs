@@ -1,4 +1,4 @@
-//! The journal of endowed code, for the agent that endowed it.
+//! The journal of endowed code, as shown to the agent that endowed the code.
 
 use kernel::command::{Act, CodeAct, Fault, Reply};
 use kernel::formula::Formula;
@@ -12,13 +12,14 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::view::CodePage;
 
-/// How many entries are told at a time.
+/// The maximum number of entries in one page.
 const PAGE_SIZE: usize = 1_000;
 
-/// Returns the journal of the code whose result, or one of whose objects, `thing` is: a name or an identifier.
+/// Returns a page of the journal of code. `thing` is the name or identifier of the code, its result, or an object
+/// that it made.
 ///
 /// # Errors
-/// When it is no such thing, or the code was endowed by somebody else.
+/// When `thing` does not come from code, or another agent endowed the code.
 pub fn journal(daemon: &HostDaemon, view: &View, thing: &str, from: u64) -> Result<CodePage, Failure> {
     let found = daemon.query(|txn| {
         let id = match thing.parse::<FormulaId>() {
@@ -30,7 +31,7 @@ pub fn journal(daemon: &HostDaemon, view: &View, thing: &str, from: u64) -> Resu
         if !is_endower(txn, &eval, view)? {
             return Err(Fault::NotHeld(id));
         }
-        // It may be long, and is asked for page by page.
+        // A journal may be long, so only a page is read.
         let entries = code::page(txn, &eval, from, PAGE_SIZE)?;
         let is_open = table::eval(txn, &eval)?.is_some();
         let modules = match table::formula(txn, &eval)?.map(|row| row.formula) {
@@ -42,7 +43,7 @@ pub fn journal(daemon: &HostDaemon, view: &View, thing: &str, from: u64) -> Resu
     found.ok_or_else(not_code)
 }
 
-/// Has the engine of this program make the code's results again, no matter which engine began it.
+/// Lets this program's engine make the objects of the code again, no matter which engine version the code began in.
 ///
 /// # Errors
 /// When the path leads to no result of code, or another agent endowed the code.

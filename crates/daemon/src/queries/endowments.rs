@@ -1,4 +1,4 @@
-//! The results of each endowment of a definition, as the agent that endowed it sees them.
+//! The endowments of a definition, with their results, as shown to the agent that endowed it.
 
 use kernel::formula::Formula;
 use kernel::{FormulaId, MessageNumber, table};
@@ -9,7 +9,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::view::{EndowedView, GrantRow};
 
-/// Returns the endowments whose results the mailbox keeps, oldest first.
+/// Returns the endowments of a message's definition that the mailbox records, oldest first.
 ///
 /// # Errors
 /// When there is no such message.

@@ -1,4 +1,4 @@
-//! Copies that leave the store: rows and bytes, without the values of the vault.
+//! The export of rows and bytes from the store, without the values of the vault.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::state::vault;
 use control::exit::{Exit, Failure};
 use control::protocol::Copy;
 
-/// Returns a page of a run as JSON: the run itself from 0, its steps from 1 on.
+/// Returns a page of a run as JSON. If `from` is 0, the page is the run itself. Otherwise it has the run's steps,
+/// beginning with step `from`.
 ///
 /// # Errors
 /// When there is no such run, or the store fails.
@@ -31,7 +32,7 @@ pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>
     Ok(rows)
 }
 
-/// Returns the values of the vault. While the vault is locked they are unknown, and nothing leaves the store.
+/// Returns the values of the vault. While the vault is locked, they are unknown, so nothing can be exported.
 fn vault_values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
     match daemon.vault.state() {
         Ok((Some(_), true)) => Err(vault::failure(::vault::VaultError::Locked)),
@@ -49,11 +50,11 @@ fn redact(secrets: &Secrets, row: &mut Value) {
     }
 }
 
-/// Returns a copy of bytes beside the store, or `None` if they are gone. Bytes that are no text and contain a value
-/// of the vault are left out.
+/// Returns a copy of a blob, or `None` if it is missing. Bytes that are not text and contain a value of the vault are
+/// left out.
 ///
 /// # Errors
-/// When they are damaged.
+/// When the blob is damaged, or the vault is locked.
 pub fn copy(daemon: &HostDaemon, hash: &BlobHash) -> Result<Option<Copy>, Failure> {
     let bytes = match daemon.store.blobs().get(hash) {
         Ok(bytes) => bytes,

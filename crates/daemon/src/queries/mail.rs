@@ -1,4 +1,4 @@
-//! Messages of an agent, and the programs that they propose.
+//! The messages of an agent, and the programs that they propose.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::WorkerSource;
 use passable::with_article;
 
-/// Returns a message of the agent's.
+/// Returns a message of an agent.
 pub fn message(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -26,7 +26,7 @@ pub fn message(
     })
 }
 
-/// Returns the program that a message proposes: the worker's files if it is one, and the slots.
+/// Returns the program that a message proposes: its slots, and its files if it is a worker.
 pub fn proposed_program(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -52,23 +52,23 @@ pub fn proposed_program(
     Ok((Some(bundle), slots))
 }
 
-/// Returns a text that a worker consists of.
+/// Returns the text of a stored worker file.
 ///
 /// # Errors
-/// When it is gone.
+/// When the text is missing.
 pub(crate) fn worker_text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failure> {
     let bytes = daemon.store.blobs().get(hash);
     let bytes = bytes.map_err(|e| Failure::from_error(Exit::NotFound, e))?;
     String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
 }
 
-/// Returns the worker in a message as the worker that runs. The daemon looks for no files around it.
+/// Returns a worker from a message as the source of a run. The run uses no other files of the worker's folder.
 pub fn source_of(bundle: Bundle) -> WorkerSource {
     let Bundle { name, source, includes, .. } = bundle;
     WorkerSource { name, source, includes, ..WorkerSource::default() }
 }
 
-/// Returns the slots of a worker file as the kernel takes them.
+/// Returns the slots of a worker file in the kernel's form.
 pub fn slots_of(definition: &Definition) -> BTreeMap<String, Slot> {
     let slot = |slot: &definition::Slot| {
         let pattern = Pattern::remotable(slot.kind.to_string()).to_value();

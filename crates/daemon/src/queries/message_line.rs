@@ -1,4 +1,4 @@
-//! A message as a list tells of it.
+//! The line that describes a message in a list.
 
 use kernel::message::{ApprovalEntry, Body};
 use kernel::proposal::Proposal;
@@ -12,7 +12,7 @@ use control::exit::Failure;
 use control::show::{journal, value};
 use control::threads::{AskedCall, Line};
 
-/// Returns a message, with the call that it asks about.
+/// Returns the line of a message, with the call that it asks about.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -38,7 +38,7 @@ pub fn line(daemon: &HostDaemon, letter: MailboxEntry) -> Result<Line, Failure> 
 }
 
 fn call(proposal: &Proposal) -> AskedCall {
-    // A reference says nothing to a person.
+    // References mean nothing to a person, so arguments with references are left out.
     let says = |value: &&Value| !matches!(value, Value::Undefined) && value.references().is_empty();
     let args = proposal.args.iter().filter(says);
     let with: Vec<String> = args.map(|value| journal::shorten(&value::argument(value))).collect();

@@ -1,4 +1,4 @@
-//! Listings of mail, for every client: the terminal, the pages and other programs.
+//! Lists of messages, for all clients: the terminal, the web pages and other programs.
 
 use kernel::{FormulaId, MessageNumber, query};
 
@@ -9,10 +9,10 @@ use control::exit::Failure;
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::Response;
 
-/// Lists a page of an agent's messages. Threads and answers are those of the daemon's own host.
+/// Lists a page of an agent's messages. Threads and answers are always those of the daemon's own host.
 ///
 /// # Errors
-/// When the store cannot be read, or there is no message by which others are meant.
+/// When the store cannot be read, or a message that the filter names does not exist.
 pub fn list_messages(
     daemon: &HostDaemon,
     agent: FormulaId,

@@ -1,4 +1,4 @@
-//! The powers that something gives its holder: its methods through all the grants on the way, and their limits.
+//! The powers that an object gives its holder: its methods through all grants on the way, and their limits.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,21 @@ use super::{inspect, picks};
 use control::narrow::Method;
 use control::powers::Powers;
 
-/// The methods of something.
+/// The methods of an object.
 pub struct Methods {
-    /// The known methods, each with its effect on the world.
+    /// The known methods, each with its effect.
     pub known: Vec<Method>,
-    /// Whether it may have others, which only its maker knows.
+    /// Whether the object may have other methods, which only its maker knows.
     pub has_others: bool,
 }
 
 impl Methods {
-    /// Returns those that can be called through all the grants on the way.
+    /// Returns the methods that can be called through all the grants on the way.
     pub fn from_reference(reached: &ResolvedReference) -> Methods {
         Methods::through(&reached.formula, &reached.grants.iter().collect::<Vec<_>>())
     }
 
-    /// Returns those of something that can be called through these grants.
+    /// Returns the methods of a formula that can be called through these grants.
     pub fn through(formula: &Formula, grants: &[&Grant]) -> Methods {
         let kind = match formula {
             Formula::Scratch { .. } => caps::interface_of(Kind::Dir { write: true }).map(Cow::Borrowed),
@@ -73,7 +73,8 @@ impl Methods {
             }
         };
         known.retain(allows);
-        // A grant that names methods says which there can be at most, also where no other record does.
+        // If a grant lists methods, the object can have no others through that grant, even if its own methods are
+        // unknown.
         let named = grants.iter().find(|grant| !grant.methods.contains(EVERY_METHOD));
         let Some(named) = named.filter(|_| others) else { return Methods { known, has_others: others } };
         let more = named.methods.iter().cloned().map(plain).filter(allows);
@@ -83,7 +84,7 @@ impl Methods {
     }
 }
 
-/// Returns whether nothing can be changed through it.
+/// Returns whether a formula is a directory in which nothing may be changed.
 pub fn is_read_only(formula: &Formula) -> bool {
     matches!(
         formula,
@@ -91,14 +92,14 @@ pub fn is_read_only(formula: &Formula) -> bool {
     )
 }
 
-/// Returns the powers of something, or `None` if it or its target is gone.
+/// Returns the powers that a formula gives, or `None` if the formula or its target is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Powers>, Fault> {
     let Some(called) = inspect::summary(txn, view, id)? else { return Ok(None) };
     let Some(first) = table::reach(txn, id)? else { return Ok(None) };
-    // A name often stands for a promise that has been kept: its result is handed on.
+    // A name often stands for a fulfilled promise. Then the powers are those of its result.
     let came = name_lookup::settled_references(txn, id)?.pop().unwrap_or(*id);
     let Some(mut reached) = table::reach(txn, &came)? else { return Ok(None) };
     if came != *id {
@@ -113,7 +114,7 @@ pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Opti
     let mut limits = reached.grant().map(|grant| grant.attenuation.limit_phrases()).unwrap_or_default();
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
     limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
-    // The name of everything else says its type.
+    // Only objects of code need an interface name. For others, the type says as much.
     let is_of_code = matches!(reached.formula, Formula::Export { .. });
     let interface = if is_of_code { picks::interface(txn, id)? } else { None };
     Ok(Some(Powers {
@@ -126,7 +127,8 @@ pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Opti
     }))
 }
 
-/// Returns the methods that a slot with a staged copy may use without a question: those that change the copy.
+/// Returns the methods that a slot with a staged copy may use without a question. These are the methods that change
+/// the copy.
 pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> {
     let interface = caps::interface_of(Kind::Dir { write: true });
     let changes = move |method: &&String| {

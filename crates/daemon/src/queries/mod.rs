@@ -1,4 +1,4 @@
-//! Read-only answers about runs, mail, names, grants and their history.
+//! Read-only queries about runs, mail, names, grants and their history.
 
 pub mod applied_changes;
 pub mod approval_history;

@@ -1,4 +1,4 @@
-//! Looking as an agent: names, things, letters, promises, and why something is kept.
+//! The view of an agent: names, objects, messages and promises, and the reasons why a formula is kept.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,7 +25,7 @@ use control::view::{
     FieldSpec, GrantRow, MessageView, NamePage, NameRow, ObjectView, PromiseState, Withheld,
 };
 
-/// How many ways are shown on which something is kept.
+/// The maximum number of shown paths on which a formula is kept.
 const MAX_WAYS: usize = 8;
 
 pub fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<Vec<NameRow>, Fault> {
@@ -37,7 +37,8 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Res
     Ok(rows)
 }
 
-/// Returns some of the names in a directory: those with `find` in them, so many from one on.
+/// Returns a page of the names in a directory: at most `limit` names that contain `find`, beginning at position
+/// `from`.
 pub fn name_page(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -77,7 +78,7 @@ fn name_row(
     })
 }
 
-/// Returns the type and the description of the thing behind an identifier.
+/// Returns the type and the description of the formula behind an identifier.
 pub(crate) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
     let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
     let mut words = query::describe(&reached.formula);
@@ -137,7 +138,7 @@ pub fn object_view(daemon: &HostDaemon, view: &View, found: PathTarget) -> Resul
                 .map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor`"))?;
             shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
         }
-        // A worker is its file.
+        // The text of a worker is its file.
         Formula::Worker { definition, .. } => {
             let bytes = daemon.store.blobs().get(&definition).ok();
             shown.text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Untrusted::new);
@@ -174,7 +175,7 @@ pub fn promise(
     let mut tick = daemon.news.tick();
     loop {
         let state = daemon.query(|txn| {
-            // The agent that asked may look, also when the promise was given no name.
+            // The agent that asked may read the promise, even if the promise has no name.
             let row = table::formula(txn, promise)?.map(|row| row.formula);
             let asked = matches!(row, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number);
             if !asked && !query::holds(txn, &agent, promise)? {
@@ -192,7 +193,7 @@ pub fn promise(
     }
 }
 
-/// Returns every grant that the agent gave, with who holds it.
+/// Returns every grant that the agent gave, with a description of the holder.
 pub fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
     let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = Vec::new();
@@ -218,8 +219,8 @@ pub fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault
     Ok(rows)
 }
 
-/// Returns the holder of a grant: the agent's name for it, else its type and a few digits. An agent goes by its mail
-/// address as a rule.
+/// Returns a description of the holder of a grant. It is the agent's name for the holder, or else a type and a few
+/// digits. A holder that is an agent is usually named by its mail address.
 pub(crate) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<String, Fault> {
     let id = &grant.holder;
     let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
@@ -240,13 +241,13 @@ pub(crate) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Resul
         Formula::Eval { result, author, .. } => {
             runs::code_name(txn, view, id, result, author)?.unwrap_or_else(|| format!("code {}", id.short()))
         }
-        // Its file has called it so; the digits tell two of that name apart.
+        // The name comes from the worker's file. The digits distinguish two workers with the same name.
         Formula::Worker { name, .. } => format!("worker {name} ({})", id.short()),
         other => format!("{} {}", other.kind(), id.short()),
     })
 }
 
-/// The kind of a former holder that does not exist any more.
+/// The kind of a former holder that no longer exists.
 pub(crate) enum FormerHolder {
     /// Code that has ended.
     Code,
@@ -254,12 +255,12 @@ pub(crate) enum FormerHolder {
     Worker,
     /// A holder of unknown kind.
     Unknown,
-    /// A holder that was given something without a message: code of the agent's own, or another agent.
+    /// A holder that got its grant without a message: the agent's own code, or another agent.
     CodeOrAgent,
 }
 
 /// Returns the kind of a grant's former holder. Code is collected once it has ended and no agent holds its results.
-/// The message for which the grant was given stays, and says who received it.
+/// The message for which the grant was given stays, and tells who received it.
 pub(crate) fn former_holder(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -279,12 +280,12 @@ pub(crate) fn former_holder(
     })
 }
 
-/// Returns the agent's name for a formula, or `someone` with a few digits if it has no name for it.
+/// Returns the agent's name for a formula, or `someone` with a few digits if the agent has no name for it.
 pub(crate) fn name_or_kind(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
     Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
 }
 
-/// Returns the agent's name for a formula: the shortest path that leads there.
+/// Returns the agent's name for a formula, if it has one: a special name, or the shortest path.
 pub(crate) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     for name in kernel::name_lookup::SPECIAL {
         if kernel::name_lookup::special(txn, &view.agent, name)? == Some(*id) {
@@ -294,11 +295,10 @@ pub(crate) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
     Ok(query::path_to(txn, &view.agent, id)?.map(|path| path.join("/")))
 }
 
-/// How many formulas are looked at on the way from a thing to a name of it.
+/// The maximum number of formulas that are visited in the search for a path of names.
 const MAX_VISITED: usize = 200;
 
-/// Returns a path of the agent's names to a formula through directories of its own: `shelf/box`. The shortest that
-/// there is.
+/// Returns the shortest path of names to a formula through the agent's own directories, such as `shelf/box`.
 pub(crate) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     let NameContainer::Directory { store: own, owner } = own_directory(txn, view)? else { return Ok(None) };
     let (mut queue, mut passed) = (VecDeque::from([(*id, String::new())]), BTreeSet::from([*id]));
@@ -323,8 +323,8 @@ pub(crate) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
     Ok(None)
 }
 
-/// Returns the agent's name for the target of a grant. A result of code has no name of its own: the person named the
-/// promise that was kept with it.
+/// Returns the agent's name for the target of a grant. A result of code usually has no name of its own. Then the name
+/// of the promise that was fulfilled with it is returned.
 pub(crate) fn name_of_target(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -344,7 +344,8 @@ pub(crate) fn name_of_target(
     Ok(None)
 }
 
-/// Returns the one thing that a promise was kept with, if it was and that is no data.
+/// Returns the one object that a promise was fulfilled with. Returns `None` if the promise is not fulfilled, or its
+/// value is data.
 pub(crate) fn fulfilled_reference(
     txn: &mut dyn ReadTxn,
     promise: &FormulaId,
@@ -378,7 +379,7 @@ pub fn message_view(
         })?,
         None => (String::new(), String::new()),
     };
-    // A message of a run comes to its host's own mailbox, from the host itself.
+    // A run's message comes from the host itself, so the run is shown as the sender.
     let from = match letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host) {
         Some(run) => {
             let name = runs::load_run(daemon, run).map(|run| run.name);
@@ -426,7 +427,7 @@ pub fn message_view(
     Ok(shown)
 }
 
-/// Returns a withheld result, as the person reads it who decides whether to release it.
+/// Returns a withheld result in the form in which the person who decides on its release reads it.
 fn withheld_view(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -452,7 +453,7 @@ fn withheld_view(
         name.map_or_else(|| (at + 1).to_string(), |name| format!("{}: {name}", at + 1))
     };
     let text = value.as_reference().is_none().then(|| Untrusted::new(show::value::named(&value, &named)));
-    // An agent goes by its mail address as a rule.
+    // An agent is usually named by its mail address, its handle.
     let agent = table::formula(txn, guest)?.and_then(|row| row.formula.agent().copied());
     let to = name_or_kind(txn, view, &agent.map_or(*guest, |agent| agent.handle))?;
     Ok(Withheld { to, text, gives })
@@ -491,7 +492,7 @@ fn field_spec(
     FieldSpec { name: name.to_owned(), label: label.clone(), wants, capability, secret, default, choices }
 }
 
-/// Returns why something is kept, each way as lines from the root.
+/// Returns the reasons why a formula is kept. Each is a path from a root, as lines of text.
 pub fn retention_paths(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
     let id: Option<FormulaId> = thing.parse().ok();
     daemon.query(|txn| {
@@ -521,7 +522,7 @@ pub fn retention_paths(daemon: &HostDaemon, view: &View, thing: &str) -> Result<
     })
 }
 
-/// Returns the text of a step on a way: its description, with the agent's name for it or its number.
+/// Returns the text for one formula on such a path: its description with the agent's name for it, or its number.
 fn retention_step(words: &str, called: &FormulaSummary) -> String {
     match called.name.as_ref().filter(|name| !name.starts_with('@')) {
         Some(name) => format!("{name}: {words}"),

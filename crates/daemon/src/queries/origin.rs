@@ -1,4 +1,4 @@
-//! The origin of a named thing: its kind, since when it has its name, and through whose hands it came.
+//! The origin of a named object: its kind, the event that gave the name, and the agents through whom the object came.
 
 use kernel::command::Fault;
 use kernel::event::{Change, Event};
@@ -18,28 +18,29 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::show::reason::Reason;
 
-/// How many of the latest events are searched for the one that gave the name.
+/// The number of the latest events that are searched for the one that gave the name.
 const MAX_EVENTS: usize = 50_000;
 
-/// How many events a command may have recorded between a name and itself.
+/// The maximum number of events between a name and the command that gave it.
 const MAX_COMMAND_EVENTS: usize = 50;
 
-/// How many references to a thing are looked at.
+/// The maximum number of references to an object that are examined.
 const MAX_REFERENCES: usize = 1000;
 
-/// The facts about a thing before they are put into words.
+/// The facts about the origin of an object.
 struct OriginFacts {
     reasons: Vec<Reason>,
-    /// The run whose result it is.
+    /// The run whose result the object is.
     run: Option<Run>,
-    /// The message of this agent's that brought it or asked for it.
+    /// The agent's message that brought the object or asked for it.
     message: Option<MessageNumber>,
 }
 
-/// Returns the chain of reasons for a name of the agent's, or for an identifier of something that it holds.
+/// Returns the chain of reasons for an object. `thing` is a name of the agent's, the number of one of its grants, or
+/// the identifier of a held formula.
 ///
 /// # Errors
-/// When there is no such name, or the agent does not hold the thing.
+/// When there is no such name, or the agent does not hold the object.
 pub fn origin(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Reason>, Failure> {
     let found = daemon.query(|txn| {
         let (id, path) = match thing.parse::<FormulaId>() {
@@ -101,7 +102,7 @@ fn collect_facts(
     };
     for grant in &reached.grants {
         reasons.push(grant_reason(txn, view, grant, &describe_through(&reached.grants, &reached.formula))?);
-        // The giver knows why; the message lies in the giver's mailbox.
+        // The message behind a grant is in the mailbox of the agent that gave the grant.
         if grant.owner.0 == view.agent.number {
             message = message.or(grant.source);
         }
@@ -117,8 +118,8 @@ fn collect_facts(
     Ok(OriginFacts { reasons, run, message })
 }
 
-/// Returns the reasons for a grant, back to the message that asked for it, even when its holder or its target is
-/// gone. With them comes the message of the command that gave it, if that is the agent's.
+/// Returns the reasons for a grant, back to the message that asked for it. This works even if the grant's holder or
+/// its target is gone. Also returns the message of the command that gave the grant, if the command is the agent's.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -139,7 +140,7 @@ pub(crate) fn grant_origin(
     }
     let mut reasons = vec![first];
     let mut by = None;
-    // The messages of others are theirs.
+    // The messages of other agents are not shown.
     let is_own = grant.owner.0 == view.agent.number;
     if let Some(number) = grant.revoked_by.filter(|_| is_own)
         && let Some(letter) = query::message(txn, &view.agent, number)?
@@ -194,7 +195,7 @@ pub(crate) fn grant_origin(
     Ok((reasons, by))
 }
 
-/// Returns, in words, how a message led to a grant.
+/// Returns a description of how a message led to a grant.
 fn describe_cause(body: &Body, who: Quoting) -> Quoting {
     match body {
         Body::Definition { by: Some(draft), .. } => {
@@ -207,8 +208,8 @@ fn describe_cause(body: &Body, who: Quoting) -> Quoting {
     }
 }
 
-/// Returns the event that gave the name, and the message of the command that did so. Others than the host have no
-/// events.
+/// Returns the event that gave the name, and the message of the command that caused the event. Agents other than the
+/// host have no events.
 fn naming_event(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -233,7 +234,7 @@ fn naming_event(
 }
 
 /// Returns the message of the host's command that caused an event. Another transaction may have the same time, so the
-/// command's text must be about the thing.
+/// text of the command must mention the object.
 fn command_message(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -241,7 +242,7 @@ fn command_message(
     is_about: &dyn Fn(&str) -> bool,
 ) -> Result<Option<MessageNumber>, Fault> {
     let host = daemon.host;
-    // A command is recorded behind the names and grants that it made, in the same transaction.
+    // The event of a command follows the names and grants that the command made, in the same transaction.
     for next in query::events(txn, &host.number, event.seq, MAX_COMMAND_EVENTS)? {
         match next.change {
             Change::Named { .. }
@@ -251,7 +252,7 @@ fn command_message(
                 if next.at_ms == event.at_ms => {}
             Change::Message { number, .. } if next.at_ms == event.at_ms => {
                 let letter = query::message(txn, &host, number)?;
-                // A message that was sent comes before the command that sent it.
+                // Other messages are skipped, because a message that a command sends comes before the command itself.
                 if let Some(Body::Command { text, .. }) = letter.as_ref().and_then(|letter| letter.body()) {
                     return Ok(is_about(text.raw()).then_some(number));
                 }
@@ -262,7 +263,7 @@ fn command_message(
     Ok(None)
 }
 
-/// Describes a grant: through whose hands the thing came.
+/// Returns the reason that describes a grant: the giver, the holder and the object.
 fn grant_reason(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
@@ -270,7 +271,7 @@ fn grant_reason(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -
         true => "you gave it to ",
         false => "it was given to ",
     };
-    // The agent may not learn who holds another agent's grant, beyond its own name for the holder.
+    // The agent may not learn who holds another agent's grant, except by its own name for the holder.
     let to = match grant.owner.0 == view.agent.number {
         true => holder(txn, view, grant)?,
         false => name_or_kind(txn, view, &grant.holder)?,
@@ -280,7 +281,7 @@ fn grant_reason(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -
         None => what.to_owned(),
     };
     let ended = match (grant.revoked_ms, grant.revoked_by) {
-        // The number of a message says nothing to an agent that has not sent it.
+        // The number of a message means nothing to an agent other than its sender.
         (Some(_), Some(message)) if grant.owner.0 == view.agent.number => {
             format!(", and it was revoked by message {message}")
         }
@@ -291,16 +292,16 @@ fn grant_reason(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -
     Ok(Reason::new(format!("grant {}", grant.number), said))
 }
 
-/// Returns whether a command speaks of a name.
+/// Returns whether the text of a command mentions a name.
 fn mentions_name(command: &str, name: &str) -> bool {
     let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':'));
-    // In the text of a message, a name stands behind its sign, and all of it may be quoted.
+    // In the text of a message, a name follows the sign `@`, and the whole text may be quoted.
     words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
 }
 
 type SourceMessage = Option<(MessageNumber, Quoting)>;
 
-/// Returns the run whose result one of these is, and the first message of the agent's that refers to one of them.
+/// Returns the run whose result is one of these formulas, and the agent's first message that refers to one of them.
 fn references(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -311,7 +312,7 @@ fn references(
     let (mut run, mut brought): (Option<Run>, SourceMessage) = (None, None);
     for id in ids {
         for (from, label) in query::references_to(txn, id, MAX_REFERENCES)? {
-            // The sender and the receiver of a message were there before it.
+            // A message did not bring its sender or its receiver.
             if matches!(label.as_str(), "from" | "to") {
                 continue;
             }
@@ -343,7 +344,7 @@ fn references(
     Ok((run, brought))
 }
 
-/// Returns, in words, how a message is connected with a thing.
+/// Returns a description of the connection between a message and an object.
 fn describe_source(body: &Body, who: &str, id: FormulaId) -> Quoting {
     let asked = match body {
         Body::Command { verb, .. } => return quoting!("you made it with `{}`", verb),
@@ -356,7 +357,7 @@ fn describe_source(body: &Body, who: &str, id: FormulaId) -> Quoting {
     Quoting::theirs(who).and(" ").and(asked)
 }
 
-/// Returns the sources that a thing depends on, unless it depends on the person alone.
+/// Returns the sources that an object depends on, or `None` if it depends only on the host.
 fn provenance_reason(provenance: &Provenance) -> Option<Reason> {
     let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
     (!is_own).then(|| Reason::new("it depends on", sources(provenance)))

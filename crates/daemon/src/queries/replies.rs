@@ -1,4 +1,4 @@
-//! The answers to a message, and the answers to those.
+//! The direct and indirect answers to a message.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::queries::threads::Threads;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// Returns the answers to a message, direct or not, that lie below `below`. They are the newest ones, oldest first,
-/// with the number of older ones.
+/// Returns the newest direct and indirect answers to a message with a number less than `below`, oldest first. Also
+/// returns the number of older answers.
 ///
 /// # Errors
 /// When there is no such message.

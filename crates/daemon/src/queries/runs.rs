@@ -1,5 +1,5 @@
-//! Lists: runs, messages, steps. The store may hold any number of them; an answer holds a page, and so does the memory
-//! in which it is made.
+//! Pages of runs, messages and steps. The store may hold any number of these, but an answer, and the memory for
+//! making it, holds only a page.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::waiting::MAX_ITEMS;
 
-/// The largest number of rows in an answer, regardless of the requested limit.
+/// The maximum number of rows in an answer, regardless of the requested limit.
 pub const MAX_ROWS: usize = 1000;
 
-/// How many rows are read at a time.
+/// The number of rows that are read at a time.
 const BATCH_SIZE: usize = 64;
 
-/// How many bytes of steps an answer has at most, unless a single step has more.
+/// The maximum size of the steps in an answer, in bytes. A single step may be larger.
 const MAX_STEP_BYTES: usize = 8 << 20;
 
-/// Goes through the runs below `below`, newest first, until `each` says that it is enough.
+/// Calls `each` with the runs below `below`, newest first, until it returns `false`.
 pub fn for_each_run(
     daemon: &HostDaemon,
     mut below: Option<RunNumber>,
@@ -47,7 +47,7 @@ pub fn for_each_run(
     }
 }
 
-/// Runs in short, newest first; only those that no other run started if `roots`.
+/// Returns summaries of runs, newest first. With `roots`, returns only runs that no other run started.
 pub fn runs(
     daemon: &HostDaemon,
     limit: usize,
@@ -68,7 +68,7 @@ pub fn runs(
     Ok(found)
 }
 
-/// Returns the runs of a family that are not over, and the one that the family begins with, in short; oldest first.
+/// Returns summaries of a run and of its unfinished descendants, oldest first.
 pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure> {
     let mut found = vec![summary(daemon, load_run(daemon, root)?)];
     let mut numbers = BTreeSet::from([root]);
@@ -80,7 +80,7 @@ pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure>
         let full = page.len() == BATCH_SIZE;
         for (_, run) in page {
             from = run.number.0.saturating_add(1);
-            // A child is younger than its parent, and one that is over has no children that are not.
+            // A child has a higher number than its parent, and a finished run has no unfinished children.
             if !run.is_finished() && run.parent.is_some_and(|parent| numbers.contains(&parent.run)) {
                 numbers.insert(run.number);
                 found.push(summary(daemon, run));
@@ -92,8 +92,8 @@ pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure>
     }
 }
 
-/// Returns one run in full. If the store itself could not record the trouble that keeps it, the run has it all the
-/// same.
+/// Returns a complete run. If a problem stalls the run but could not be recorded in the store, the returned run has
+/// it nevertheless.
 pub fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
@@ -105,9 +105,9 @@ pub fn load_run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> 
     Ok(run)
 }
 
-/// Returns the name of a run: its worker's name. The journal of an agent or of code has the host's name for that:
-/// `@fae`, `code of out`. Code whose result the host has no name for goes by its number. If its author is another
-/// agent, the author's name follows: `code 1a2b3c4d of @fae`.
+/// Returns the name of a run, which is its worker's name. The journal of an agent or of code has the host's name for
+/// that agent or code: `@fae`, `code of out`. Code whose result has no name goes by its number. If another agent is
+/// its author, the author's name follows: `code 1a2b3c4d of @fae`.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -126,7 +126,7 @@ pub fn name(daemon: &HostDaemon, run: &Run) -> Result<String, Failure> {
     Ok(found.unwrap_or_else(|| run.name.clone()))
 }
 
-/// Returns the name of an agent, by itself or its mail address.
+/// Returns the host's name for an agent. `ids` has the agent and its mail address.
 fn agent_name(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -134,15 +134,15 @@ fn agent_name(
 ) -> Result<Option<String>, Fault> {
     for id in ids {
         if let Some(name) = super::names::name_of(txn, view, &id)? {
-            // The names of its own begin with the same sign.
+            // The special names of an agent begin with the same sign.
             return Ok(Some(format!("@{}", name.trim_start_matches('@'))));
         }
     }
     Ok(None)
 }
 
-/// Returns the name of code: by the promise for its result, or by the object that it came to, if the code itself has
-/// made that.
+/// Returns the name of code. It is the name of the promise for the result, or the name of the resulting object if the
+/// code made that object.
 pub(crate) fn code_name(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -156,7 +156,7 @@ pub(crate) fn code_name(
     };
     if let Some(id) = came_to {
         let formula = table::formula(txn, &id)?.map(|row| row.formula);
-        // Any other thing has a name of its own, which says nothing of the code.
+        // The name of an object that the code has not made says nothing about the code.
         came_to = came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == *code));
     }
     for id in std::iter::once(result).chain(came_to) {
@@ -173,7 +173,7 @@ pub(crate) fn code_name(
     Ok(whose.map(|whose| format!("code {} of {whose}", code.short())))
 }
 
-/// Returns the run without its input and its result, which can be long.
+/// Returns the run without its input and its result, which can be large.
 pub(crate) fn summary(daemon: &HostDaemon, mut run: Run) -> Run {
     if let Ok(name) = name(daemon, &run) {
         run.name = name;
@@ -190,7 +190,8 @@ pub(crate) fn summary(daemon: &HostDaemon, mut run: Run) -> Run {
     run
 }
 
-/// Returns the messages of an agent below `below`, newest first; only those that need an answer if `open`.
+/// Returns the messages of an agent below `below`, newest first. With `open`, returns only messages that need an
+/// answer.
 pub fn mailbox_page(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -216,7 +217,7 @@ pub fn mailbox_page(
     Ok(found)
 }
 
-/// Returns how many messages need an answer.
+/// Returns the number of messages that need an answer.
 pub fn answer_count(daemon: &HostDaemon) -> Result<usize, Failure> {
     let mut count = 0;
     for_each_awaiting(daemon, |_| {
@@ -226,7 +227,8 @@ pub fn answer_count(daemon: &HostDaemon) -> Result<usize, Failure> {
     Ok(count)
 }
 
-/// Returns the same, counted to [`MOST`]: the cost does not grow with the mailbox.
+/// Returns the number of messages that need an answer, but at most [`MAX_ITEMS`]. So the cost does not grow with the
+/// mailbox.
 pub fn waiting_count(daemon: &HostDaemon) -> Result<usize, Failure> {
     Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MAX_ITEMS))?.len())
 }
@@ -250,7 +252,7 @@ pub fn open_approvals(
     Ok(found)
 }
 
-/// Goes through the messages that need an answer, oldest first.
+/// Calls `each` with the messages that need an answer, oldest first.
 ///
 /// # Errors
 /// When the store cannot be read, or `each` fails.
@@ -302,7 +304,7 @@ fn numbers(
     let mailbox =
         head.ok_or_else(|| StoreFault::Corrupt("the agent's formula is missing".to_owned()))?.mailbox;
     let from = table::inner_key(&mailbox, &[]);
-    // Longer than any number, and so behind all of them.
+    // Nine bytes are longer than any number's key, so this key lies behind all of them.
     let to = match below {
         Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
         None => table::inner_key(&mailbox, &[0xff; 9]),
@@ -319,7 +321,7 @@ fn numbers(
         .collect()
 }
 
-/// Goes through the steps of a run from number `from` on, until `each` says that it is enough.
+/// Calls `each` with the steps of a run from number `from` on, until it returns `false`.
 pub fn for_each_step(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -345,7 +347,8 @@ pub fn for_each_step(
     }
 }
 
-/// Steps of a run from number `from` on: at least one if there is one, and as many as an answer may hold.
+/// Returns the steps of a run from number `from` on, as many as an answer may hold. At least one is returned if there
+/// is one.
 pub fn steps(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Failure> {
     load_run(daemon, run)?;
     let (mut found, mut bytes) = (Vec::new(), 0);
@@ -459,7 +462,7 @@ mod tests {
         let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
         let failed = RunOutcome::Failed(trouble.clone());
         let mut acts = vec![start(1), advance(1, vec![Move::Spawn { index: 0 }])];
-        // Others come between the children, more than are read at a time.
+        // Between the children there are more other runs than one batch holds.
         acts.extend((0..BATCH_SIZE as u64).map(start));
         acts.push(advance(1, vec![Move::Spawn { index: 1 }]));
         let (last, other) = (BATCH_SIZE as u64 + 3, 3);
@@ -473,10 +476,10 @@ mod tests {
         assert_eq!(numbers(2), [2]);
         assert_eq!(numbers(other), [other, last + 1]);
         assert!(family(&daemon, RunNumber(999)).is_err_and(|failure| failure.exit == Exit::NotFound));
-        // One that is over is not there, unless it is the one that was asked about.
+        // A finished run is not listed, unless it is the requested one.
         daemon.apply(advance(2, vec![Move::Finish { outcome: failed }])).unwrap();
         assert_eq!((numbers(1), numbers(2)), (vec![1, last], vec![2]));
-        // A run that only this process knows to be stuck is shown so, until it is driven again.
+        // A run that is blocked only in this process is shown as stalled, until it is driven again.
         let is_stalled = |run| {
             let family = family(&daemon, RunNumber(1)).unwrap();
             family.iter().any(|r| r.number == RunNumber(run) && matches!(r.state, State::Stalled { .. }))
@@ -495,7 +498,7 @@ mod tests {
             trouble: Trouble { code: "x".to_owned(), message: Untrusted::new(why), help: String::new() },
         };
         let mut acts = vec![start(1)];
-        // Short steps, and among them three that are longer together than an answer.
+        // The steps are short, except for three. Together these three are longer than an answer may be.
         for i in 0..200 {
             let why = if i % 80 == 7 { "x".repeat(MAX_STEP_BYTES / 2) } else { i.to_string() };
             acts.push(advance(1, vec![suspend(why)]));

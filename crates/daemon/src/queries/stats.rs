@@ -1,5 +1,5 @@
-//! Figures about runs, folded out of their journals one after the other. At a time they need one page of steps, the
-//! turns of one run that are not decided, and sums.
+//! Statistics about runs, folded from their journals one after another. At any time, memory holds one page of steps,
+//! the undecided turns of one run, and sums.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::show::stats::{ModelCalls, ModelStats, Rule, Runs, Stats, WorkerStats};
 
-/// How many rules are told of.
+/// The maximum number of rules in the statistics.
 const MAX_SHOWN_RULES: usize = 10;
 
-/// The number of rules that are counted: their names can come from any author of rules.
+/// The maximum number of rules, models or workers that are counted. Their names can come from anyone, so the number
+/// must be limited.
 const MAX_RULES: usize = 1000;
 
-/// Of how many answers the median is taken, the newest.
+/// The number of the newest answers from which the median time is taken.
 const MAX_ANSWERS: usize = 10_000;
 
 /// The number of tries that a model has to repair a refused call.
 const MAX_REPAIRS: usize = 3;
 
-/// Returns the figures of a host's runs that were started at `since_ms` or later.
+/// Returns the statistics of the host's runs that were started at `since_ms` or later.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -52,7 +53,7 @@ pub fn stats(daemon: &HostDaemon, since_ms: Option<i64>) -> Result<Stats, Failur
 #[derive(Default)]
 struct StatsTotals {
     stats: Stats,
-    /// The calls of models in the journal that is being folded.
+    /// The model calls in the journal that is being folded.
     run_calls: ModelCalls,
     models: BTreeMap<String, ModelCalls>,
     workers: BTreeMap<String, WorkerStats>,
@@ -62,7 +63,7 @@ struct StatsTotals {
 
 impl StatsTotals {
     fn rules(&mut self, findings: &[Finding], add: impl Fn(&mut (u64, u64))) {
-        // A rule that finds two things wrong with a call still speaks of one call.
+        // A rule with several findings about one call is counted once.
         let mut names: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
         names.sort_unstable();
         names.dedup();
@@ -78,7 +79,7 @@ impl StatsTotals {
             .into_iter()
             .map(|(rule, (asked, denied))| Rule { rule, asked, denied })
             .collect();
-        // Those that come to the same stand in the order of their names.
+        // The sort is stable, so rules with equal counts stay in the order of their names.
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.asked + rule.denied));
         rules.truncate(MAX_SHOWN_RULES);
         self.stats.rules = rules;
@@ -93,21 +94,21 @@ impl StatsTotals {
     }
 }
 
-/// A call that a model made, under the tool's name or by slot and method.
+/// A model's action in a turn: a call, or its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TurnCall {
-    /// It was proposed.
+    /// A call that was proposed.
     Method { slot: String, method: String, fingerprint: Fingerprint },
-    /// It could not be.
+    /// A call that could not be proposed, by the name of its tool.
     Tool(String),
-    /// There was no such tool: any other call is better.
+    /// A call of a tool that does not exist. Any successful call of a tool repairs it.
     Unknown,
-    /// It was the answer.
+    /// The answer of the model.
     Answer,
 }
 
 impl TurnCall {
-    /// Returns whether this call, which was not refused, repairs the mistake of `failed`.
+    /// Returns whether this action, which was not refused, repairs the refused action `failed`.
     fn is_repair_of(&self, failed: &TurnCall) -> bool {
         match (self, failed) {
             (TurnCall::Answer, TurnCall::Answer) => true,
@@ -117,7 +118,7 @@ impl TurnCall {
                 TurnCall::Method { slot, method, fingerprint },
                 TurnCall::Method { slot: other_slot, method: other, fingerprint: refused },
             ) => slot == other_slot && method == other && fingerprint != refused,
-            // A worker that can be called is a tool by the name of its slot alone.
+            // The tool for calling a worker has only the name of the worker's slot.
             (TurnCall::Method { slot, method, .. }, TurnCall::Tool(tool)) => {
                 tool == slot || *tool == format!("{slot}_{method}")
             }
@@ -125,33 +126,34 @@ impl TurnCall {
         }
     }
 
-    /// Returns whether this is `other` once more.
+    /// Returns whether this is the same call as `other`, with the same arguments.
     fn is_same(&self, other: &TurnCall) -> bool {
         matches!((self, other), (TurnCall::Method { fingerprint, .. }, TurnCall::Method { fingerprint: same, .. })
             if fingerprint == same)
     }
 }
 
-/// A turn in which something was refused, and how far it has been repaired.
+/// A turn in which actions were refused: the ones that are not repaired yet, and the number of tries.
 struct FailedTurn {
     remaining: Vec<TurnCall>,
     attempts: usize,
 }
 
-/// One journal, folded.
+/// The fold of one journal.
 #[derive(Default)]
 struct JournalFold {
-    /// The model's calls in the turn that is going on, and whether each was refused. Calls without an outcome wait.
+    /// The model's actions in the current turn. Each has its step, and a flag for a refusal, which is `None` until
+    /// the outcome is known.
     turn: Vec<(Option<u64>, TurnCall, Option<bool>)>,
-    /// Who was asked last.
+    /// The model that was called last.
     model: String,
-    /// Whether the model has answered in it.
+    /// Whether the model has replied in the current turn.
     has_replied: bool,
-    /// Turns that can still be repaired.
+    /// The turns that can still be repaired.
     failed: Vec<FailedTurn>,
-    /// When people were asked, by the step that proposed.
+    /// The times at which a person was asked, by the step of the proposal.
     asked: BTreeMap<u64, i64>,
-    /// Whether the worker's own steps have begun: then its answer was good.
+    /// Whether the worker's own steps have begun. Then the model's answer was accepted.
     has_own_steps: bool,
 }
 
@@ -191,7 +193,7 @@ impl JournalFold {
                 self.turn.push((None, call, Some(true)));
             }
             Entry::Proposed { site, proposal, fingerprint, replaces } => {
-                // A call about which a person is asked anew is the same call of the model.
+                // A proposal that replaces an earlier one is the same call of the model.
                 let before =
                     replaces.and_then(|old| self.turn.iter().position(|(at, _, _)| *at == Some(old)));
                 before.map(|at| self.turn.swap_remove(at));
@@ -249,7 +251,7 @@ impl JournalFold {
         }
     }
 
-    /// Ends a turn. The model was asked once more, or never will be, so its calls in this turn are known.
+    /// Ends a turn. The model was called again, or never will be, so its actions in this turn are complete.
     fn end_turn(&mut self, sums: &mut StatsTotals) {
         let turn = std::mem::take(&mut self.turn);
         let replied = std::mem::take(&mut self.has_replied);
@@ -260,7 +262,7 @@ impl JournalFold {
             turn.iter().filter(|(_, _, how)| *how == Some(false)).map(|(_, call, _)| call).collect();
         for failed in &mut self.failed {
             failed.remaining.retain(|left| !good.iter().any(|call| call.is_repair_of(left)));
-            // Doing the same once more is no try.
+            // A turn that only repeats the refused calls does not count as a try.
             let only_again = !turn.is_empty()
                 && turn.iter().all(|(_, call, _)| failed.remaining.iter().any(|left| call.is_same(left)));
             failed.attempts += usize::from(!only_again);
@@ -278,10 +280,10 @@ impl JournalFold {
         }
     }
 
-    /// Ends the journal, which has no more steps.
+    /// Ends the fold at the end of the journal.
     fn end(mut self, sums: &mut StatsTotals, run: &Run) {
         let done = matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) });
-        // An answer that was taken leaves no step of its own, but its consequences do.
+        // An accepted answer has no step of its own. It shows in the outcome, or in the worker's own steps.
         if self.has_replied && self.turn.is_empty() && (done || self.has_own_steps) {
             self.turn.push((None, TurnCall::Answer, Some(false)));
         }
@@ -301,7 +303,7 @@ impl JournalFold {
     }
 }
 
-/// Counts a run where it stands.
+/// Counts a run by its state.
 fn count_run(runs: &mut Runs, run: &Run) {
     let counted = match &run.state {
         State::Finished { outcome: RunOutcome::Done(_) } => &mut runs.done,
@@ -322,18 +324,19 @@ mod tests {
 
     use super::*;
 
-    /// One thing that a model does in a turn.
+    /// One action of a model in a turn.
     #[derive(Clone, Copy)]
     enum Does {
-        /// A call of `out.METHOD` with arguments of this number; whether it is refused.
+        /// A call of `out.METHOD`, with a number that stands for its arguments. The flag tells whether the call is
+        /// refused.
         Call(&'static str, u8, bool),
-        /// A call of a tool of this name that cannot be proposed.
+        /// A call of this tool that cannot be proposed.
         Malformed(&'static str),
-        /// A call of a tool that is not there.
+        /// A call of a tool that does not exist.
         NoTool,
-        /// An answer that does not fit.
+        /// An answer that is rejected.
         BadAnswer,
-        /// An answer that fits.
+        /// An answer that is accepted.
         Answer,
     }
     use Does::{Answer, BadAnswer, Call as Makes, Malformed, NoTool};
@@ -464,31 +467,31 @@ mod tests {
         };
         check(&[&[good(1)], &[Answer]], done(), (0, 0, 0));
         check(&[&[bad(1)], &[good(2)], &[Answer]], done(), (1, 1, 0));
-        // The same call once more is no repair, even if it then succeeds, and it is no try either.
+        // Repeating the same call is no repair, even if the call then succeeds, and does not count as a try.
         check(&[&[bad(1)], &[good(1)], &[Answer]], done(), (1, 0, 0));
         check(&[&[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[good(2)]], failed(), (5, 5, 0));
-        // Another method is none.
+        // A call of another method is no repair.
         check(&[&[bad(1)], &[Makes("append", 2, false)], &[Answer]], done(), (1, 0, 0));
         // The third try still counts, the fourth does not.
         check(&[&[bad(1)], &[bad(2)], &[bad(3)], &[good(4)]], failed(), (3, 3, 0));
         check(&[&[bad(1)], &[bad(2)], &[bad(3)], &[bad(4)], &[good(5)]], failed(), (4, 3, 0));
-        // All of a turn must be done better.
+        // All refused calls of a turn must be repaired.
         check(&[&[bad(1), Makes("append", 2, true)], &[good(3)], &[Answer]], done(), (1, 0, 0));
         check(
             &[&[bad(1), Makes("append", 2, true)], &[good(3), Makes("append", 4, false)]],
             failed(),
             (1, 1, 0),
         );
-        // A call that could not be proposed goes by the name of the tool.
+        // A call that could not be proposed is matched by the name of its tool.
         check(&[&[Malformed("out_write")], &[good(1)]], failed(), (1, 1, 0));
         check(&[&[Malformed("out_append")], &[good(1)]], failed(), (1, 0, 0));
         check(&[&[Malformed("out")], &[good(1)]], failed(), (1, 1, 0));
         check(&[&[NoTool], &[good(1)]], failed(), (1, 1, 0));
-        // An answer is repaired by an answer alone.
+        // An answer is repaired only by another answer.
         check(&[&[BadAnswer], &[Answer]], done(), (1, 1, 0));
         check(&[&[BadAnswer], &[good(1)], &[Answer]], done(), (1, 1, 0));
         check(&[&[BadAnswer], &[good(1)]], failed(), (1, 0, 0));
-        // As long as the run goes on, it may still come.
+        // As long as the run has not ended, a repair may still follow.
         check(&[&[bad(1)], &[bad(2)]], State::Ready, (2, 0, 2));
         check(&[&[bad(1)], &[good(2)]], State::Waiting, (1, 1, 0));
     }

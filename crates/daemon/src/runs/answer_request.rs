@@ -1,4 +1,4 @@
-//! The answers of a person to requests: to an agent, the thing behind a name; to a run, data or the content of a
+//! The answers of a person to requests. An agent gets the object behind a name. A run gets data, or the content of a
 //! slot.
 
 use std::collections::BTreeMap;
@@ -72,7 +72,8 @@ pub fn answer(
     Ok(Response::Reply(daemon.apply_as(agent, said, Act::Mail(act))?.reply))
 }
 
-/// Returns the act that answers a run: with data by its name, or with something for the slot that it has named.
+/// Returns the act that answers a run's request. The answer is data behind a name, or the content of the slot that
+/// the run has named.
 fn answer_run(
     daemon: &HostDaemon,
     number: MessageNumber,
@@ -114,7 +115,7 @@ fn answer_run(
     privacy::check_model(daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
     match bindings.pop() {
         Some(mut binding) => {
-            // The thing behind a name has its limits already.
+            // A capability behind a name already has its limits.
             if !names.is_empty() {
                 binding.attenuation = Attenuation::default();
             }
@@ -124,7 +125,7 @@ fn answer_run(
     }
 }
 
-/// Returns the formula that a name stands for, unless it is data.
+/// Returns the formula that a name stands for, or `None` if it is data or a promise.
 fn capability(daemon: &HostDaemon, path: &NamePath) -> Result<Option<Formula>, Failure> {
     let found = daemon.query(|txn| {
         Ok(match daemon.view(daemon.host).resolve(txn, path)? {
@@ -149,14 +150,14 @@ fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str
     ))
 }
 
-/// Returns the kind of slot that something of a person's fills.
+/// Returns the kind of slot that a named formula fills, or `None` if it fills no slot by its name.
 fn kind_of(formula: &Formula) -> Option<Kind> {
-    // The worker that asks is bound by its word.
+    // The worker's reference to itself is bound by the keyword `self`, not by a name.
     let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
     kind.filter(|kind| kind.row().by_name)
 }
 
-/// Returns a worker with this one slot.
+/// Returns the definition of a worker with only this slot.
 fn single_slot_worker(slot: &str, kind: &str) -> Result<Definition, Failure> {
     if Kind::of(kind).is_none() {
         let shown = visible_line(kind);

@@ -1,5 +1,4 @@
-//! The extras that a person adds to a worker that a run is about to make: the contents of its slots, and a changed
-//! text.
+//! The additions of a person to a worker that a run is about to make: the contents of slots, and a changed text.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,8 @@ fn is_empty(added: &ApprovalExtras) -> bool {
     added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
 }
 
-/// Returns the additions to the worker that these entries of a card make, or `None` if they make none.
+/// Checks a person's additions to the worker that these entries of a card make. Returns them ready for the kernel, or
+/// `None` if there is nothing to add.
 ///
 /// # Errors
 /// When a slot that only a person can fill is left empty, or an addition does not fit.
@@ -39,7 +39,7 @@ pub fn check_extras(
     added: ApprovalExtras,
 ) -> Result<Option<Addition>, Failure> {
     let (makings, answered) = worker_proposals(daemon, message, entries)?;
-    // An entry that was answered before takes no additions and misses none. The kernel reports that it was answered.
+    // An entry that was answered before takes no additions. The kernel reports that it was answered.
     if makings.is_empty() && answered {
         return Ok(None);
     }
@@ -76,7 +76,7 @@ pub fn check_extras(
     Ok(Some(Addition { bindings, edited, seen }))
 }
 
-/// Previews the worker that an entry would make with these additions. It records nothing.
+/// Returns a preview of the worker that an entry would make with these additions. Nothing is recorded.
 ///
 /// # Errors
 /// When the entry makes no worker, was answered, or an addition does not fit.
@@ -108,7 +108,7 @@ pub fn preview_extras(
     Ok(ExtrasPreview { making, missing, grants })
 }
 
-/// Returns the worker of a proposal with the text that it would have.
+/// Returns the name and the definition of a proposed worker, with the changed text if there is one.
 fn worker_with_extras(proposal: &Proposal, added: &ApprovalExtras) -> Result<(String, Definition), Failure> {
     let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
     let name = text(0).to_owned();
@@ -116,7 +116,7 @@ fn worker_with_extras(proposal: &Proposal, added: &ApprovalExtras) -> Result<(St
     Ok((name, definition))
 }
 
-/// Returns the slots that only a person can fill, and that nothing fills yet.
+/// Returns the slots that only a person can fill and that are still empty.
 fn missing_slots(definition: &Definition, proposal: &Proposal, added: &ApprovalExtras) -> Vec<String> {
     let is_bound = |slot: &String| {
         added.names.contains_key(slot) || added.endow.iter().any(|endowment| endowment.slot == *slot)
@@ -125,8 +125,8 @@ fn missing_slots(definition: &Definition, proposal: &Proposal, added: &ApprovalE
     open.into_iter().filter(|slot| !is_bound(slot)).collect()
 }
 
-/// Returns the formulas behind the names that fill slots. It refuses a name that leads elsewhere than the person has
-/// seen, and one that cannot fill its slot.
+/// Returns the formulas behind the names that fill slots. Fails if a name no longer leads to the formula that the
+/// person has seen, or cannot fill its slot.
 fn expected_names(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -168,13 +168,13 @@ fn expected_names(
     Ok(all)
 }
 
-/// Returns whether a record of slots leaves one of them to a person.
+/// Returns whether a record of slots leaves any of them to a person, by the value `null`.
 fn has_null(slots: &kernel::Value) -> bool {
     slots.as_record().is_some_and(|slots| slots.iter().any(|(_, value)| *value == kernel::Value::Null))
 }
 
-/// Returns the proposals among these entries that make workers and wait for an answer; and whether others of them had
-/// one.
+/// Returns the proposals among these entries that make workers and wait for an answer. Also returns whether any other
+/// proposal of a worker was already answered.
 fn worker_proposals(
     daemon: &HostDaemon,
     message: MessageNumber,
@@ -201,7 +201,7 @@ fn worker_proposals(
     })
 }
 
-/// Returns the bindings that a person makes to slots of a worker that is being made, or of a run that is at work.
+/// Returns a person's bindings for slots of a worker that is being made, or of a run that has begun.
 ///
 /// # Errors
 /// When a binding does not fit.
@@ -228,7 +228,7 @@ pub(crate) fn bind_slots(
             Failure::new(Exit::Usage, message).help(format!("say `-e {}=PATH:rw`", visible_line(slot)))
         );
     }
-    // The others are its maker's to fill.
+    // The other slots are filled by the run that makes the worker.
     let is_bound = |slot: &str| endow.iter().any(|endowment| endowment.slot == slot);
     definition.slots.retain(|slot| is_bound(&slot.name) || names.contains_key(&slot.name));
     definition.creates = false;

@@ -1,4 +1,4 @@
-//! Cards: the view that a person gets before an answer, made from the stored bytes alone.
+//! The cards that a person sees before answering, made only from stored data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ use control::show::value;
 /// Returns the card of a message.
 ///
 /// # Errors
-/// When there is no such message, or it is no card.
+/// When there is no such message, or it has no card.
 pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
@@ -57,12 +57,12 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
         }
     };
     let asking = runs::load_run(daemon, *run)?;
-    // The proposal of each entry, and the verdict of the gates on it.
+    // The journal has the proposal of each entry, and the gates' verdict on it.
     let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
     let (mut proposals, mut verdicts) = (BTreeMap::new(), BTreeMap::new());
     let first = wanted.first().copied().unwrap_or(u64::MAX);
     let (mut before, mut replied) = (BTreeMap::new(), None);
-    // The reply stands before all that it proposes.
+    // The model's reply comes before its proposals in the journal.
     let from = first.saturating_sub(MAX_STEPS_BEFORE);
     runs::for_each_step(daemon, *run, from, |step| {
         match step.entry {
@@ -119,28 +119,28 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
     )?;
     let read = asking.provenance.sources.iter().cloned().collect();
     let worker = runs::name(daemon, &asking)?;
-    // A proposal of code has no words beside it.
+    // The model's words are shown only for its own proposals, not for those of code.
     let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
     let said = replied.filter(|_| by_model).and_then(|reply| reply_text(daemon, &reply));
     Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
 }
 
-/// The journal's record of a proposal after a person was asked.
+/// The later entries of the journal about a proposal, after a person was asked.
 #[derive(Clone, Debug, Default)]
 struct EntryHistory {
-    /// When it began, the first time.
+    /// The time at which the call first began.
     began_ms: Option<i64>,
-    /// When the outcome of the call became unknown.
+    /// The time at which the outcome of the call was found to be unknown.
     unknown_ms: Option<i64>,
-    /// Why it was refused after a yes.
+    /// The reasons why the call was refused after an approval.
     refusals: Vec<Finding>,
 }
 
 /// The number of steps that are searched for the outcomes of a card's entries.
 const MAX_STEPS_AFTER: u64 = 2_000;
 
-/// Returns the outcomes of a card's entries, by the step that proposed each. It covers the entries that were
-/// answered, and those that were cut off.
+/// Returns the histories of a card's entries, by the step that proposed each. Only entries that were answered or
+/// interrupted have one.
 fn entry_histories(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -175,7 +175,7 @@ fn entry_histories(
         }
         !open.is_empty() && step.number < first.saturating_add(MAX_STEPS_AFTER)
     })?;
-    // A person who said no knows why nothing was done.
+    // After a denial, the person already knows why the call was refused.
     for (at, asked) in entries.iter().enumerate() {
         if !matches!(mail.answers.get(&at), Some(Answer::Approved { .. } | Answer::Repeat { .. })) {
             found.entry(asked.proposal.step).and_modify(|one| one.refusals.clear());
@@ -184,20 +184,21 @@ fn entry_histories(
     Ok(found)
 }
 
-/// The largest number of steps between a reply and its first proposal.
+/// The maximum number of steps between a reply and its first proposal.
 const MAX_STEPS_BEFORE: u64 = 500;
 
-/// The heading of the difference of a new worker.
+/// The heading above the difference of a new worker.
 const WORKER_DIFF_NOTE: &str = "how it differs from the file of the worker that makes it";
 
-/// Returns the words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
+/// Returns the text of a model's reply, or `None` if the reply has no text. The reply is stored as the JSON form of
+/// `model::Reply`.
 fn reply_text(daemon: &HostDaemon, reply: &BlobHash) -> Option<Untrusted> {
     let json: serde_json::Value = serde_json::from_slice(&daemon.store.blobs().get(reply).ok()?).ok()?;
     let text = json.get("text")?.as_str()?.trim().to_owned();
     (!text.is_empty()).then(|| Untrusted::new(text))
 }
 
-/// Returns how a worker that is to be made differs from the definition of the run that makes it.
+/// Returns the difference between the definition of a run and the worker that the run proposes to make.
 fn maker_diff(daemon: &HostDaemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
     let source = worker_preview::text(daemon, proposal)?;
     let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
@@ -217,7 +218,7 @@ fn entry(
         .args
         .iter()
         .enumerate()
-        // A reference among the arguments says nothing to a person. The card shows above where it leads.
+        // References mean nothing to a person, so they are left out. The card shows their target above the arguments.
         .filter(|(_, value)| !matches!(value, kernel::Value::Undefined) && value.references().is_empty())
         .map(|(i, v)| {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
@@ -254,7 +255,7 @@ fn entry(
     })
 }
 
-/// Returns why nothing can be called any more through the grant of a proposal, if nothing can.
+/// Returns the reason why the grant of a proposal can no longer be used, if that is so.
 fn ended_grant(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
     let now_ms = clock::now_ms();
     let reached = daemon.read(|txn| table::reach(txn, &proposal.grant))?;
@@ -264,7 +265,7 @@ fn ended_grant(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrus
     })
 }
 
-/// Returns the target of a call in words: the host's own name for it, if there is one, and its description.
+/// Returns a description of the target of a call, with the host's own name for the target if there is one.
 fn describe_target(
     daemon: &HostDaemon,
     proposal: &Proposal,
@@ -278,7 +279,7 @@ fn describe_target(
         let ids =
             grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([agent_journal::target(proposal)]);
         for id in ids {
-            // The giver of a grant may have a name for the thing behind it as well.
+            // The giver of a grant may instead have a name for the object behind the grant.
             let behind = table::reach(txn, &id)?.map(|reached| reached.id);
             for id in std::iter::once(id).chain(behind) {
                 if let Some(name) = names::name_of_target(txn, &view, &id)? {
@@ -294,16 +295,16 @@ fn describe_target(
     })
 }
 
-/// Returns the preview of a call that a capability made for a person, with its heading. It was kept with the
-/// proposal.
+/// Returns the preview of a call for a person, with its heading. The capability made the preview, and it was stored
+/// with the proposal.
 fn call_drawing(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
     let pin = proposal.pins.iter().find(|pin| pin.kind == "diff")?;
     let bytes = daemon.store.blobs().get(&pin.digest?).ok()?;
     Some((pin.name.clone(), Untrusted::new(String::from_utf8(bytes).ok()?)))
 }
 
-/// Returns the difference that an edit makes in the pinned file, as lines. Where the file was too large to be kept,
-/// it covers only the text that the edit replaces.
+/// Returns the difference that an edit makes in the pinned file, as lines. If the file was too large to be stored,
+/// the difference covers only the replaced text.
 fn edit_diff(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
     let text = |at: usize| proposal.args.get(at).and_then(kernel::Value::as_str);
     let (old, new) = (text(1)?, text(2)?);
@@ -321,7 +322,7 @@ fn argument_names(method: &kernel::Method) -> Vec<String> {
 }
 
 fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
-    // An agent that calls without a run has more methods than workers know.
+    // An agent that calls without a run has methods that workers do not have.
     let method = match proposal.caller {
         Caller::Code => caps::mount::handed_interface().method(&proposal.method),
         Caller::Model => None,
@@ -341,7 +342,7 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
         .unwrap_or_default()
 }
 
-/// Returns the dependencies in which this proposal differs from the one at `before`.
+/// Returns the dependencies that changed between the proposal at `before` and this one.
 fn changed_dependencies(
     daemon: &HostDaemon,
     before: StepRef,

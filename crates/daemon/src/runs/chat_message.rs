@@ -1,4 +1,4 @@
-//! The messages of a person to a run that talks, with their documents.
+//! The messages of a person to a chat run, with their documents.
 
 use kernel::command::{Act, Reply};
 use kernel::run::{Attachment, Run};
@@ -13,29 +13,29 @@ use crate::state::worker_files;
 use control::exit::Failure;
 use control::protocol::{ClientKeys, Document, Response};
 
-/// A message to a run, as the client sent it.
+/// A message to a run, in the form that the client sent.
 pub struct ChatMessage {
     /// The command, for the transcript.
     pub command: Untrusted,
     /// The text of the message.
     pub text: Untrusted,
-    /// The documents that come with it.
+    /// The documents of the message.
     pub documents: Vec<Document>,
-    /// Only say whether it would be taken.
+    /// Whether the message is only checked, and not sent.
     pub dry_run: bool,
 }
 
 /// Sends a message to a run.
 ///
 /// # Errors
-/// When the run does not listen, or its worker does not take the documents; nothing has been said then.
+/// When the run does not take messages, or its worker does not take the documents. Then nothing was sent.
 pub fn send(
     daemon: &HostDaemon,
     brought: &ClientKeys,
     number: kernel::RunNumber,
     words: ChatMessage,
 ) -> Result<Response, Failure> {
-    // A row names the stored bytes only afterwards.
+    // The stored documents must not be swept before a row names them.
     let _held = daemon.store.blobs().hold();
     let run = runs::load_run(daemon, number)?;
     daemon.keys.add_server_key(std::slice::from_ref(&run.model), brought);
@@ -47,7 +47,7 @@ pub fn send(
     Ok(Response::Reply(daemon.apply(act)?.reply))
 }
 
-/// Returns the documents, by the rules of the run's worker.
+/// Checks and stores the documents of a message by the rules of the run's worker, and returns them.
 fn take_documents(daemon: &HostDaemon, run: &Run, words: &ChatMessage) -> Result<Vec<Attachment>, Failure> {
     let definition = worker_files::parse(&bundle(daemon, run)?)?;
     let taker = DocumentImporter::new(daemon, &definition, &run.model, words.dry_run);
@@ -60,7 +60,7 @@ fn take_documents(daemon: &HostDaemon, run: &Run, words: &ChatMessage) -> Result
 /// Returns the worker of a run, with the files that it includes.
 ///
 /// # Errors
-/// When a text of it is gone.
+/// When one of the worker's texts is missing.
 pub(crate) fn bundle(daemon: &HostDaemon, run: &Run) -> Result<Bundle, Failure> {
     let source = mail::worker_text(daemon, &run.definition)?;
     Bundle::stored(&run.name, source, &run.includes, |_, hash| mail::worker_text(daemon, hash))

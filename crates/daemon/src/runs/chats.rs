@@ -1,4 +1,4 @@
-//! Conversations: which there are, and with whom one can have one.
+//! Conversations: a list of them, and the workers with which the user can begin one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,16 +21,16 @@ use control::exit::{Exit, Failure};
 use control::protocol::TALKER;
 use control::talk::{ChatPartner, ChatRow, ChatSetup, ChatSlot, Talker};
 
-/// How many runs are looked through for workers.
+/// The maximum number of runs that are searched for workers.
 const MAX_EXAMINED: usize = 5000;
 
-/// How many workers are offered.
+/// The maximum number of offered workers from earlier runs. Together with named workers, twice as many are offered.
 const MAX_WORKERS: usize = 100;
 
-/// The number of letters of the first message that are shown.
+/// The maximum number of shown characters of the first message.
 const MAX_QUOTE_CHARS: usize = 160;
 
-/// Returns the conversations that are open, or those that are over: newest first.
+/// Returns the open conversations, or those that have ended, newest first.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -66,7 +66,7 @@ fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
     Ok(ChatRow { run: runs::summary(daemon, run), said, last_ms })
 }
 
-/// Returns the workers with which one can talk: those that have run, and those that the person has a name for.
+/// Returns the workers with which the user can talk: those that have run, and those that the user has a name for.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -99,10 +99,10 @@ fn chat_partner(wanted: &ChatSetup, run: Option<RunNumber>, path: Option<String>
     Talker { name: wanted.name.clone(), run, path, slots }
 }
 
-/// Returns the inputs and slots that a person must fill to talk with a worker.
+/// Returns the inputs and slots that the user must fill to talk with a worker.
 ///
 /// # Errors
-/// When there is no such worker, its file has an error, or one cannot talk with it.
+/// When there is no such worker, its file has an error, or it does not converse.
 pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, Failure> {
     let (mut beside, mut policy) = (None, None);
     let bundle = match with {
@@ -110,7 +110,7 @@ pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, 
         ChatPartner::Text { name, source } => bundle(name, source.clone()),
         ChatPartner::Run { run } => {
             let run = runs::load_run(daemon, *run)?;
-            // It ran under these, and goes on under them.
+            // The run was subject to this policy, and so is a new conversation with its worker.
             policy = run.includes.get(NAME).map(|hash| mail::worker_text(daemon, hash)).transpose()?;
             chat_message::bundle(daemon, &run)?
         }
@@ -126,7 +126,7 @@ pub fn chat_setup(daemon: &HostDaemon, with: &ChatPartner) -> Result<ChatSetup, 
         }
     };
     let definition = worker_files::parse(&bundle).map_err(|failure| match with {
-        // Files that lie beside a worker file do not come along with its text.
+        // The text of a worker file comes without the files beside it.
         ChatPartner::Text { .. } if failure.message.raw().contains("include") => {
             failure.help("what it includes lies beside it: write the path of the file instead")
         }
@@ -153,7 +153,7 @@ fn setup_of_worker(
         words: slot.label.as_deref().map(Untrusted::new),
         kind: slot.kind.to_string(),
         example: slot.kind.row().is_typed().then(|| slot.kind.row().example_from_root()),
-        // A worker that lies beside the file is found there.
+        // A worker for the slot can be found beside the file, if there is a file.
         is_needed: slot.kind.row().is_typed() && !(slot.kind == Kind::Worker && lies_somewhere),
     };
     ChatSetup {
@@ -168,7 +168,7 @@ fn setup_of_worker(
     }
 }
 
-/// Returns the worker that one of the person's names stands for.
+/// Returns the worker behind one of the user's names.
 fn worker_by_name(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
     let parsed = NamePath::parse(path)
         .map_err(|error| Failure::from_error(Exit::Invalid, error).help("choose one of the list"))?;

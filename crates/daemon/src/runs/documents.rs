@@ -1,4 +1,5 @@
-//! The documents that a person hands to a run, checked against the limits of its worker before anything is recorded.
+//! The documents that a person gives to a run. They are checked against the limits of the worker before anything is
+//! recorded.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,14 +15,14 @@ use crate::state::errors::DaemonError;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, StartShape, StartSpec};
 
-/// The largest document that is read, in bytes, regardless of the worker file. The file may come from anyone, and a
-/// document is held in memory.
+/// The maximum size of a document in bytes, whatever the worker file allows. The file may come from anyone, and
+/// documents are held in memory.
 const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Checks whether the worker takes this many documents.
 ///
 /// # Errors
-/// When it does not.
+/// When there are too many documents, or none for `--each`.
 pub fn check_count(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
     let (count, most) = (spec.documents.len(), definition.attachments.max as usize);
     if matches!(spec.shape, StartShape::Each { .. }) {
@@ -42,10 +43,10 @@ fn too_many(definition: &Definition, count: usize) -> Failure {
     Failure::new(Exit::Invalid, format!("`{}` takes at most {most} documents, not {count}", definition.name))
 }
 
-/// Checks whether a conversation takes these documents beside those that it has.
+/// Checks whether a conversation takes these documents in addition to those that it has.
 ///
 /// # Errors
-/// When they are too many, too large together, or two have the same name.
+/// When there are too many documents, they are too large together, or two have the same name.
 pub fn check_more(definition: &Definition, has: &[Attachment], more: &[Attachment]) -> Result<(), Failure> {
     let all: Vec<Attachment> = has.iter().chain(more).cloned().collect();
     if all.len() > definition.attachments.max as usize {
@@ -57,10 +58,10 @@ pub fn check_more(definition: &Definition, has: &[Attachment], more: &[Attachmen
     check_bytes(definition, &all)
 }
 
-/// Documents are known by their names from here on.
+/// Checks that all documents have different names, because a run knows them by their names.
 ///
 /// # Errors
-/// When two have the same.
+/// When two documents have the same name.
 pub fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
     let mut names = BTreeSet::new();
     match taken.iter().find(|document| !names.insert(&document.name)) {
@@ -76,7 +77,7 @@ pub fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
 /// Checks whether the worker takes documents of this total size.
 ///
 /// # Errors
-/// When they are larger.
+/// When the documents are too large together.
 pub fn check_total(definition: &Definition, spec: &StartSpec, taken: &[Attachment]) -> Result<(), Failure> {
     if matches!(spec.shape, StartShape::Each { .. }) { Ok(()) } else { check_bytes(definition, taken) }
 }
@@ -96,7 +97,8 @@ fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Fail
     Ok(())
 }
 
-/// Checks whether one can talk with the worker. A conversation has no end at which its result could be used.
+/// Checks whether the user can converse with the worker, if the run is to be a conversation. A conversation has no
+/// end at which a result could be used.
 ///
 /// # Errors
 /// When the worker works towards a result.
@@ -104,10 +106,10 @@ pub fn check_chat(definition: &Definition, spec: &StartSpec) -> Result<(), Failu
     if spec.shape == StartShape::Chat { expect_chat_worker(definition) } else { Ok(()) }
 }
 
-/// Refuses a worker with which one cannot talk.
+/// Checks that the user can converse with a worker.
 ///
 /// # Errors
-/// When it works towards a result.
+/// When the worker works towards a result.
 pub fn expect_chat_worker(definition: &Definition) -> Result<(), Failure> {
     if definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none() {
         return Ok(());
@@ -116,18 +118,18 @@ pub fn expect_chat_worker(definition: &Definition) -> Result<(), Failure> {
     Err(Failure::new(Exit::Invalid, message).help("`almoner run` it; a worker to talk with answers in text"))
 }
 
-/// Takes documents in for a worker.
+/// The importer of documents for a worker.
 pub struct DocumentImporter<'a> {
     daemon: &'a HostDaemon,
     definition: &'a Definition,
     limits: document::Limits,
     takes: model::MediaSupport,
-    /// Only a look ahead: nothing is kept.
+    /// Whether the import is only a preview, so that nothing is stored.
     is_dry_run: bool,
 }
 
 impl DocumentImporter<'_> {
-    /// Returns a taker of documents for a worker with this model.
+    /// Returns an importer for a worker with this model.
     pub fn new<'a>(
         daemon: &'a HostDaemon,
         definition: &'a Definition,
@@ -146,10 +148,10 @@ impl DocumentImporter<'_> {
         Ok(self.daemon.store.blobs().put(bytes).map_err(DaemonError::from)?)
     }
 
-    /// Reads a document, checks it, and keeps its bytes and its text.
+    /// Reads a document, checks it, and stores its bytes and its text.
     ///
     /// # Errors
-    /// When the worker takes no such document, or it cannot be read.
+    /// When the worker does not take such a document, or the document cannot be read.
     pub fn import(&self, source: &Document) -> Result<Attachment, Failure> {
         let (name, bytes) = match source {
             Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
@@ -159,7 +161,8 @@ impl DocumentImporter<'_> {
                     Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
                         .help("bring it again")
                 };
-                // A client that knows the hash of another user's bytes must not get them by naming the hash.
+                // Only pending uploads count. Otherwise a client that knows the hash of another user's blob could get
+                // it.
                 if !self.daemon.uploads().pins().contains(hash) {
                     let what = format!("{}: nobody has brought this file", visible_line(name));
                     return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
@@ -202,11 +205,11 @@ fn document_failure(name: &str, error: &document::DocumentError) -> Failure {
     Failure::new(Exit::Invalid, format!("{}: {error}", visible_line(name))).help(error.help())
 }
 
-/// Reads a regular file that is not too large; the size is looked at first.
+/// Reads a regular file. Its size is checked first.
 fn read_file(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
-    // The directory in which the daemon was started must not matter.
+    // A relative path would depend on the directory in which the daemon was started.
     if !Path::new(path).is_absolute() {
         return Err(config::place::relative_path_failure(path));
     }

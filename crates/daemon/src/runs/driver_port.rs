@@ -1,4 +1,4 @@
-//! The port through which the driver of runs sees the daemon.
+//! The daemon's side of the interface that the driver of runs uses.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl DriverPort for HostDaemon {
         moves: Vec<Move>,
         bytes: Vec<Vec<u8>>,
     ) -> Result<Outcome, Trouble> {
-        // The text that clients saw while the model wrote it is in the journal now.
+        // The text that was streamed to clients is in the journal now.
         if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
             self.news.forget_text(&self.host_run(run));
         }
@@ -104,7 +104,7 @@ impl DriverPort for HostDaemon {
     }
 
     fn looks_up(&self, run: &Run) -> bool {
-        // Which of several answers depends on how the others are.
+        // With several models, the answer also depends on which of them are available.
         model::parse_list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.is_lookup()))
     }
 
@@ -164,7 +164,7 @@ impl DriverPort for HostDaemon {
     }
 }
 
-/// Returns where a vendor's models are, unless a reference says otherwise.
+/// Returns the default address of a vendor's models.
 fn vendor_address(reference: &ModelRef) -> &str {
     match reference {
         ModelRef::Vendor { vendor, .. } => vendor.url(),

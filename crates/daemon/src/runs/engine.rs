@@ -1,4 +1,4 @@
-//! The engine: which runs are at work, on which threads.
+//! The engine, which drives runs on a limited number of threads.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,10 +17,10 @@ use crate::state::log;
 use control::exit::Failure;
 use worker::DriverPort as _;
 
-/// How many runs may hold a thread at once. A run that waits holds none.
+/// The maximum number of runs that may hold a thread at a time. A waiting run holds none.
 const MAX_THREADS: usize = 16;
 
-/// Drives the runs of all hosts. A run is driven by at most one thread at a time.
+/// The engine that drives the runs of all hosts. At most one thread drives a run at a time.
 pub struct Engine {
     daemon: HostDaemon,
     state: Mutex<EngineState>,
@@ -31,7 +31,7 @@ pub struct Engine {
 struct EngineState {
     queue: VecDeque<HostRun>,
     active: BTreeSet<HostRun>,
-    /// Runs that became ready while they were being driven: driven once more.
+    /// The runs that became ready while they were being driven, and must be driven again.
     driven_again: BTreeSet<HostRun>,
 }
 
@@ -52,21 +52,21 @@ impl Engine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up everything that the outboxes of all hosts say must still happen. Every open effect belongs to a run
-    /// that must go on, and is settled when that run is driven.
+    /// Takes up all open tasks in the outboxes of all hosts. Every open effect belongs to an unfinished run, and is
+    /// settled when that run is driven.
     pub fn recover(self: &Arc<Engine>) -> Result<(), Failure> {
         let root = self.daemon.host;
         for host in self.daemon.read(table::hosts)? {
-            // There may be many hosts with nothing to do; each would cost a commit.
+            // Recovering a host costs a commit, so hosts without open runs are skipped.
             if host != root && self.open_runs(host)?.is_empty() {
                 continue;
             }
             if let Err(failure) = self.daemon.for_host(host).apply(Act::Recover) {
-                // A full or read-only store can still be read, and reports the error to each client that wants to
+                // A full or read-only store can still be read. It reports the error to each client that tries to
                 // change it.
                 log::failure(&failure);
             }
-            // Effects that an earlier process began have no owner in this one.
+            // Effects that an earlier process began belong to no thread of this process.
             for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
                 if let Task::Effect { step } = task {
                     self.daemon.orphaned_effects.add(host, step);
@@ -77,25 +77,25 @@ impl Engine {
         Ok(())
     }
 
-    /// Drives everything that is in the outbox of a host. It leaves runs alone that are already being driven.
+    /// Drives every run in the outbox of a host. A run that is already being driven is driven once more.
     pub fn resume_pending(self: &Arc<Engine>, host: FormulaId) -> Result<(), Failure> {
         self.open_runs(host)?.into_iter().for_each(|one| self.drive(one));
         Ok(())
     }
 
-    /// Returns the runs of a host that its outbox says must go on. A run appears once for each of its open tasks.
+    /// Returns the runs of a host that have open tasks in its outbox. A run appears once for each of its tasks.
     fn open_runs(&self, host: FormulaId) -> Result<Vec<HostRun>, Failure> {
         let tasks = self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))?;
         let runs = tasks.into_iter().filter_map(|task| match task {
             Task::Drive { run } => Some(run),
             Task::Effect { step } => Some(step.run),
-            // Endowed code is taken up by those who run vats.
+            // The code executor takes up endowed code.
             Task::Eval { .. } => None,
         });
         Ok(runs.map(|run| HostRun { host, run }).collect())
     }
 
-    /// Lets a run go on, now or when a thread is free.
+    /// Drives a run now, or when a thread is free.
     pub fn drive(self: &Arc<Engine>, run: HostRun) {
         let mut work = self.lock();
         if work.active.contains(&run) {
@@ -115,7 +115,7 @@ impl Engine {
                 .name(run.run.to_string())
                 .stack_size(crate::state::thread_stack::STACK_SIZE);
             if thread.spawn(move || engine.work(run)).is_err() {
-                // No thread to be had: the next run that ends makes room.
+                // No thread could be started. The run is tried again when another run releases its thread.
                 work.active.remove(&run);
                 work.queue.push_front(run);
                 return;
@@ -126,7 +126,7 @@ impl Engine {
     fn work(self: Arc<Engine>, at: HostRun) {
         let (daemon, run) = (self.daemon.for_host(at.host), at.run);
         let mut again = false;
-        // Bytes that the run stores stay until its journal names them.
+        // Blobs that the run stores must not be swept before its journal names them.
         let hold = daemon.store.blobs().hold();
         if !daemon.is_stopping() {
             daemon.clear_blocked(run);
@@ -151,8 +151,8 @@ impl Engine {
             if let Some(trouble) = trouble.filter(|_| !daemon.is_stopping()) {
                 let stalled = daemon.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
                 if stalled.is_err() && !was_cancelled && is_cancelled() {
-                    // The run was cancelled while it took a step: another pass brings the effects that it began to
-                    // their end.
+                    // The run was cancelled while it was being driven. Another pass completes the effects that it had
+                    // begun.
                     again = true;
                 } else if stalled.is_err() {
                     daemon.set_blocked(run, trouble);
@@ -172,13 +172,13 @@ impl Engine {
         self.idle.notify_all();
     }
 
-    /// Returns the runs that are at work, of all hosts.
+    /// Returns the runs of all hosts that are being driven or wait for a thread.
     pub fn active_runs(&self) -> Vec<HostRun> {
         let work = self.lock();
         work.active.iter().chain(&work.queue).copied().collect()
     }
 
-    /// Waits until no run holds a thread, at most `patience`.
+    /// Waits until no run holds a thread, but at most for the time `patience`.
     pub fn settle(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut work = self.lock();

@@ -1,4 +1,4 @@
-//! `forget` and `gc`: they remove the data that a run worked on, and bytes that nothing names.
+//! The verb `forget`, which removes the data that a run worked on.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,14 +12,13 @@ use crate::queries::{changes, runs};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// Forgets the data that a run and its descendants worked on. Data that others share stays. Bytes go with the next
-/// sweep.
+/// Forgets the data that a run and its descendants worked on. Data that other runs share stays. The next sweep
+/// removes the bytes.
 ///
-/// The daemon forgets child by child, the named run last, so asking again completes an interrupted request.
+/// The daemon forgets child by child, and the named run last. So repeating an interrupted request completes it.
 ///
 /// # Errors
-/// When there is no such run, it is a part of another one, is not over, or has staged changes that are still
-/// undecided.
+/// When there is no such run, it is part of another run, it has not ended, or it still has staged changes.
 pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Vec<RunNumber>, Failure> {
     let found = runs::load_run(daemon, run)?;
     if let Some(parent) = found.parent {
@@ -37,7 +36,7 @@ pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Ve
         let said = (*one == run).then(|| UserCommand { verb: "forget".to_owned(), text: text.clone() });
         daemon.apply_as(daemon.host, said, Act::Forget { run: *one })?;
     }
-    // Runs that are still to come must not find it in memory either.
+    // The data must not stay in memory for later runs either.
     daemon.memory.forget();
     Ok(forgotten)
 }

@@ -1,4 +1,4 @@
-//! Runs: how they start, what fills their slots, and what their user decides about them.
+//! Runs: their start, the contents of their slots, and the decisions of their user about them.
 
 pub mod answer_request;
 pub mod approval_extras;

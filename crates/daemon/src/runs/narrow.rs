@@ -1,6 +1,6 @@
-//! Narrower versions of a person's capability. They consist of the restrictions that a thing of this kind takes, the
-//! remaining powers in a sentence, and the command that makes it. The result is never more than the original: it is a
-//! grant of it, and every use goes through both.
+//! Narrower versions of a person's capability: the possible restrictions, a sentence about the remaining powers, and
+//! the command that makes one. The result never allows more than the original. It is a grant of the original, and
+//! every use goes through both.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 
-/// The longest that something narrower can be said to last, in milliseconds: ten years.
+/// The maximum duration of a narrower capability, in milliseconds: ten years.
 const MAX_DURATION_MS: i64 = 10 * 366 * 86_400_000;
 
-/// Returns the restrictions that the target of a path takes. If some are given, it also returns the powers that would
-/// be left.
+/// Returns the restrictions that the target of a path can have. If `by` has restrictions, also returns a sentence
+/// about the remaining powers.
 ///
 /// # Errors
-/// When there is nothing to take away from, or the restrictions cannot be read, or would leave more than there is.
+/// When the target cannot be narrowed, or the restrictions cannot be read or do not fit the target.
 pub fn narrowable(
     daemon: &HostDaemon,
     view: &View,
@@ -45,7 +45,7 @@ pub fn narrowable(
     })
 }
 
-/// Returns the command that makes it.
+/// Returns the act that makes the narrower capability.
 ///
 /// # Errors
 /// As [`narrowable`].
@@ -72,12 +72,12 @@ struct NarrowTarget {
     reached: ResolvedReference,
 }
 
-/// The restrictions, parsed.
+/// The parsed restrictions.
 struct Reduction {
-    /// The methods that stay; all, without it.
+    /// The remaining methods, or `None` for all.
     methods: Option<BTreeSet<String>>,
     attenuation: Attenuation,
-    /// How long it lasts, in milliseconds.
+    /// The duration of the capability, in milliseconds.
     lasts_ms: Option<i64>,
 }
 
@@ -116,12 +116,12 @@ impl NarrowTarget {
         }
     }
 
-    /// Returns the methods that it has now, through all the grants on the way.
+    /// Returns the present methods of the target, through all grants on the way.
     fn methods(&self) -> Methods {
         Methods::from_reference(&self.reached)
     }
 
-    /// Returns the limits that the target's kind knows: limits that no code enforces are not offered.
+    /// Returns the limits that the target's kind supports. Limits that no code enforces are not offered.
     fn limits(&self) -> Vec<Limit> {
         let formula = &self.reached.formula;
         let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
@@ -175,7 +175,7 @@ impl NarrowTarget {
         Ok(Reduction { methods, attenuation, lasts_ms })
     }
 
-    /// Returns the methods that stay, if it has them.
+    /// Returns the remaining methods, after a check that the target has them.
     fn remaining_methods(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
         let Methods { known, has_others: others } = self.methods();
         for method in methods {
@@ -193,7 +193,7 @@ impl NarrowTarget {
         Ok(methods.clone())
     }
 
-    /// Returns the powers that would be left, in a sentence.
+    /// Returns a sentence about the powers that would be left.
     fn sentence(&self, path: &NamePath, less: &Reduction) -> String {
         let Methods { mut known, has_others: mut others } = self.methods();
         if let Some(kept) = &less.methods {
@@ -225,14 +225,14 @@ fn unreadable(text: &str, what: &str, like: &str) -> Failure {
         .help(format!("write it like {like}"))
 }
 
-/// Returns a time as people write it, in words.
+/// Returns a description of a duration in its largest whole unit, such as `8 h`.
 fn describe_duration(ms: i64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     let whole = units.iter().find(|(_, unit)| ms % unit == 0);
     whole.map_or_else(|| format!("{ms} ms"), |(name, unit)| format!("{} {name}", ms / unit))
 }
 
-/// Returns a time that something may last, in milliseconds.
+/// Parses the duration of a capability, and returns it in milliseconds.
 fn parse_duration(text: &str) -> Option<i64> {
     let ms = i64::try_from(worker::definition::parse_duration_ms(text)?).ok()?;
     (1..=MAX_DURATION_MS).contains(&ms).then_some(ms)

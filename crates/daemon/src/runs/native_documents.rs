@@ -1,4 +1,4 @@
-//! Documents that a model takes as they are, and those whose text it is sent.
+//! The reading of documents. A model gets some documents in their own format, and only the text of the others.
 
 use document::{DocumentError, Limits};
 use model::{MediaKind, MediaSupport};
@@ -9,16 +9,16 @@ use control::exit::{Exit, Failure};
 /// A document that was read.
 #[derive(Debug)]
 pub struct DocumentText {
-    /// The text of the document or, where only the model can read it, a line about it.
+    /// The text of the document. If only the model can read the document, it is a line about the document.
     pub text: String,
-    /// The media type by its content: `application/pdf`.
+    /// The media type by the document's content, such as `application/pdf`.
     pub media_type: &'static str,
 }
 
 /// Reads a document.
 ///
 /// # Errors
-/// When its content does not match its name, or neither the daemon nor the model can read it.
+/// When the document's content does not match its name, or neither the daemon nor the model can read it.
 pub fn read_document(
     name: &str,
     bytes: &[u8],

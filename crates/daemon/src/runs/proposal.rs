@@ -1,5 +1,5 @@
-//! The definition that a message proposes, as a person studies it before endowing it: its text, and its uses of its
-//! slots. The daemon reads the text without running any of it.
+//! The definition that a message proposes, in the form in which a person studies it before endowing it: its text, and
+//! its uses of its slots. The daemon reads the text without running any of it.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub fn load_proposal(
     Ok(shown)
 }
 
-/// Returns the hash of all that is shown and would run.
+/// Returns the hash of everything that is shown and would run.
 fn digest(
     source: &Untrusted,
     bundle: Option<&Bundle>,
@@ -69,15 +69,15 @@ fn digest(
     Ok(BlobHash::of(&all).to_string())
 }
 
-/// Slots by name, as a person counts: `s2` before `s10`.
+/// Returns the slots in the natural order of their names: `s2` before `s10`.
 fn sorted_slots(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
     let mut all: Vec<(&String, &Slot)> = slots.iter().collect();
     all.sort_by_key(|(name, _)| natural_sort_key(name));
     all.into_iter()
 }
 
-/// Splits a name into words and numbers, by which names are ordered. Each number has its count of digits, and its
-/// digits.
+/// Returns the sort key of a name for the natural order. Each part is a word, and the number that follows it, as its
+/// count of digits and its digits.
 fn natural_sort_key(name: &str) -> Vec<(String, usize, String)> {
     let mut parts = Vec::new();
     let mut rest = name;
@@ -93,7 +93,7 @@ fn natural_sort_key(name: &str) -> Vec<(String, usize, String)> {
     parts
 }
 
-/// Returns a slot as a person binds it: the things that may fill it, and those of the person's that do.
+/// Returns the view of a slot for a person who binds it: the requirement, and the person's objects that fit.
 fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
     let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
     let label = label(&pattern);
@@ -115,14 +115,14 @@ fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
 /// A placeholder for any reference.
 const ANY_REFERENCE: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
 
-/// Returns the label of the capability that a pattern wants, or `None` if it wants anything else as well.
+/// Returns the label of the capability that a pattern requires, or `None` if other values match as well.
 fn label(pattern: &Pattern) -> Option<String> {
     match pattern.matcher() {
         Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
         _ if Requirement::from_pattern(pattern) == Requirement::Capability => Some(String::new()),
-        // Further conditions on it do not change its label.
+        // Further conditions on the capability do not change its label.
         Matcher::And(parts) => parts.iter().find_map(label),
-        // To be left out, or still to come, is no other thing.
+        // Alternatives for a missing value or a promise do not change the label.
         Matcher::Or(parts) => {
             let mut labels = parts.iter().filter(|part| !is_optional_part(part)).map(label);
             let first = labels.next()??;
@@ -132,7 +132,7 @@ fn label(pattern: &Pattern) -> Option<String> {
     }
 }
 
-/// Returns whether a part of a pattern is for a value that is left out, or has not come yet.
+/// Returns whether a part of a pattern stands for a missing value or a promise.
 fn is_optional_part(part: &Pattern) -> bool {
     match part.matcher() {
         Matcher::Promise(_) => true,
@@ -142,9 +142,9 @@ fn is_optional_part(part: &Pattern) -> bool {
     }
 }
 
-/// Returns how something stands to a pattern.
+/// Returns how well an object fits a pattern.
 fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
-    // For the kinds of slots, the type of a thing decides, and not its value.
+    // For the kinds of slots, the type of an object decides, and not its value.
     if label.and_then(Kind::of).is_some() && Requirement::from_pattern(pattern) != Requirement::Pattern {
         return pick.row.fit(label, false);
     }
@@ -152,7 +152,7 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
         Some(value) if pattern.matches(value) => {}
         _ => return Fit::No,
     }
-    // Each of several alternatives is matched by itself: a capability that is wanted beside data still needs its
+    // Each alternative is matched by itself, because a capability that is an alternative to data still needs its
     // interface.
     if let (None, Matcher::Or(parts)) = (label, pattern.matcher()) {
         let fits = || parts.iter().map(|part| fit(part, self::label(part).as_deref(), pick));
@@ -167,7 +167,7 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
     }
 }
 
-/// Returns the view of any text before anything is known of it.
+/// Returns the view of a text that has not been analyzed.
 fn unread_proposal(source: &str) -> ProgramProposal {
     ProgramProposal {
         digest: String::new(),
@@ -209,7 +209,7 @@ fn code_proposal(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) ->
         if let Some(used) = uses.slots.get(one.name.as_str()) {
             one.uses = used.methods.iter().cloned().collect();
             one.given = used.given.iter().cloned().collect();
-            // Data has no methods that anybody could be surprised by.
+            // Data has no methods, so an unknown use of data is no risk.
             one.coverage = if used.elsewhere && !one.data {
                 AnalysisCoverage::Partial
             } else {
@@ -249,8 +249,8 @@ fn worker_proposal(bundle: &Bundle, slots: Vec<ProposedSlot>) -> ProgramProposal
     shown
 }
 
-/// Returns a slot of a worker with its uses. They are the methods that the worker's model is offered or its steps
-/// call, and the receivers to whom its model can hand it.
+/// Returns a slot of a worker with its uses. The uses are the methods that the model is offered or that the worker's
+/// steps call. They also include the receivers to which the model can pass the slot.
 fn with_uses(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let name = shown.name.clone();
     let name = name.as_str();
@@ -267,7 +267,7 @@ fn with_uses(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let offered = definition.offered_slots();
     if offered.iter().any(|slot| slot.name == name) {
         shown.uses.extend(kind.methods().iter().map(|method| words(method)));
-        // Which tools a server has is known when it is handed over.
+        // The tools of a server are known only when the server is bound.
         if kind == Kind::Mcp {
             shown.uses.push("the tools that you name (each sends, unless you say otherwise)".to_owned());
         }
@@ -280,7 +280,7 @@ fn with_uses(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     if write > 0 {
         shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
     }
-    // The name of the slot is enough for that: it need not be among the tools.
+    // The model can pass a secret by the name of the slot, so the slot need not be among the tools.
     if kind == Kind::Secret {
         let programs = offered.iter().filter(|slot| slot.kind == Kind::Program);
         shown.given.extend(programs.map(|slot| format!("the environment of `{}`", slot.name)));
@@ -297,7 +297,7 @@ fn with_uses(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     shown
 }
 
-/// Returns the further facts about a worker file that a person should know, for a run with these limits.
+/// Returns notes for a person about a worker file and a run with these limits.
 pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
     let mut notes = Vec::new();
     if definition.creates {
@@ -316,8 +316,8 @@ pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
     notes
 }
 
-/// Returns how a worker that a run proposes differs from that run's own definition. Nothing if that is no worker
-/// file, or gone.
+/// Returns the difference between a run's own definition and the worker that the run proposes. Returns `None` if the
+/// run has no worker file, or the file is gone.
 fn maker_diff(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
     let worker = daemon.read(|txn| {
         let Some(run) = table::run(txn, &daemon.host.number, run)? else { return Ok(None) };
@@ -332,16 +332,17 @@ fn maker_diff(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Un
     )))
 }
 
-/// Parses the content of a slot that a person has typed, as after `-e`. A page has no working directory, so paths
-/// begin at the root.
+/// Parses the text for a slot in the form of an argument of `-e`. A page has no working directory, so paths begin at
+/// the root.
 ///
 /// # Errors
-/// When it is not written as it should be.
+/// When the text has another form.
 pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     Machine::FromRoot.parse_endowment(text)
 }
 
-/// Returns the model that a person names, as after `-m`. For an empty text it returns the default model.
+/// Returns the model that a person names in the form of an argument of `-m`. For an empty text, returns the default
+/// model.
 ///
 /// # Errors
 /// When the text names no model, or there is no default.
@@ -360,7 +361,7 @@ pub fn model(daemon: &HostDaemon, named: &str) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    /// Returns the view of a slot of a worker with this front matter: its calls, its receivers, and the coverage.
+    /// Returns the analysis of a slot of a worker with this front matter: its uses, its receivers, and the coverage.
     fn slot_analysis(front: &str, slot: &str) -> (String, String, AnalysisCoverage) {
         let bundle = Bundle {
             name: "w".to_owned(),

@@ -1,7 +1,7 @@
-//! Retries of the failures of a run over many documents.
+//! Retries of the failed documents of a run over many documents.
 //!
-//! The new run works on the bytes that the old one kept, not on files that may have changed. A document with a result
-//! keeps that result: it has no child, and nothing is written for it alone once more.
+//! The new run works on the bytes that the old run stored, not on files that may have changed. A document that has a
+//! result keeps it: no child runs for the document, and nothing is written again for it alone.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use control::protocol::StartSpec;
 /// Returns the input of a run that retries the documents without a result in `old`.
 ///
 /// # Errors
-/// When that is no run of this worker over many documents, is not over, or has nothing left to do.
+/// When `old` is not a run of this worker over many documents, has not ended, or has no document left to retry.
 pub fn input(
     daemon: &HostDaemon,
     definition: &Definition,

@@ -1,4 +1,5 @@
-//! Staged copies: made when a run starts, shown as one diff, put in place or thrown away when a person says so.
+//! Staged copies of directories. They are made when a run starts, and shown as one diff. A person then applies or
+//! discards them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,25 +28,25 @@ use control::show::difference;
 use control::undo_report::{Diff, FileChange, FileDiff, Part, UndoReport, UndoState};
 use resource::{Endowment, Resource, ResourceSpec};
 
-/// Where staged copies lie, in the directory of the store's state.
+/// The directory of staged copies, in the daemon's state directory.
 const STAGES_DIR: &str = "stages";
 
-/// The most bytes of differences in one answer.
+/// The maximum number of bytes of differences in one answer.
 const MAX_DIFF_BYTES: usize = 4 << 20;
 
-/// The suffix of the file beside a copy that marks it as new, while its run has not started.
+/// The suffix of the marker file beside a copy whose run has not started yet.
 const NEW_SUFFIX: &str = ".new";
 
-/// The staged copies of a run that is about to start. They go again unless it does, also when the daemon dies before: see
-/// [`remove_abandoned`].
+/// The staged copies of a run that is about to start. They are removed if the run does not start. If the daemon dies
+/// before, the next process removes them: see [`remove_abandoned`].
 #[derive(Default)]
 pub struct StagedCopies(RefCell<Vec<PathBuf>>);
 
 impl StagedCopies {
-    /// Stages a directory.
+    /// Makes a staged copy of a directory, and returns the target for its slot.
     ///
     /// # Errors
-    /// When it holds too much, or the file system fails.
+    /// When the directory holds too much, or the file system fails.
     pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
         let stage = state.join(STAGES_DIR).join(unique_name()?);
         mark(&stage).map_err(|error| {
@@ -78,27 +79,27 @@ impl Drop for StagedCopies {
     }
 }
 
-/// Returns where it says that a copy's run has not started.
+/// Returns the path of a copy's marker file, which exists while the copy's run has not started.
 fn marker(stage: &Path) -> PathBuf {
     let mut name = stage.as_os_str().to_owned();
     name.push(NEW_SUFFIX);
     name.into()
 }
 
-/// Returns the name with which this process signs its markers.
+/// Returns the unique name that this process writes into its marker files.
 fn process_mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| unique_name().unwrap_or_default())
 }
 
-/// Returns a unique name.
+/// Returns a random name.
 fn unique_name() -> Result<String, Failure> {
     let mut random = [0; 16];
     daemon::random(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Says which process makes a copy, before it does.
+/// Writes the marker file of a copy, before the copy is made.
 fn mark(stage: &Path) -> std::io::Result<()> {
     if let Some(folder) = stage.parent() {
         fs::create_dir_all(folder)?;
@@ -107,7 +108,7 @@ fn mark(stage: &Path) -> std::io::Result<()> {
 }
 
 fn unmark(stage: &Path) {
-    // Left behind, it is looked into by the next process, which finds the run.
+    // If the marker stays, the next process checks the copy and finds its run.
     let _ = fs::remove_file(marker(stage));
 }
 
@@ -123,14 +124,14 @@ pub fn remove_abandoned(daemon: &HostDaemon) {
         match daemon.read(|txn| is_referenced(txn, stage)) {
             Ok(true) => {}
             Ok(false) => caps::stage::remove(Path::new(stage)),
-            // A copy that cannot be looked up now is looked at again.
+            // The store cannot be read now, so the copies are checked again later.
             Err(_) => return,
         }
         unmark(Path::new(stage));
     }
 }
 
-/// Returns whether anything in the store leads to this directory.
+/// Returns whether any formula in the store has this directory.
 fn is_referenced(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
     const PAGE_SIZE: usize = 256;
     let (mut from, end) = (Vec::new(), vec![u8::MAX; 33]);
@@ -148,11 +149,11 @@ fn is_referenced(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault>
     }
 }
 
-/// Refuses a staged copy of a directory that another slot of the run reaches as well: two copies would be put in place one
-/// over the other, and a change past the copy would look like somebody else's.
+/// Checks that no other slot of the run reaches the directory of a staged copy. Two copies would overwrite each
+/// other. A change past the copy would look like another writer's change.
 ///
 /// # Errors
-/// When the directory of a staged slot is, holds or lies in that of another slot.
+/// When the directory of a staged slot equals, contains or is inside that of another slot.
 pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(), Failure> {
     let mut places: Vec<(&str, bool, PathBuf)> = Vec::new();
     for Endowment { slot, fill, .. } in given {
@@ -184,7 +185,7 @@ pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(),
     Ok(())
 }
 
-/// Returns a path with all links followed, as far as it is there.
+/// Returns a path with the links in its existing part followed.
 fn canonical(path: &str) -> PathBuf {
     let path = Path::new(path);
     let found = path.ancestors().find_map(|there| {
@@ -199,11 +200,11 @@ fn canonical(path: &str) -> PathBuf {
 struct StagedChanges {
     changes: Vec<Change>,
     other_effects: Vec<Untrusted>,
-    /// The copies.
+    /// The directories of the copies.
     copies: BTreeSet<PathBuf>,
 }
 
-/// Returns where the staged copies of a run lie, whether they are still there or not.
+/// Returns the directories of a run's staged copies, whether they still exist or not.
 pub fn copies(daemon: &HostDaemon, run: &Run) -> Vec<PathBuf> {
     let staged = |grant: &FormulaId| match daemon.grant(grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. })) => {
@@ -223,7 +224,7 @@ fn is_discarded(daemon: &HostDaemon, run: RunNumber) -> Result<bool, Failure> {
     Ok(is_discarded)
 }
 
-/// Looks for the changes of a run in staged copies.
+/// Returns the changes of a run in staged copies that were not discarded.
 fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<StagedChanges, Failure> {
     let found = runs::load_run(daemon, run)?;
     let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
@@ -248,8 +249,8 @@ fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Resul
     Ok(StagedChanges { changes, other_effects: beyond, copies })
 }
 
-/// Returns, by absolute path, the files with discarded changes in the staged copies of a run, its descendants and its
-/// ancestors. The value is the hash of the rest that was left, or `None` where all was discarded.
+/// Returns the files with discarded changes, by absolute path, in the staged copies of a run, its descendants and its
+/// ancestors. The value is the hash of the remaining content, or `None` if all changes were discarded.
 fn discarded_files(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -267,16 +268,16 @@ fn discarded_files(
     Ok(entries.into_iter().flat_map(|(_, files)| files).map(|file| (file.path, file.left)).collect())
 }
 
-/// Returns the bytes of a file in the staged copy, or of the rest that was left of it.
+/// Returns the bytes of a file from the staged copy, or the stored remainder after a partial discard.
 fn staged_bytes(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
     let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
     copied().or_else(|| daemon.store.blobs().get(digest).ok())
 }
 
-/// Returns all that would be put in place, as one diff.
+/// Returns all staged changes of a run as one diff.
 ///
 /// # Errors
-/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+/// When the run has no staged copy, has not ended, or `only` names a path that it did not change.
 pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
     let changes = staged_changes(daemon, run, only)?.changes;
     let in_place = applied_changes(daemon, run)?;
@@ -284,7 +285,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
         staged_bytes(daemon, change, digest)
     });
     let (mut files, mut shown) = (Vec::new(), 0);
-    // As a person reads a directory.
+    // The files are sorted by their paths.
     let mut tasks = tasks;
     tasks.sort_by_key(|task| task.change.full());
     let made: Vec<FileChange> = tasks.iter().map(|task| file_change(task, &tasks)).collect();
@@ -311,7 +312,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
     Ok(Diff { run, files })
 }
 
-/// Returns the kind of change that the run made at a path. Where a file went from one to another, both ends say so.
+/// Returns the kind of change that the run made at a path. For a moved file, each end names the other.
 fn file_change(task: &PathTask, all: &[PathTask]) -> FileChange {
     let gone =
         |task: &PathTask| task.target == PathState::Nothing && matches!(task.expected, PathState::File(_));
@@ -337,7 +338,7 @@ fn file_change(task: &PathTask, all: &[PathTask]) -> FileChange {
     }
 }
 
-/// Returns the difference between the present state of a path and the run's version. It returns `None` if the path
+/// Returns the difference between the present state of a path and the run's version. Returns `None` if the path
 /// cannot be read.
 fn conflict_diff(daemon: &HostDaemon, task: &PathTask) -> Option<String> {
     let root = Undo::open(&task.change.root).ok()?;
@@ -363,36 +364,36 @@ fn diff_lines(daemon: &HostDaemon, task: &PathTask) -> String {
     )
 }
 
-/// Returns the bytes of a file before and after, where there is one.
+/// Returns the bytes of a file before and after a change, if they exist.
 fn file_versions(daemon: &HostDaemon, task: &PathTask) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let there = |digest: &BlobHash| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, digest);
     let old = match task.expected {
-        // After a change that was applied in part, only the file itself holds the bytes.
+        // After a partial application, only the file itself has the expected bytes.
         PathState::File(digest) => daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
         _ => None,
     };
     let new = match task.target {
-        // Once it is applied, the copy has gone, and the file itself holds the same.
+        // After the change was applied, the copy may be gone, and the file itself has the bytes.
         PathState::File(digest) => staged_bytes(daemon, &task.change, &digest).or_else(|| there(&digest)),
         _ => None,
     };
     (old, new)
 }
 
-/// Which of the parts of a file are left of it.
+/// The selection of the hunks of a file to keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HunkSelection {
-    /// Those that are named.
+    /// The named hunks.
     Named,
-    /// The others.
+    /// All hunks but the named ones.
     Others,
 }
 
-/// Reduces the change of each named file to these parts of it, or to the other parts. It returns the resulting
-/// contents, by their digests.
+/// Reduces the change of each named file to the named hunks, or to the other ones. Returns the resulting contents, by
+/// their digests.
 ///
 /// # Errors
-/// When a file is not there to be changed or has no parts, or its difference is not the one that was shown.
+/// When a file cannot be applied or has no hunks, or its diff is not the one that was shown.
 fn keep_hunks(
     daemon: &HostDaemon,
     tasks: &mut [PathTask],
@@ -435,10 +436,11 @@ fn keep_hunks(
     Ok(made)
 }
 
-/// Puts the changes of a run in its staged copies in place: of files that `parts` names, those parts alone.
+/// Applies the changes of a run from its staged copies to the real directories. For files that `parts` names, applies
+/// only those parts.
 ///
 /// # Errors
-/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+/// When the run has no staged copy, has not ended, or `only` names a path that it did not change.
 pub fn apply(
     daemon: &HostDaemon,
     text: Untrusted,
@@ -468,12 +470,12 @@ pub fn apply(
     Ok(UndoReport { run, dry_run: false, entries, beyond })
 }
 
-/// Discards the changes of a run in its staged copies: all of them, or those that `only` names. Of files that `parts`
-/// names, it discards those parts alone. If all was recorded as discarded before, it only removes a copy that a crash
-/// has left.
+/// Discards the changes of a run in its staged copies: all of them, or those that `only` names. For files that
+/// `parts` names, discards only those parts. If everything was discarded before, only removes a copy that a crash has
+/// left.
 ///
 /// # Errors
-/// When the run has none, is not over, or `only` names nothing that it changed.
+/// When the run has no staged copy, has not ended, or `only` names a path that it did not change.
 pub fn discard(
     daemon: &HostDaemon,
     text: Untrusted,
@@ -498,7 +500,8 @@ pub fn discard(
     Ok(())
 }
 
-/// Returns the files that are left once these parts are discarded. Their bytes are kept before anything names them.
+/// Returns the remaining contents of files after these parts are discarded, as entries of the journal. The bytes are
+/// stored before any entry names them.
 fn remaining_files(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -519,7 +522,7 @@ fn remaining_files(
     let thrown = tasks.iter().map(|task| {
         let path = task.change.full();
         let left = match task.target {
-            // Without any of its parts, the file is the one that stands there.
+            // If no part is left, the content equals the real file, and nothing of the change remains.
             PathState::File(digest) if parts.iter().any(|part| part.path == path) => {
                 (task.target != task.expected).then_some(digest)
             }

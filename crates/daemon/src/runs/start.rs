@@ -1,4 +1,4 @@
-//! Starting a run: everything that a person said is checked before anything is recorded.
+//! The start of a run. The whole request is checked before anything is recorded.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,13 +30,13 @@ use resource::{Endowment, Kind, ResourceSpec};
 /// Starts the run that a person asked for, or previews it.
 ///
 /// # Errors
-/// When the request has an error; nothing has been recorded then.
+/// When the request has an error. Then nothing was recorded.
 pub fn start(daemon: &HostDaemon, request: RunRequest) -> Result<Response, Failure> {
     start_as(daemon, request, None)
 }
 
-/// Returns the text of the policies that lie beside the worker file. They are somebody else's, so they may only
-/// forbid.
+/// Returns the text of the policy file beside the worker file. The file may come from others, so its policies may
+/// only forbid.
 fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
     if worker.includes.contains_key(NAME) {
         return Err(Failure::new(
@@ -57,21 +57,21 @@ fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
 
 /// The endowment of a run whose worker was proposed in a message.
 pub struct EndowmentStart {
-    /// The definition's message.
+    /// The message that proposes the definition.
     pub number: MessageNumber,
-    /// Slots bound to names of the host's.
+    /// The slots that are bound to names of the host.
     pub names: BTreeMap<String, NamePath>,
-    /// Where the result goes.
+    /// The receiver of the result.
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
-    /// The state of the definition that the person has seen.
+    /// The state of the definition that the person has seen, which must not have changed.
     pub expected: Expected,
-    /// The fingerprint of the preview that the person has seen, if it was shown.
+    /// The fingerprint of the preview that the person has seen, if one was shown.
     pub seal: Option<BlobHash>,
 }
 
-/// Starts a run for the host alone, or of a worker that somebody proposed.
+/// Starts a run that only the host has asked for, or the run of a proposed worker.
 ///
 /// # Errors
 /// As [`start`].
@@ -81,7 +81,7 @@ pub fn start_as(
     endowed: Option<EndowmentStart>,
 ) -> Result<Response, Failure> {
     let RunRequest { text, worker: given, spec } = request;
-    // There may be many documents, each put long before the command that names them.
+    // The hold keeps stored documents from being swept before the command names them.
     let _held = daemon.store.blobs().hold();
     let bundle = Bundle {
         name: given.name.clone(),
@@ -166,10 +166,10 @@ pub fn start_as(
     }
 }
 
-/// Returns the reference of the model that a run asks.
+/// Returns the reference of a run's model.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no such model.
 pub fn model(daemon: &HostDaemon, choice: &ModelChoice) -> Result<String, Failure> {
     match choice {
         ModelChoice::Usual => proposal::model(daemon, ""),
@@ -178,12 +178,13 @@ pub fn model(daemon: &HostDaemon, choice: &ModelChoice) -> Result<String, Failur
     }
 }
 
-/// Returns the limits of the run: those of its file, and no more than its person allows.
+/// Returns the limits of the run: those of its worker file, reduced to the limits that the user sets.
 fn limits_of(definition: &Definition, spec: &StartSpec) -> Limits {
     spec.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
 }
 
-/// Refuses a limit in money where the price of the model is not known: it could not be kept.
+/// Returns an error if the run has a limit in money and the price of the model is not known. Such a limit could not
+/// be enforced.
 fn check_money(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -219,7 +220,7 @@ fn check_inputs(
     Ok(values)
 }
 
-/// Returns a person's bindings of slots, ready for the kernel.
+/// Returns a person's bindings of slots in the kernel's form.
 ///
 /// # Errors
 /// When a slot is left empty, or a binding does not fit.
@@ -235,7 +236,7 @@ pub fn bindings(
     Ok(bindings)
 }
 
-/// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
+/// Fills the slots of a worker. `under` is the path of slots to the worker, if it fills a slot itself.
 fn fill_slots(
     shelf: &StartContext<'_>,
     definition: &Definition,
@@ -253,7 +254,7 @@ fn fill_slots(
         format!("its slots: {}", known.join(", "))
     };
     let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
-    // A deeper slot is bound with the worker that has it.
+    // A slot of a worker in a slot is bound together with that worker.
     for endowment in spec.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
         if !known.contains(&endowment.slot.as_str()) {
             let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
@@ -297,7 +298,8 @@ fn fill_slots(
         .map(|slot| {
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
-                // The gates do not look for secrets that a form sealed, so no program gets them.
+                // The gates do not recognize secrets that were sealed from a form. So such a secret is never passed
+                // to a program.
                 (Kind::Secret, None) if names.contains_key(&slot.name) => {
                     let message = format!("slot `{full}` wants a secret of the vault, and no name");
                     return Err(Failure::new(Exit::Usage, message)
@@ -314,7 +316,7 @@ fn fill_slots(
                     worker_target(shelf, &slot.name, endowment.copied(), spec, beside, under)?
                 }
                 (kind, Some(endowment)) => bind::target(shelf, &full, kind, &endowment.fill, spec)?,
-                // Nothing is typed for questions, a timer or mail: the person who starts the run fills such a slot.
+                // Slots for questions, a timer or mail need no text. The start of the run fills them.
                 (kind, None) => match bind::default_resource(kind) {
                     Some(resource) => Target::Resource(resource),
                     None => return Err(bind::unbound_slot(&full, slot.label.as_deref(), kind)),
@@ -354,15 +356,15 @@ fn fill_slots(
     Ok(bindings)
 }
 
-/// Where bytes go: beside the store, or, for a look ahead, nowhere.
+/// The context of a run's start or of its preview. A preview stores no blobs.
 pub(crate) struct StartContext<'a> {
     pub(crate) daemon: &'a HostDaemon,
     is_dry_run: bool,
-    /// The staged copies that were made: they go again if nothing is started.
+    /// The staged copies that were made. They are removed if the run does not start.
     pub(crate) stages: StagedCopies,
     /// The directories that are still to be made.
     pub(crate) directories: NewDirectories,
-    /// How many workers were bound.
+    /// The number of workers that were bound.
     bound_workers: Cell<usize>,
 }
 
@@ -381,8 +383,8 @@ impl StartContext<'_> {
     }
 }
 
-/// Returns a worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file.
-/// A worker without slots holds nothing, so finding it by name gives nothing away.
+/// Returns the target of a worker slot. It is the bound file or model, or without a binding the worker of the slot's
+/// name beside the caller's file. A worker without slots holds no capabilities, so finding it by name grants nothing.
 fn worker_target(
     shelf: &StartContext<'_>,
     slot: &str,
@@ -397,7 +399,7 @@ fn worker_target(
         return Ok(Target::Myself);
     }
     let inner = worker_slots::inner_spec(spec, inner_name);
-    // A model is a worker that only hands on its input.
+    // A model is bound as a worker that only passes on its input.
     if let Some(Endowment { fill: model @ ResourceSpec::Model(_), .. }) = endowment {
         if !inner.endow.is_empty() || !inner.allow.is_empty() {
             let message = format!("worker slot `{slot}` was bound to a model, which has no slots");
@@ -442,10 +444,10 @@ fn worker_target(
     keep_program_in(shelf, &bundle, definition.limits).map(Target::Worker)
 }
 
-/// Keeps a definition by content.
+/// Stores the texts of a worker, and returns the worker as a program.
 ///
 /// # Errors
-/// When the disk does not take it.
+/// When the texts cannot be written to the disk.
 pub fn keep_program(daemon: &HostDaemon, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
     let shelf = StartContext::new(daemon, false);
     keep_program_in(&shelf, bundle, limits)
@@ -474,7 +476,7 @@ mod tests {
     const POST: &str = "---\nslots:\n  mail: dir\n  out: { is: dir rw, label: Where records go }\n  post: outbox\n\
         ---\nAnswer the mail.\n";
 
-    /// Bindings that fit; each case changes or adds one.
+    /// The bindings that fit. Each case changes one or adds one.
     const FITTING: [&str; 3] = ["mail=mail", "out=out:rw", "post=post"];
 
     #[test]
@@ -526,7 +528,7 @@ mod tests {
             check(&FITTING, &[rule], Exit::Usage, &[&says], "SLOT.METHOD");
         }
         check(&FITTING, &["out"], Exit::Usage, &["`--allow out`"], "its slots: mail, out, post");
-        // Nothing was made for those that were refused.
+        // The refused bindings have made no directories.
         assert!(!work.join("out").exists() && !work.join("post").exists());
         assert_eq!(bound(&FITTING, &["out.write"]).unwrap().len(), 3);
         assert!(work.join("out").is_dir() && work.join("post").is_dir());

@@ -1,5 +1,5 @@
-//! The preview of a run's start: shown to the person who decides about it, and compared with the shown one when the
-//! run begins.
+//! The preview of a run's start. It is shown to the person who decides about the run, and compared with the actual
+//! start.
 
 use kernel::command::{Binding, Target};
 use kernel::proposal::Effect;
@@ -14,25 +14,25 @@ use super::worker_slots;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, Plan, PlannedDocument, PlannedMethod, PlannedSlot, StartShape, StartSpec};
 
-/// All that a run is begun with.
+/// Everything that a run begins with.
 pub struct StartPreview<'a> {
     /// The worker.
     pub definition: &'a Definition,
-    /// Its file, and the files that it includes.
+    /// The worker's file, and the files that it includes.
     pub bundle: &'a Bundle,
-    /// How the person starts it.
+    /// The person's settings for the start.
     pub spec: &'a StartSpec,
-    /// The named inputs: those of the spec, or those of the run that is done again.
+    /// The named inputs: those of the settings, or those of the run that is retried.
     pub inputs: &'a serde_json::Map<String, serde_json::Value>,
-    /// The model, by its reference.
+    /// The reference of the model.
     pub model: &'a str,
-    /// The contents of its slots.
+    /// The contents of the worker's slots.
     pub bindings: &'a [Binding],
-    /// The documents, as they were read.
+    /// The imported documents.
     pub documents: &'a [Attachment],
     /// The limits of the run.
     pub limits: Limits,
-    /// Directories that are still to be made.
+    /// The directories that are still to be made.
     pub directories: &'a NewDirectories,
 }
 
@@ -40,7 +40,7 @@ impl StartPreview<'_> {
     /// Returns the plan of the run for a person.
     ///
     /// # Errors
-    /// When its prompt cannot be made.
+    /// When the prompt of the run cannot be made.
     pub fn plan(&self) -> Result<Plan, Failure> {
         let StartPreview { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
         let shown = match spec.shape {
@@ -68,10 +68,10 @@ impl StartPreview<'_> {
         })
     }
 
-    /// Refuses to begin with anything else than was shown.
+    /// Checks that the run would begin with exactly what was shown, by the fingerprint of the preview.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When anything differs.
     pub fn expect_seal(&self, seen: BlobHash) -> Result<(), Failure> {
         if self.seal()? == seen {
             return Ok(());
@@ -166,7 +166,7 @@ impl StartPreview<'_> {
     }
 }
 
-/// Returns a binding without the parts that are made only when the run begins: of a staged copy, the directory.
+/// Returns a binding without the parts that exist only after the start, such as the directory of a staged copy.
 fn without_made_parts(binding: &Binding) -> Binding {
     let mut plain = binding.clone();
     if let Some(path) = &binding.attenuation.staged_from {

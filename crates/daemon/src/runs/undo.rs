@@ -1,7 +1,7 @@
-//! `undo`: it takes back the changes that a run and its descendants made in directories.
+//! The verb `undo`, which puts back the changes that a run and its descendants made in directories.
 //!
-//! Only paths that are still as the run left them are put back. So asking again completes an interrupted undo, and
-//! nothing is done twice.
+//! Only paths that are still in the state that the run left are put back. So repeating an interrupted undo completes
+//! it, and nothing is done twice.
 
 use kernel::RunNumber;
 use kernel::command::{Act, UserCommand};
@@ -18,7 +18,7 @@ use control::undo_report::{UndoReport, UndoState};
 /// Puts back the changes of a run, or previews that.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or `only` names nothing that it changed.
+/// When there is no such run, it has not ended, or `only` names a path that it did not change.
 pub fn undo(
     daemon: &HostDaemon,
     text: Untrusted,
@@ -30,7 +30,8 @@ pub fn undo(
     let held = |_: &Change, digest: &kernel::BlobHash| daemon.store.blobs().get(digest).ok();
     let in_place = applied_changes(daemon, run)?;
     let mut tasks = changes::path_tasks(found, true, &in_place, &held);
-    // A file that is only in a staged copy is not in the directory: a file that stands there is another writer's.
+    // Changes that exist only in a staged copy are left out. A file at such a path in the real directory is another
+    // writer's.
     tasks.retain(|task| {
         let change = &task.change;
         let is_applied = in_place
@@ -46,7 +47,7 @@ pub fn undo(
             daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
         }
         changes::carry_out(&mut tasks, &held);
-        // This records the undo as done, and not cut off: from now on, files that stand there are not the run's.
+        // This records the undo as completed. From now on, files at these paths no longer count as the run's.
         let files: Vec<RestoredFile> = tasks
             .iter()
             .filter(|task| task.change.stage.is_some())

@@ -1,5 +1,5 @@
-//! Files that browsers have uploaded and that nothing names yet. They are kept for a day, also across restarts of the
-//! daemon. So a file that a page has reported as uploaded is there when it is used.
+//! The files that browsers have uploaded and that no run uses yet. They are kept for a day, even across restarts of
+//! the daemon. So an uploaded file is still there when the page uses it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::state::private_file::write;
 use config::clock;
 use control::exit::Failure;
 
-/// The file that lists them.
+/// The name of the file with the list of uploads.
 const FILE_NAME: &str = "web-brought.json";
 
-/// How long one is kept, in milliseconds.
+/// The time for which an upload is kept, in milliseconds.
 const UPLOAD_TIMEOUT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// How many are kept; the oldest go first.
+/// The maximum number of uploads. Beyond it, the oldest are dropped.
 const MAX_UPLOADS: usize = 512;
 
 /// The pending uploads of browsers.
@@ -29,25 +29,25 @@ pub struct PendingUploads {
     kept: Mutex<Vec<PendingUpload>>,
 }
 
-/// One file.
+/// One uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PendingUpload {
-    /// Its bytes.
+    /// The hash of the file's bytes.
     hash: BlobHash,
-    /// Until when it is kept, in milliseconds since 1970.
+    /// The time until which the file is kept, in milliseconds since 1970.
     until_ms: i64,
 }
 
 impl HostDaemon {
-    /// Returns the uploads that no run names yet.
+    /// Returns the uploads of browsers that no run uses yet.
     pub fn uploads(&self) -> std::sync::Arc<PendingUploads> {
         self.extensions.get(|| PendingUploads::new(&self.place.state))
     }
 }
 
 impl PendingUploads {
-    /// Returns the pending uploads of the daemon with this state directory. A list that cannot be read counts as
-    /// empty: browsers upload its files again.
+    /// Returns the pending uploads from the list in this state directory. A list that cannot be read counts as empty,
+    /// and browsers must upload its files again.
     pub fn new(state: &Path) -> PendingUploads {
         let path = state.join(FILE_NAME);
         let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -58,12 +58,12 @@ impl PendingUploads {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a file; when this returns, it is on the disk.
+    /// Stores an uploaded file, and returns its hash. By then, the file is on the disk.
     ///
     /// # Errors
-    /// When the disk or the quota does not take it.
+    /// When the disk is full or the quota is used up.
     pub fn add(&self, daemon: &HostDaemon, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        // No sweep comes between the bytes and the list.
+        // The hold prevents a sweep between the storing of the bytes and the writing of the list.
         let _held = daemon.store.blobs().hold();
         let hash = blobs::upload(daemon, bytes)?;
         let now = clock::now_ms();

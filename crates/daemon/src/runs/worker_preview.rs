@@ -1,5 +1,5 @@
-//! A preview of a worker that a run makes, for a person before and after the answer. It shows the content of each
-//! slot, from its maker or by the person's choice, and the methods that this gives.
+//! The preview of a worker that a run makes, for a person before and after the answer. It shows the content of each
+//! slot, whether from the maker or by the person's choice, and the methods of that content.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use control::powers::SlotFill;
 use control::show::card::{MadeSlot, WorkerPreview};
 use control::show::difference;
 
-/// Returns the text of the worker that a call makes, if it makes one.
+/// Returns the text of the worker that a call makes, or `None` if the call makes no worker.
 pub fn text<'a>(daemon: &HostDaemon, proposal: &'a Proposal) -> Option<&'a str> {
     let is_new = proposal.method == worker::CREATE
         && matches!(why::call_target(daemon, proposal), Ok(Some(Formula::Workshop)));
@@ -39,7 +39,7 @@ fn name(proposal: &Proposal) -> &str {
     proposal.args.first().and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Parses a worker file by itself.
+/// Parses a worker file that includes no other files.
 ///
 /// # Errors
 /// When the file has an error.
@@ -48,8 +48,8 @@ pub fn definition(name: &str, source: &str) -> Result<Definition, Failure> {
     worker_files::parse(&Bundle { name, file, source: source.to_owned(), includes: BTreeMap::new() })
 }
 
-/// Returns the preview of the worker that an entry of a card makes, beside its text. Once the entry was answered, it
-/// is the worker as it was made.
+/// Returns the preview of the worker that an entry of a card makes. Once the entry was answered, the preview includes
+/// the person's choices.
 pub fn preview_on_card(
     daemon: &HostDaemon,
     at: StepRef,
@@ -62,7 +62,7 @@ pub fn preview_on_card(
         true => user_choices(daemon, &run, at.step, name(proposal)),
         false => UserChoices::default(),
     };
-    // A text that is no worker file is refused before a person is asked.
+    // A text that is not a valid worker file was already refused before the question.
     let definition = definition(name(proposal), edited.as_deref().unwrap_or(proposed)).ok()?;
     let mut making = preview(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
     making.edited = edited.map(|text| Untrusted::new(difference::lines(proposed, &text)));
@@ -72,7 +72,7 @@ pub fn preview_on_card(
     Some(making)
 }
 
-/// Returns the same of a text, before anything is added.
+/// Returns the preview of a worker with this text, before a person adds anything.
 pub fn preview(
     daemon: &HostDaemon,
     run: &Run,
@@ -104,21 +104,21 @@ pub fn preview(
     WorkerPreview { digest: BlobHash::of(text.as_bytes()).to_string(), slots: slots.collect(), edited: None }
 }
 
-/// Returns the powers that a worker gets from a slot of its maker's.
+/// Returns the powers that a new worker gets from one of its maker's slots.
 fn maker_slot_fill(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<SlotFill> {
     let id = run.grants.get(own)?;
     let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten()?;
     let grant = reached.grant()?;
     let wanted = |name: &str| kind == Kind::Mcp || kind.methods().contains(&name);
-    // The new worker must ask even for calls that its maker may make unasked. The exception is a staged copy, which a
-    // person puts in place.
+    // The new worker must ask even for calls that its maker may make without a question. A staged copy is the
+    // exception, because a person must still apply its changes.
     let is_staged = grant.attenuation.staged_from.is_some();
     let unasked = |name: &str| is_staged && grant.allow.contains(name);
     let asks = |name: &str| grant.ask.contains(name);
     Some(slot_fill(&reached, &grant, wanted, unasked, asks))
 }
 
-/// Returns the powers that a grant gives.
+/// Returns the powers that a grant gives to a slot.
 fn slot_fill(
     reached: &ResolvedReference,
     grant: &Grant,
@@ -142,23 +142,23 @@ fn slot_fill(
     }
 }
 
-/// Returns whether a method is one that is asked about unless somebody says otherwise.
+/// Returns whether a person is asked about a method unless it is explicitly allowed.
 fn is_asked_by_default(method: &Method) -> bool {
     ![Effect::Observe.as_words(), ""].contains(&method.effect.as_str())
 }
 
-/// The result of a person's choices.
+/// A person's choices for a new worker.
 #[derive(Default)]
 struct UserChoices {
-    /// The text in the place of the one that was proposed.
+    /// The changed text, if the person changed the proposed one.
     edited: Option<String>,
-    /// The contents of slots by the person's choice.
+    /// The contents of slots that the person chose.
     filled: BTreeMap<String, SlotFill>,
 }
 
 fn user_choices(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> UserChoices {
     let blob = |hash: &BlobHash| String::from_utf8(daemon.store.blobs().get(hash).ok()?).ok();
-    // It is still to be made.
+    // The worker was approved and is not made yet.
     if let Some((_, addition)) = run.additions.get(&step) {
         return UserChoices {
             edited: addition.edited.as_ref().and_then(blob),
@@ -176,7 +176,7 @@ fn user_choices(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> UserCh
     };
     let all = daemon.read(|txn| query::grants(txn, &daemon.host.number)).unwrap_or_default();
     let own: Vec<_> = run.grants.values().copied().collect();
-    // A grant of something that its maker does not hold comes from the person.
+    // If the maker does not hold the target of a grant, the person gave the grant.
     let by_choice = all.into_iter().filter(|grant| grant.holder == worker && !own.contains(&grant.target));
     let filled = by_choice.filter_map(|grant| Some((grant.slot.clone(), grant_fill(daemon, &grant)?)));
     UserChoices { edited, filled: filled.collect() }
@@ -191,7 +191,7 @@ fn grant_fill(daemon: &HostDaemon, grant: &Grant) -> Option<SlotFill> {
     Some(SlotFill { name, grant: Some(grant.number), ..told })
 }
 
-/// Returns a person's additions, slot by slot.
+/// Returns the powers from a person's additions, slot by slot.
 pub fn chosen_fills(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, SlotFill)> {
     let mut all = Vec::new();
     add(daemon, "", &addition.bindings, &mut all);
@@ -209,7 +209,7 @@ fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(St
     }
 }
 
-/// Returns the powers that a binding would give.
+/// Returns the powers that a binding would give to its slot.
 fn binding_fill(daemon: &HostDaemon, binding: &Binding) -> SlotFill {
     let mut limits = binding.attenuation.limit_phrases();
     let mut told = match &binding.target {
@@ -258,7 +258,7 @@ fn binding_fill(daemon: &HostDaemon, binding: &Binding) -> SlotFill {
     SlotFill { limits, ..told }
 }
 
-/// Returns a method of a binding's target, with its effect on the world.
+/// Returns a method of a binding's target, with its effect.
 fn target_method(target: &Target, name: &str) -> Method {
     let interface = match target {
         Target::Resource(Resource::Mcp(server)) => {
@@ -270,7 +270,7 @@ fn target_method(target: &Target, name: &str) -> Method {
         let effect = interface.method(name).map(|method| caps::effect_words(&interface, method));
         effect.map(str::to_owned)
     });
-    // Calling a worker, asking and waiting change nothing by themselves.
+    // The other targets have no interface. Calling a worker, asking and waiting change nothing by themselves.
     let effect = effect.unwrap_or_else(|| Effect::Observe.as_words().to_owned());
     Method { name: name.to_owned(), effect }
 }

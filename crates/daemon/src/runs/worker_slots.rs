@@ -1,4 +1,4 @@
-//! The contents of the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e
+//! The contents of the slots of a worker that itself fills a slot, as in `-e evaluator=./evaluator.worker -e
 //! evaluator.out=./reports:rw`.
 
 use std::cell::Cell;
@@ -12,17 +12,17 @@ use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
 use resource::{Endowment, Kind};
 
-/// How deep workers lie in the slots of workers.
+/// The maximum nesting depth of workers in the slots of workers.
 const MAX_DEPTH: usize = 8;
 
-/// How many workers one command binds, however deep they lie.
+/// The maximum number of workers that one command binds, at all depths together.
 const MAX_WORKERS: usize = 64;
 
-/// Refuses workers that lie too deep, or are too many, even if no person named them: a worker file finds others by
-/// itself.
+/// Counts one more bound worker, and checks the limits on their depth and number. The limits also hold for workers
+/// that no person named, because a worker file finds others by itself.
 ///
 /// # Errors
-/// When there is no room for one more.
+/// When a limit is passed.
 pub fn expect_room(under: &str, bound: &Cell<usize>) -> Result<(), Failure> {
     bound.set(bound.get() + 1);
     let help = "a worker that calls itself is bound with `-e SLOT=self`";
@@ -42,15 +42,16 @@ fn split(path: &str) -> Option<(&str, &str)> {
     path.split_once('.')
 }
 
-/// Returns whether a rule of `--allow` names a method of the worker's own slots, and not of a slot of theirs.
+/// Returns whether a rule of `--allow` names a method of one of the worker's own slots. Other rules are for the slots
+/// of a worker in a slot.
 pub fn is_own(rule: &str) -> bool {
     rule.matches('.').count() < 2
 }
 
-/// Refuses bindings to slots of a worker's slots where there is no such slot.
+/// Checks that every path of slots leads only through slots that take workers, and is not too deep.
 ///
 /// # Errors
-/// When the way to a slot does not lead over slots that take workers.
+/// When a path does not.
 pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(), Failure> {
     let endowed = spec.endow.iter().map(|endowment| endowment.slot.as_str());
     let allowed = spec.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
@@ -75,7 +76,7 @@ pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(
     Ok(())
 }
 
-/// Returns how the worker in a slot is started, as if that worker were run by itself.
+/// Returns the settings for the worker in a slot, as if that worker were run by itself.
 pub fn inner_spec(outer: &StartSpec, slot: &str) -> StartSpec {
     let below = |path: &str| split(path).filter(|(first, _)| *first == slot).map(|(_, rest)| rest.to_owned());
     let endow = outer.endow.iter().filter_map(|endowment| {
@@ -89,7 +90,7 @@ pub fn inner_spec(outer: &StartSpec, slot: &str) -> StartSpec {
     }
 }
 
-/// Returns the contents of the slots, one line each, with the slots of workers below them.
+/// Returns one line about the content of each slot. The slots of a worker follow its own line.
 pub fn fill_lines(bindings: &[Binding]) -> Vec<String> {
     let mut lines = Vec::new();
     add(&mut lines, "", bindings);
@@ -106,7 +107,7 @@ fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
     }
 }
 
-/// Describes the target of a binding, without its restrictions.
+/// Returns a description of the target of a binding, without its restrictions.
 pub(crate) fn describe_target(binding: &Binding) -> String {
     match (&binding.target, &binding.attenuation.staged_from) {
         (_, Some(real)) => resource::staged_copy(real),

@@ -1,4 +1,4 @@
-//! Calls that the daemon makes at a time.
+//! Callbacks that the daemon runs at given times.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use config::clock;
 
-/// The time after which the clock is read again. Somebody may have set it.
+/// The maximum time after which the clock is read again, because it may have been changed.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 
-/// The action of an alarm, which must not wait for anything.
+/// The callback of an alarm, which must not block.
 type AlarmCall = Box<dyn FnOnce() + Send>;
 
-/// The alarms, with their times.
+/// The callbacks with their times, and the time of the next tick for an agent.
 #[derive(Default)]
 pub struct Alarms {
     state: Mutex<AlarmState>,
@@ -23,9 +23,9 @@ pub struct Alarms {
 struct AlarmState {
     calls: BTreeMap<(i64, u64), AlarmCall>,
     next: u64,
-    /// Whether somebody may have to be told earlier than was thought.
+    /// Whether an agent may have to be notified earlier than at `due_ms`.
     is_rescheduled: bool,
-    /// When an agent must be told next.
+    /// The time at which an agent must be notified next, in milliseconds since 1970.
     due_ms: Option<i64>,
     ended: bool,
 }
@@ -35,7 +35,7 @@ impl Alarms {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has something done at this time, in milliseconds since 1970, or as soon after as possible.
+    /// Registers a callback for a time, in milliseconds since 1970. It runs then or as soon after as possible.
     pub fn at(&self, at_ms: i64, call: AlarmCall) {
         let mut state = self.lock();
         state.next += 1;
@@ -45,7 +45,7 @@ impl Alarms {
         self.changed.notify_all();
     }
 
-    /// Wakes the timekeeper, because another agent may be due next.
+    /// Wakes the timer thread, because another agent may have to be notified next.
     pub fn reschedule(&self) {
         self.lock().is_rescheduled = true;
         self.changed.notify_all();
@@ -56,7 +56,7 @@ impl Alarms {
         self.lock().due_ms.is_some()
     }
 
-    /// Ends the timekeeper and drops its calls.
+    /// Ends the timer thread, and drops all callbacks.
     pub fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
@@ -65,13 +65,13 @@ impl Alarms {
         self.changed.notify_all();
     }
 
-    /// Writes down when an agent must be told next, in milliseconds since 1970.
+    /// Sets the time at which an agent must be notified next, in milliseconds since 1970.
     pub fn set_due(&self, due_ms: Option<i64>) {
         self.lock().due_ms = due_ms;
     }
 
-    /// Waits until something is to be done: calls whose time has come, and whether agents are to be told. `None` at the
-    /// end.
+    /// Waits until a callback or a notification is due. Returns the due callbacks, and whether agents must be
+    /// notified. Returns `None` at the end.
     pub fn wait(&self) -> Option<(Vec<AlarmCall>, bool)> {
         let mut state = self.lock();
         loop {

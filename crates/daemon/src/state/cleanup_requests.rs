@@ -1,4 +1,4 @@
-//! Requests to collect and sweep now.
+//! Requests of users for an immediate garbage collection.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use control::exit::{Exit, Failure};
 use control::protocol::FreedSpace;
 
-/// How often a waiting request checks whether the daemon ends.
+/// The interval at which a waiting request checks whether the daemon ends.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The requests of users for garbage collection. The collector serves them and reports the result.
@@ -15,7 +15,7 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 pub struct CleanupRequests(Mutex<Vec<Sender<Result<FreedSpace, Failure>>>>);
 
 impl CleanupRequests {
-    /// Has everything collected and swept that can be, and waits for it.
+    /// Requests a garbage collection and waits until the collector has removed everything that can be removed.
     ///
     /// # Errors
     /// When the store fails, or the daemon ends first.
@@ -34,7 +34,7 @@ impl CleanupRequests {
         }
     }
 
-    /// Returns who waits.
+    /// Returns the waiting requests, which the caller must answer.
     pub fn take(&self) -> Vec<Sender<Result<FreedSpace, Failure>>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,7 +1,8 @@
-//! API keys of clients: in memory only, never written, never printed.
+//! API keys that clients bring along. They stay in memory: they are never written and never printed.
 //!
-//! A key belongs to one server. The daemon keeps it under the address that its client had beside it, and gives it out
-//! for that address alone. A later client with other variables changes nothing for runs that go to another server.
+//! A key belongs to one server. The daemon keeps the key under the server address from the same client's variables,
+//! and gives it out for that address alone. A later client with other variables changes nothing for runs that go to
+//! another server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -11,17 +12,17 @@ use model::{ModelRef, Secret, Vendor};
 
 use control::protocol::ClientKeys;
 
-/// The keys by variable and by the address of the server.
+/// The keys, by variable and server address.
 #[derive(Default)]
 pub struct KeyStore(Mutex<BTreeMap<(&'static str, Option<String>), Secret>>);
 
 impl KeyStore {
-    /// Takes over the vendors' keys, each for the address that stands beside it.
+    /// Keeps the vendors' keys of a client, each for the server address from the same client's variables.
     pub fn add_vendor_keys(&self, brought: &ClientKeys) {
         let beside = |name: &str| brought.get(name).map(|value| Secret::new(value.as_str()));
         for vendor in Vendor::ALL {
             let unnamed = ModelRef::Vendor { vendor, base_url: None, model: String::new(), key: None };
-            // An address that is none has no key.
+            // If the address is invalid, its key is not kept.
             if let Ok(ModelRef::Vendor { base_url, .. }) = unnamed.pinned(&beside) {
                 for variable in vendor.keys() {
                     self.keep(variable, base_url.clone(), beside(variable));
@@ -30,14 +31,14 @@ impl KeyStore {
         }
     }
 
-    /// Keeps the key for the compatible server that the person names together with it: the server of the run that is
-    /// started or resumed. If that is several servers, the key's owner is unknown and the key is not kept.
+    /// Keeps the key for a compatible server: the server of the run that is being started or resumed. If the run's
+    /// models are on several servers, the key's owner is unknown and the key is not kept.
     pub fn add_server_key(&self, models: &[String], brought: &ClientKeys) {
         let servers: BTreeSet<String> = models
             .iter()
             .flat_map(|model| model::parse_list(model).unwrap_or_default())
             .filter_map(|model| match model {
-                // One with a key of its own gets no other.
+                // A model with a key of its own uses no other key.
                 ModelRef::Compat { base_url, key: None, .. } => Some(base_url),
                 _ => None,
             })
@@ -49,23 +50,23 @@ impl KeyStore {
     }
 
     fn keep(&self, variable: &'static str, server: Option<String>, key: Option<Secret>) {
-        // A client that has none takes none away.
+        // A client without a key does not remove the key of an earlier client.
         if let Some(key) = key.filter(|key| !key.reveal().trim().is_empty()) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((variable, server), key);
         }
     }
 
-    /// Returns whether there is a key for a model's vendor, but for some other server.
+    /// Returns whether the store has a key for the model's vendor, for whichever server.
     pub fn is_for_another(&self, reference: &ModelRef) -> bool {
         let ModelRef::Vendor { vendor, .. } = reference else { return false };
         let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.keys().any(|(name, _)| vendor.keys().contains(name))
     }
 
-    /// Returns the key for a model's server under the name of its variable. Addresses are in the reference, never
-    /// here.
+    /// Returns the key for a model's server, by the name of its variable. The server's address comes from the model
+    /// reference.
     pub fn get(&self, variable: &str, reference: &ModelRef) -> Option<Secret> {
-        // Who names a key of the vault means that one.
+        // If the reference names a key of the vault, that key is used.
         if reference.key().is_some() {
             return None;
         }
@@ -108,11 +109,11 @@ mod tests {
         ]));
         check(&keys, "openai:https://own/v1#m", Some("own"));
         check(&keys, "openai:m", None);
-        // Somebody else comes, with OpenAI's own server.
+        // Another client brings a key for OpenAI's own server.
         keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "theirs"), ("ALMONER_COMPAT_KEY", "c")]));
         check(&keys, "openai:https://own/v1#m", Some("own"));
         check(&keys, "openai:m", Some("theirs"));
-        // An address alone, a key that is empty, and nothing at all change nothing.
+        // An address without a key, an empty key, an invalid address and an empty set change nothing.
         keys.add_vendor_keys(&client_keys(&[("OPENAI_BASE_URL", "https://own/v1")]));
         keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", " ")]));
         keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "lost"), ("OPENAI_BASE_URL", "no address")]));
@@ -122,7 +123,7 @@ mod tests {
         keys.add_vendor_keys(&client_keys(&[("OPENAI_API_KEY", "new")]));
         check(&keys, "openai:other", Some("new"));
         check(&keys, "openai-responses:other", Some("new"));
-        // Each vendor has a key of its own, and gets no other vendor's.
+        // Each vendor gets its own key only.
         check(&keys, "anthropic:m", None);
         keys.add_vendor_keys(&client_keys(&[("ANTHROPIC_API_KEY", "a"), ("GOOGLE_API_KEY", "g")]));
         check(&keys, "anthropic:m", Some("a"));

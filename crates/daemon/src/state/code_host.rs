@@ -1,4 +1,4 @@
-//! Messages to objects that code has made, and the port to the host of that code.
+//! Messages to objects that guest code has made, and the interface of the host that runs this code.
 
 use kernel::FormulaId;
 use kernel::code::Reference;
@@ -10,35 +10,36 @@ use super::daemon::Daemon;
 use control::exit::Failure;
 use control::protocol::CodeCount;
 
-/// The host of guest code, as the rest of the daemon sees it.
+/// The host of guest code, as the other modules of the daemon use it.
 pub trait CodeHost: Send + Sync {
-    /// Sends a message to an object that code has made. The answer comes to its `reply`.
+    /// Sends a message to an object that code has made. The answer goes to the message's `reply`.
     ///
     /// # Errors
-    /// When the code is gone, or too much code runs already.
+    /// When the code is gone, or too much code is running already.
     fn deliver(&self, letter: ObjectMessage) -> Result<(), Failure>;
 
-    /// Ends the heap of cancelled code, if there is one. It waits for nothing.
+    /// Ends the heap of cancelled code, if the code has one. The method does not wait for the end.
     fn cancel(&self, code: &CancelledCode);
 
-    /// Returns the formulas that code refers to. The collector must keep them.
+    /// Returns the formulas that running code refers to. The garbage collector must keep them.
     fn pins(&self) -> std::collections::BTreeSet<FormulaId>;
 
-    /// Counts the code that has not come to its end.
+    /// Counts the code that has not ended.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn count(&self, daemon: &Daemon) -> Result<CodeCount, Failure>;
 }
 
-/// The object that gets a message.
+/// The object that receives a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTarget {
-    /// The code.
+    /// The formula of the code that made the object.
     pub eval: FormulaId,
-    /// The heap, if no other one has the object.
+    /// The heap of the object, if the object exists only there. With `None`, the object also exists in a new heap of
+    /// the same code.
     pub heap: Option<u64>,
-    /// The number by which the heap knows the object.
+    /// The object's number in its heap.
     pub number: u32,
 }
 
@@ -47,20 +48,20 @@ pub type MessageAnswer = Result<Value<Reference>, Value<Reference>>;
 
 /// A message to an object that code has made.
 pub struct ObjectMessage {
-    /// To which.
+    /// The receiver of the message.
     pub target: MessageTarget,
-    /// Who sends it, and gets the answer: an agent, or other code.
+    /// The sender, which gets the answer: an agent, or other code.
     pub from: FormulaId,
     /// The kind of the call.
     pub verb: Verb,
     /// The arguments of the call.
     pub args: Vec<Value<Reference>>,
-    /// Takes the answer.
+    /// The receiver of the answer.
     pub reply: AnswerCallback,
 }
 
 /// The receiver of the answer to a message. It takes one answer, from any thread. If it is dropped without an answer,
-/// the sender learns that the outcome is not known.
+/// the sender learns that the outcome is unknown.
 pub struct AnswerCallback(Option<Box<dyn FnOnce(MessageAnswer) + Send>>);
 
 impl AnswerCallback {
@@ -69,7 +70,7 @@ impl AnswerCallback {
         AnswerCallback(Some(Box::new(take)))
     }
 
-    /// Answers.
+    /// Passes the answer on.
     pub fn answer(mut self, told: MessageAnswer) {
         if let Some(take) = self.0.take() {
             take(told);
@@ -78,7 +79,7 @@ impl AnswerCallback {
 }
 
 impl AnswerCallback {
-    /// Drops the receiver without an answer: the sender knows that the message did not go.
+    /// Drops the receiver without an answer. The sender already knows that the message was not sent.
     pub fn discard(mut self) {
         self.0 = None;
     }
@@ -87,7 +88,7 @@ impl AnswerCallback {
 impl Drop for AnswerCallback {
     fn drop(&mut self) {
         if let Some(take) = self.0.take() {
-            // The thread that drops it may hold a lock that the answer needs.
+            // The thread that drops the receiver may hold a lock that the answer needs.
             let tell = move || take(Err(restart_error()));
             drop(std::thread::Builder::new().name("vat answer".to_owned()).spawn(tell));
         }
@@ -95,23 +96,23 @@ impl Drop for AnswerCallback {
 }
 
 impl ObjectMessage {
-    /// Answers that nothing comes of it.
+    /// Answers with an error: the message has no effect.
     pub fn refuse(self, why: &str) {
         self.reply.answer(Err(Value::error("Error", why)));
     }
 }
 
-/// The error for a caller that waits for a heap that is gone: the outcome of its call is not known.
+/// The error for a caller whose call went to a heap that is gone. The outcome of the call is unknown.
 pub const RESTART_MESSAGE: &str = "vat restarted, outcome unknown";
 
-/// Returns the same as an error.
+/// Returns [`RESTART_MESSAGE`] as an error value.
 pub fn restart_error<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
     Value::error("Error", RESTART_MESSAGE)
 }
 
-/// Returns the engine and the realm, with their versions.
+/// Returns the versions of the JavaScript engine and of the realm, as one text.
 pub fn engine_version() -> String {
-    // As if the program had been replaced by a later one.
+    // A test arms this failpoint to simulate a newer version of the program.
     let other = if store::failpoint::is_armed("vat.other_engine") { " of another time" } else { "" };
     format!("quickjs {} realm {}{other}", vat::engine_version(), vat::REALM_VERSION)
 }

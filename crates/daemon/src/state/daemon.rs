@@ -1,4 +1,4 @@
-//! The daemon's state, as it serves each host, and the side of it that drivers of runs see.
+//! The state of the daemon, as it serves each host, and the methods that drivers of runs call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -43,72 +43,73 @@ use config::place::Place;
 use config::settings::{Models, SettingsWatcher};
 use control::exit::{Exit, Failure};
 
-/// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
+/// The state that the daemon holds for all hosts of its store. Everything but the store may be lost.
 pub struct Daemon {
-    /// The one owner of the store.
+    /// The store, which is open in this daemon alone.
     pub store: Store,
     /// The directories and files of the daemon and its user.
     pub place: Place,
-    /// Paths that are handed to no run.
+    /// The paths that no run is ever granted.
     pub protected_paths: ProtectedPaths,
-    /// The reader of proposed code.
+    /// The reader of code that a run proposes.
     pub reader: Reader,
-    /// The values of upper modules.
+    /// Values that modules above this one keep here.
     pub extensions: Extensions,
-    /// Has a run driven, once there is an engine.
+    /// The function that drives a run, once an engine has been set.
     engine: OnceLock<Box<dyn Fn(HostRun) + Send + Sync>>,
-    /// How models are opened.
+    /// The function that opens models.
     pub opener: Opener,
-    /// Keys that clients brought along.
+    /// Keys that clients brought.
     pub keys: KeyStore,
-    /// The hints that followers wait for.
+    /// The hints that wake followers.
     pub news: News,
-    /// Clearing up that somebody waits for.
+    /// Garbage collections that users wait for.
     pub cleanup_requests: CleanupRequests,
     /// Tokens for clients of the gateway.
     pub gateway_tokens: GatewayTokens,
-    /// How the last notification went.
+    /// The result of the last notification.
     pub notices: Notices,
     /// The agent of the person who owns the store.
     pub root: FormulaId,
-    /// The calls that the timekeeper makes at set times.
+    /// The timers of calls that are due at set times.
     pub alarms: Arc<Alarms>,
-    /// Secrets by name.
+    /// The secrets, by name.
     pub vault: DaemonVault,
-    /// The rules by which proposals are judged, beside the gates' own code.
+    /// The rules by which proposals are judged, in addition to the gates' own code.
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
     pub policies: PolicyStore,
-    /// Where the user's own prices are written.
+    /// The settings file with the user's own prices.
     settings: OnceLock<Mutex<SettingsWatcher>>,
-    /// Where code goes, once there is anybody who takes it.
+    /// The host of guest code, once one has been set.
     code_host: OnceLock<Arc<dyn CodeHost>>,
-    /// Effects in agents' journals that have begun and that no thread carries out.
+    /// Effects in agents' journals that have begun, but that no thread carries out any more.
     pub orphaned_effects: OrphanedEffects,
     /// Cached state that drivers of runs leave for later drivers.
     pub memory: worker::Memory,
-    /// Outcomes of calls that only looked, until they are written down.
+    /// Outcomes of read-only calls that have not been written yet.
     pub pending_outcomes: PendingOutcomes,
-    /// Uses of grants outside of runs, until they are written down.
+    /// Uses of grants outside of runs that have not been written yet.
     pub pending_usage: PendingUsage,
-    /// Stops every model call when the daemon ends.
+    /// The switch that stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
-    /// Runs that could not even be stalled, because the store failed.
+    /// Runs that could not even be marked as stalled, because the store failed.
     blocked: Mutex<BTreeMap<HostRun, Trouble>>,
-    /// Hangs up when everything above has been dropped, and the store so has been closed. The last field.
+    /// A sender that hangs up after all fields above have been dropped, and so after the store was closed. It must be
+    /// the last field.
     _open: Sender<()>,
 }
 
-/// The daemon as it serves one host: runs, messages and events are that host's.
+/// The daemon as it serves one host. Runs, messages and events are those of this host.
 #[derive(Clone)]
 pub struct HostDaemon {
     shared: Arc<Daemon>,
-    /// The agent for whom it acts.
+    /// The host, which is the agent that is served.
     pub host: FormulaId,
 }
 
-/// The daemon as it serves one host, without keeping it alive.
+/// A weak reference to the daemon as it serves one host.
 #[derive(Clone)]
 pub struct WeakHostDaemon {
     shared: Weak<Daemon>,
@@ -116,7 +117,7 @@ pub struct WeakHostDaemon {
 }
 
 impl WeakHostDaemon {
-    /// Returns the daemon, or nothing once it has ended.
+    /// Returns the daemon, or `None` if it has ended.
     pub fn upgrade(&self) -> Option<HostDaemon> {
         Some(HostDaemon { shared: self.shared.upgrade()?, host: self.host })
     }
@@ -131,7 +132,7 @@ impl std::ops::Deref for HostDaemon {
 }
 
 impl Daemon {
-    /// Reads one consistent state.
+    /// Runs a query on one consistent state of the store.
     pub fn read<T>(
         &self,
         query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, StoreFault>,
@@ -139,12 +140,12 @@ impl Daemon {
         Ok(self.store.read(query).map_err(DaemonError::from)?)
     }
 
-    /// Asks the kernel about one consistent state; a fault is told as one.
+    /// Runs a query of the kernel on one consistent state of the store. A fault of the kernel becomes a failure.
     pub fn query<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
         Ok(self.store.read(query).map_err(DaemonError::from)?)
     }
 
-    /// Applies one act of any agent; returns when it is durable.
+    /// Applies one act of any agent, and returns when the act is durable.
     pub fn apply_as(
         &self,
         actor: FormulaId,
@@ -156,19 +157,19 @@ impl Daemon {
         Ok(outcome)
     }
 
-    /// Has every run driven that an act makes ready from now on. The first caller wins.
+    /// Sets the function that drives each run that an act makes ready from now on. Only the first call counts.
     pub fn set_engine(&self, drive: impl Fn(HostRun) + Send + Sync + 'static) {
         let _ = self.engine.set(Box::new(drive));
     }
 
-    /// Lets a run go on, now or when a thread is free. A daemon without an engine drives nothing.
+    /// Continues a run, now or when a thread is free. Without an engine, nothing happens.
     pub fn drive(&self, run: HostRun) {
         if let Some(drive) = self.engine.get() {
             drive(run);
         }
     }
 
-    /// Notes a call that stands in no journal, if it goes through grants.
+    /// Records a call that no journal has, if it goes through grants.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -185,14 +186,14 @@ impl Daemon {
         Ok(())
     }
 
-    /// Notes a call that stands in no journal, through these grants.
+    /// Records a call that no journal has, through these grants.
     pub fn note_uses(&self, grants: BTreeSet<FormulaId>, by: FormulaId, method: &str, refused: bool) {
         if !grants.is_empty() {
             self.pending_usage.add(grants, &GrantUse::new(clock::now_ms(), by, method, refused));
         }
     }
 
-    /// Applies one act of any agent. Returns a refusal of the kernel apart from a failure of the store.
+    /// Applies one act of any agent. A refusal of the kernel is returned apart from a failure of the store.
     ///
     /// # Errors
     /// When the store fails.
@@ -205,7 +206,7 @@ impl Daemon {
         self.attempt_with(actor, said, act, vec![])
     }
 
-    /// Returns the same, keeping bytes that the act names.
+    /// Applies one act like [`Daemon::attempt`], and keeps the bytes that the act names.
     pub fn attempt_with(
         &self,
         actor: FormulaId,
@@ -238,25 +239,25 @@ impl Daemon {
         }
     }
 
-    /// Lets the heaps of code go that was cancelled. It waits for nothing.
+    /// Ends the heaps of cancelled code. The method does not wait for their end.
     pub fn end_cancelled_code(&self, code: &[CancelledCode]) {
         if let Some(office) = self.code_host() {
             code.iter().for_each(|one| office.cancel(one));
         }
     }
 
-    /// Says where code goes, once.
+    /// Sets the host of guest code. Only the first call counts.
     pub fn set_code_host(&self, office: Arc<dyn CodeHost>) {
         // The first one that was set stays.
         let _ = self.code_host.set(office);
     }
 
-    /// Returns where code goes, and messages to the objects that it has made.
+    /// Returns the host of guest code, which also takes messages to objects of such code.
     pub fn code_host(&self) -> Option<&dyn CodeHost> {
         self.code_host.get().map(|office| &**office)
     }
 
-    /// Returns the current rules by which proposals are judged, beside the gates' own code.
+    /// Returns the current rules by which proposals are judged, in addition to the gates' own code.
     pub fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -269,7 +270,7 @@ impl Daemon {
         *rules = Arc::new(changed);
     }
 
-    /// Lets everything that is at work end at its next step.
+    /// Begins to stop the daemon. All work ends at its next step.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.cancel.cancel();
@@ -277,7 +278,7 @@ impl Daemon {
         self.alarms.end();
     }
 
-    /// Returns whether it is about to end.
+    /// Returns whether the daemon is about to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -288,8 +289,8 @@ impl Daemon {
 }
 
 impl HostDaemon {
-    /// Returns a daemon over an open store that has been through genesis, as it serves the store's own host. `open`
-    /// hangs up once the store is closed.
+    /// Returns the daemon of an initialized, open store, as it serves the store's own host. `open` hangs up once the
+    /// store is closed.
     pub fn new(
         store: Store,
         host: FormulaId,
@@ -330,18 +331,18 @@ impl HostDaemon {
         HostDaemon { shared: Arc::new(shared), host }
     }
 
-    /// Returns what all hosts share.
+    /// Returns the state that all hosts share.
     pub fn as_daemon(&self) -> &Daemon {
         &self.shared
     }
 
-    /// Returns a handle that does not keep the daemon alive.
+    /// Returns a reference that does not keep the daemon alive.
     pub fn downgrade(&self) -> WeakHostDaemon {
         WeakHostDaemon { shared: self.shared(), host: self.host }
     }
 
-    /// Returns the daemon as it serves an agent, which must be a host: no other agent has runs. `name` is what the person
-    /// calls it.
+    /// Returns the daemon as it serves an agent, which must be a host: no other agent has runs. `name` is the
+    /// person's name for the agent.
     ///
     /// # Errors
     /// When the agent is a guest.
@@ -371,17 +372,17 @@ impl HostDaemon {
         Arc::downgrade(&self.shared)
     }
 
-    /// Returns one of the host's runs, among those of all hosts.
+    /// Returns the identity of one of the host's runs among those of all hosts.
     pub fn host_run(&self, run: RunNumber) -> HostRun {
         HostRun { host: self.host, run }
     }
 
-    /// Applies one act of the host; returns when it is durable.
+    /// Applies one act of the host, and returns when the act is durable.
     pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
         self.apply_as(self.host, None, act)
     }
 
-    /// Follows the prices that the user writes in a file of settings.
+    /// Uses the prices that the user writes in a settings file, and follows changes of the file.
     pub fn follow_prices(&self, file: std::path::PathBuf) {
         let _ = self.shared.settings.set(Mutex::new(SettingsWatcher::new(file)));
     }
@@ -409,8 +410,8 @@ impl HostDaemon {
         settings.as_mut().map(|followed| followed.reload().0.models.clone()).unwrap_or_default()
     }
 
-    /// Returns the price of a model, by the user's own prices or the table. For several models, returns the highest
-    /// price. `None` if a price is not known.
+    /// Returns the price of a model: the user's own, or that of the built-in table. For several models, returns the
+    /// highest price. Returns `None` if a price is unknown.
     pub fn price_of(&self, model: &str) -> Option<Price> {
         let references = model::parse_list(model).ok()?;
         let own = self.models();
@@ -421,22 +422,22 @@ impl HostDaemon {
         references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.higher_of(price(reference)?)))
     }
 
-    /// Events after `after`.
+    /// Returns at most `limit` events of the host, from the first one after `after`.
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
         self.read(|txn| query::events(txn, &self.host.number, after, limit))
     }
 
-    /// Returns the number of the last event; 0 if there is none.
+    /// Returns the number of the host's last event, or 0 if the host has no events.
     pub fn last_event(&self) -> Result<u64, Failure> {
         Ok(self.read(|txn| kernel::partial_rows::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
     }
 
-    /// Returns how an agent sees names now.
+    /// Returns an agent's present view of its names.
     pub fn view(&self, agent: FormulaId) -> View {
         View { agent, now_ms: clock::now_ms() }
     }
 
-    /// Remembers that a run cannot go on until somebody says `resume`.
+    /// Records that a run is blocked until a user resumes it.
     pub fn set_blocked(&self, run: RunNumber, trouble: Trouble) {
         let run = self.host_run(run);
         let mut stuck = self.lock_blocked();
@@ -444,7 +445,7 @@ impl HostDaemon {
         self.news.publish_blocked(run, trouble);
     }
 
-    /// Forgets that a run got stuck: it is being driven again.
+    /// Removes the record that a run is blocked: the run is being driven again.
     pub fn clear_blocked(&self, run: RunNumber) {
         let run = self.host_run(run);
         let mut stuck = self.lock_blocked();
@@ -453,17 +454,17 @@ impl HostDaemon {
         }
     }
 
-    /// Returns every run of the host that the store itself keeps from going on.
+    /// Returns all runs of the host that are blocked by failures of the store.
     pub fn all_blocked(&self) -> Vec<(RunNumber, Trouble)> {
         let stuck = self.lock_blocked();
         let mine = stuck.iter().filter(|(of, _)| of.host == self.host);
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
-    /// Returns a directory of the daemon's own as a directory like any other.
+    /// Returns a directory of the daemon as a resource like any other directory.
     pub(crate) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
         let path = crate::state::scratch_dirs::path(self.state(), id);
-        // One that cannot be made cannot be opened either, which is said where it is tried.
+        // If the directory cannot be created, opening it fails later with an error.
         let _ = config::place::private_dir(&path);
         Formula::Resource(Resource::Directory { path: path.to_string_lossy().into_owned(), read_only })
     }
@@ -473,13 +474,13 @@ impl HostDaemon {
         self.store.dir().parent().unwrap_or(self.store.dir())
     }
 
-    /// Returns the trouble that stops a run, if the store itself is the cause.
+    /// Returns the trouble that blocks a run, if the store is the cause.
     pub fn blocked_by(&self, run: RunNumber) -> Option<Trouble> {
         self.lock_blocked().get(&self.host_run(run)).cloned()
     }
 }
 
-/// Returns one reading of the clock and one draw of entropy.
+/// Returns an environment for the kernel: the present time and new entropy.
 pub fn environment() -> Result<Env, Failure> {
     let mut entropy = [0; 32];
     random(&mut entropy)?;
@@ -499,7 +500,7 @@ pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether a run begins to wait for a time.
+/// Returns whether an act lets a run begin to wait for a time.
 fn begins_wait(act: &Act) -> bool {
     let Act::Advance(Advance { moves, .. }) = act else { return false };
     moves.iter().any(|step| matches!(step, Move::Wait { .. }))

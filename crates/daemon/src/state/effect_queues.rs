@@ -1,4 +1,4 @@
-//! Effects of agents' journals that a thread must finish, and outcomes that wait for the next commit.
+//! Effects in agents' journals that a thread must finish, and outcomes that the next commit writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -12,12 +12,12 @@ use kernel::{FormulaId, HostRun, StepRef};
 pub struct OrphanedEffects(Mutex<BTreeSet<(FormulaId, StepRef)>>);
 
 impl OrphanedEffects {
-    /// Notes that no thread carries out this effect any more.
+    /// Records that no thread carries out this effect any more.
     pub fn add(&self, host: FormulaId, step: StepRef) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((host, step));
     }
 
-    /// Returns those of one journal, which are the caller's now.
+    /// Removes the orphaned effects of one journal and returns them. The caller must finish them.
     pub fn take(&self, at: HostRun) -> Vec<StepRef> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taken: Vec<StepRef> = all
@@ -32,16 +32,16 @@ impl OrphanedEffects {
     }
 }
 
-/// Outcomes of calls that only looked: they go out with the next command of their journal, or when it is quiet. Repeating
-/// such a call is harmless, so they may be lost.
+/// Outcomes of read-only calls. They are written with the next command of their journal, or when the journal is
+/// quiet. They may be lost, because such a call can be repeated without harm.
 #[derive(Default)]
 pub struct PendingOutcomes(Mutex<BTreeMap<HostRun, Vec<Move>>>);
 
 impl PendingOutcomes {
-    /// How many outcomes wait at most.
+    /// The maximum number of outcomes that wait in one journal.
     const MAX_OUTCOMES: usize = 64;
 
-    /// Puts one down; `true` if it is time to write.
+    /// Adds an outcome. Returns `true` if the journal's outcomes must be written now.
     pub fn add(&self, at: HostRun, done: Move) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = all.entry(at).or_default();
@@ -49,12 +49,12 @@ impl PendingOutcomes {
         waiting.len() >= PendingOutcomes::MAX_OUTCOMES
     }
 
-    /// Returns those of one journal.
+    /// Removes the outcomes of one journal and returns them.
     pub fn take(&self, at: HostRun) -> Vec<Move> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&at).unwrap_or_default()
     }
 
-    /// Returns the journals for which there are any.
+    /// Returns the journals that have outcomes.
     pub fn journals(&self) -> Vec<HostRun> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }

@@ -1,4 +1,4 @@
-//! The errors of the layers below, and the failures that a person sees.
+//! The errors of the lower layers, and the failures that users see in their place.
 
 use kernel::command::Fault;
 use kernel::txn::StoreFault;
@@ -9,19 +9,19 @@ use control::exit::{Exit, Failure};
 /// An error of the kernel or the store. It becomes a [`Failure`] that keeps it as its source.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The kernel refused a command or a question.
+    /// A command or query that the kernel refused.
     #[error(transparent)]
     Kernel(#[from] Fault),
-    /// The store could not read or write rows.
+    /// A failure to read or write rows in the store.
     #[error(transparent)]
     Store(#[from] StoreFault),
-    /// The closure of a write panicked.
+    /// A panic in the closure of a write.
     #[error("a write panicked: {0}")]
     Panicked(String),
-    /// The store could not read or keep bytes.
+    /// A failure to read or keep bytes in the store.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The store could not be copied.
+    /// A failure to copy the store.
     #[error(transparent)]
     Backup(#[from] BackupError),
 }
@@ -59,7 +59,7 @@ impl From<DaemonError> for Failure {
             }
             DaemonError::Backup(error) => backup_advice(error),
         };
-        // People count entries from 1.
+        // Users count entries from 1.
         let counted = match &error {
             DaemonError::Kernel(Fault::NoEntry { message, entry, count }) => {
                 Some(format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)))
@@ -107,7 +107,7 @@ fn advice(fault: &Fault) -> (Exit, String) {
         Fault::DoneMeanwhile(_) => {
             plain(Exit::Conflict, "look at what came of it; if it is to be done again, do it again")
         }
-        // Its text says the way out.
+        // The text of this fault already tells the user how to go on.
         Fault::LooksLike { .. } => plain(Exit::Conflict, ""),
         Fault::Hides { .. } => plain(Exit::Conflict, "choose another name"),
         Fault::NotSupported(_) => plain(Exit::Usage, ""),
@@ -115,7 +115,7 @@ fn advice(fault: &Fault) -> (Exit, String) {
     }
 }
 
-/// Returns the exit code and the advice for a copy of the store that could not be made.
+/// Returns the exit code and the advice for a failed copy of the store.
 fn backup_advice(error: &BackupError) -> (Exit, String) {
     let exit = match error {
         BackupError::Exists { .. } => Exit::Conflict,

@@ -1,6 +1,6 @@
-//! One-use tokens with which a user of this machine lets a client of the gateway in.
+//! Tokens for the gateway. With a token, a user of this machine logs a client in once.
 //!
-//! They lie in memory alone and end by themselves: a user whose token is too old asks for another.
+//! Tokens are kept in memory alone and expire: a user whose token is too old asks for another.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 
 use kernel::FormulaId;
 
-/// How long a token can be used.
+/// The time until a token expires.
 pub const TOKEN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How many tokens may wait to be used. The oldest goes when there are more.
+/// The maximum number of unused tokens. Beyond this number, the oldest token is dropped.
 const MAX_TOKENS: usize = 64;
 
-/// How many bytes a token has.
+/// The number of random bytes in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// The tokens that were given out, and where they can be used.
+/// The unused tokens, and the address of the gateway.
 #[derive(Default)]
 pub struct GatewayTokens {
-    /// Where the gateway listens, if there is one.
+    /// The address on which the gateway listens, if there is a gateway.
     gateway: OnceLock<SocketAddr>,
     waiting: Mutex<Vec<GatewayToken>>,
 }
 
-/// One token that was given out. Only its hash is kept.
+/// A token that was issued. Only its hash is kept.
 struct GatewayToken {
     hash: blake3::Hash,
     agent: FormulaId,
@@ -37,17 +37,17 @@ impl GatewayTokens {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says where the gateway listens. Only the first time counts.
+    /// Sets the address on which the gateway listens. Only the first call counts.
     pub fn set_gateway(&self, gateway: SocketAddr) {
         let _ = self.gateway.set(gateway);
     }
 
-    /// Returns where the gateway listens, if there is one.
+    /// Returns the address on which the gateway listens, if there is a gateway.
     pub fn gateway(&self) -> Option<SocketAddr> {
         self.gateway.get().copied()
     }
 
-    /// Gives out a token for an agent: of these random bytes, in hexadecimal digits.
+    /// Issues a token for an agent. The token is the hexadecimal form of the random bytes.
     pub fn issue(&self, agent: FormulaId, random: [u8; TOKEN_BYTES], now: Instant) -> String {
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut waiting = self.waiting();
@@ -63,9 +63,9 @@ impl GatewayTokens {
         token
     }
 
-    /// Redeems a token, which cannot be used again, and returns its agent.
+    /// Redeems a token and returns its agent. The token cannot be used again.
     pub fn redeem(&self, token: &str, now: Instant) -> Option<FormulaId> {
-        // Hashes are compared in constant time, and say nothing of how much of a token was right.
+        // Hashes are compared in constant time. The time of a comparison does not tell how much of a token was right.
         let hash = blake3::hash(token.as_bytes());
         let mut waiting = self.waiting();
         waiting.retain(|pass| pass.until > now);

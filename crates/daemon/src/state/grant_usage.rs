@@ -1,4 +1,4 @@
-//! The uses of grants outside of runs, until they are written down.
+//! The uses of grants outside of runs that have not been written yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,15 +9,15 @@ use kernel::grant_usage::{GrantUsage, GrantUse};
 
 use super::daemon::Daemon;
 
-/// The calls through grants that stand in no journal. They are written down when a user asks for them, and otherwise
-/// each second. Calls of methods that always come to a command (`endo::writes`) go to the disk with their effects. A
-/// crash may lose the count of the others within that second, messages to objects of other code among them. It loses
-/// the count, and not the effects.
+/// The calls through grants that no journal has. They are written each second, and also when a user asks for them.
+/// Calls of methods that always lead to a command (`endo::writes`) are written together with their effects. For all
+/// other calls, also messages to objects of other code, a crash may lose the count of the last second. The effects of
+/// these calls are not lost.
 #[derive(Default)]
 pub struct PendingUsage(Mutex<BTreeMap<FormulaId, GrantUsage>>);
 
 impl PendingUsage {
-    /// Adds a call that went, or was to go, through these grants.
+    /// Adds a call through these grants, which may also be a refused one.
     pub fn add(&self, grants: impl IntoIterator<Item = FormulaId>, call: &GrantUse) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for grant in grants {
@@ -39,14 +39,14 @@ impl PendingUsage {
     }
 }
 
-/// Returns the command by which the store is told of one call.
+/// Returns the command that records one call in the store.
 pub fn command(root: FormulaId, grants: impl IntoIterator<Item = FormulaId>, call: &GrantUse) -> Command {
     let uses = PendingUsage::default();
     uses.add(grants, call);
     Command { actor: root, act: Act::Code(CodeAct::Use { used: uses.take() }), said: None }
 }
 
-/// Writes down the uses that have come. If they cannot be written now, the next time tries again.
+/// Writes the recorded uses. If the write fails, the next call tries again.
 pub fn flush(daemon: &Daemon) {
     let used = daemon.pending_usage.take();
     if used.is_empty() {

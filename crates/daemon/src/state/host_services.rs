@@ -1,4 +1,4 @@
-//! The services that capabilities get of the daemon: secrets and stored bytes.
+//! The daemon's services for capabilities: secrets and stored bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -31,21 +31,22 @@ impl HostDaemon {
         Arc::new(DaemonServices { shared: self.shared(), has_project, grants: run.grants.clone() })
     }
 
-    /// Returns the services that agents' calls need from this daemon: bytes that are kept beside the store.
+    /// Returns the services for calls of agents: the bytes in the store.
     pub fn agent_services(&self) -> Arc<dyn caps::HostServices> {
         Arc::new(DaemonServices { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 
-    /// Returns the services that a tool server needs from this machine when the user looks at it.
+    /// Returns the services that a tool server needs when the user inspects it.
     pub fn server_services(&self) -> Arc<dyn caps::HostServices> {
         Arc::new(DaemonServices { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 }
 
-/// The services of this daemon for capabilities. It caches nothing: the vault may be locked or changed at any time.
+/// The services of this daemon for capabilities. Nothing is cached, because the vault may be locked or changed at any
+/// time.
 struct DaemonServices {
     shared: Weak<Daemon>,
-    /// Whether the run is judged by a project's policies.
+    /// Whether a project's policies judge the run.
     has_project: bool,
     /// The run's grants by slot.
     grants: BTreeMap<String, FormulaId>,

@@ -1,4 +1,4 @@
-//! The ground of all other modules: the store, the keys, the vault, and the watchers of changes.
+//! The state on which all other modules build: the store, the keys, the vault, and the watchers of changes.
 
 pub mod alarms;
 pub mod blobs;

@@ -1,5 +1,5 @@
-//! Keys of models that a person named: each a secret of the vault that must be for the model's server. No other key takes
-//! the place of one.
+//! The keys that a user has named for models. Each is a secret of the vault, and it must be for the model's server.
+//! No other key is used in its place.
 
 use crate::state::secret_access;
 use kernel::run::Trouble;
@@ -11,7 +11,7 @@ use super::vault::{DaemonVault, SecretDenied};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// Models with a key, each with the secret's name and the server for which it must be.
+/// Returns the models with a key. Each comes with the secret's name and the server for which the secret must be.
 fn models_with_key(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, &str, Option<Origin>)> {
     references.iter().filter_map(|reference| {
         let origin = Origin::split(reference.keyed_server()?).ok().map(|(origin, _)| origin);
@@ -19,10 +19,10 @@ fn models_with_key(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, 
     })
 }
 
-/// Refuses models that have not the key that was named for them, before anything is recorded.
+/// Rejects models whose named key cannot be used, before anything is recorded.
 ///
 /// # Errors
-/// When there is no such secret, or it is not for the model's server.
+/// When a secret is missing, or is not for the model's server.
 pub fn check(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
     for (reference, name, origin) in models_with_key(&model::parse_list(model).unwrap_or_default()) {
         if let Some(origin) = origin {
@@ -33,10 +33,10 @@ pub fn check(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to ask a model without the key that was named for it.
+/// Checks, before a model call, that the vault has the keys that were named for the models.
 ///
 /// # Errors
-/// When the vault does not give it out for the model's server.
+/// When the vault does not give a key out for its model's server.
 pub fn expect_keys(vault: &DaemonVault, references: &[ModelRef]) -> Result<(), Trouble> {
     for (reference, name, origin) in models_with_key(references) {
         let why = match &origin {

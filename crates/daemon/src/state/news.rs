@@ -1,4 +1,4 @@
-//! News: the hints that followers wait for. All of it may be lost; the store has the truth.
+//! The hints that wake followers. All of them may be lost, because the store has the facts.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use kernel::run::Trouble;
 use kernel::{FormulaId, HostRun, RunNumber};
 
-/// Hints that something new can be read, for the followers of all hosts.
+/// The hints that something new can be read, for the followers of all hosts.
 #[derive(Default)]
 pub struct News {
     state: Mutex<NewsState>,
@@ -20,47 +20,47 @@ struct NewsState {
     tick: u64,
     /// Whether the daemon is about to end.
     ended: bool,
-    /// The last line of progress of each run that waits for a model, with the tick at which it changed.
+    /// The last line of progress of each run that waits for a model, with the tick of its last change.
     progress: BTreeMap<HostRun, (u64, String)>,
-    /// The text that each run's model has written of its reply so far, with the tick at which it changed.
+    /// The text of each run's present reply so far, with the tick of its last change.
     text: BTreeMap<HostRun, (u64, ReplyBuffer)>,
-    /// Runs that got stuck, with the tick.
+    /// Runs that are blocked, each with the tick at which it was blocked.
     blocked: BTreeMap<HostRun, (u64, Trouble)>,
 }
 
 /// The text that a model has written of a reply so far.
 #[derive(Clone, Default)]
 pub struct StreamedReply {
-    /// The step that asked.
+    /// The number of the step that prompted the model.
     pub prompted: u64,
-    /// The tick at which the reply began. It tells the reply from one to the same step that was given up.
+    /// The tick at which the reply began. An abandoned reply to the same step has another tick.
     pub began: u64,
-    /// The part that can be shown.
+    /// The part of the text that can be shown.
     pub shown: String,
 }
 
-/// The same, with the part that is not to be shown yet.
+/// A streamed reply, with the text that cannot be shown yet.
 #[derive(Default)]
 struct ReplyBuffer {
     streamed: StreamedReply,
-    /// The text that has come and is not shown yet.
+    /// The text that was received, but cannot be shown yet.
     pending: String,
-    /// How many bytes have come.
+    /// The number of bytes received.
     bytes: usize,
 }
 
-/// The most of a reply that is kept to be shown while it is written: 1 MiB.
+/// The maximum number of bytes of a reply that are kept while the reply is written: 1 MiB.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// The news that a follower has not seen yet.
+/// The news that a follower has not seen.
 pub struct NewsUpdate {
-    /// The tick up to which the follower has now seen everything.
+    /// The tick of these news. The follower has then seen everything up to this tick.
     pub tick: u64,
     /// Lines of progress.
     pub progress: Vec<(RunNumber, String)>,
-    /// The text that models have written so far.
+    /// The replies that models have written so far.
     pub text: Vec<(RunNumber, StreamedReply)>,
-    /// Runs that got stuck.
+    /// Runs that are blocked.
     pub blocked: Vec<(RunNumber, Trouble)>,
 }
 
@@ -77,7 +77,7 @@ impl News {
         self.changed.notify_all();
     }
 
-    /// Returns the tick now: a follower that begins here has seen everything before.
+    /// Returns the present tick. A follower that begins with this tick gets only later news.
     pub fn tick(&self) -> u64 {
         self.lock().tick
     }
@@ -87,30 +87,30 @@ impl News {
         self.change(|_| {});
     }
 
-    /// Wakes everybody for the last time: the daemon is about to end.
+    /// Wakes every follower for the last time: the daemon is about to end.
     pub fn end(&self) {
         self.change(|state| state.ended = true);
         self.ended.notify_all();
     }
 
-    /// Waits until the daemon is about to end, at most `patience`: for those who look around now and then, and need not
-    /// be woken by each change.
+    /// Waits until the daemon is about to end, at most for `patience`. This method is for periodic checks that need
+    /// not be woken by each change.
     pub fn wait_for_end(&self, patience: Duration) {
         let state = self.lock();
-        // A caller that is woken without a reason looks around a little early.
+        // After a spurious wake-up, the caller only makes its check a little early.
         if !state.ended {
             let _ = self.ended.wait_timeout(state, patience);
         }
     }
 
-    /// Tells how far the model of a run has come.
+    /// Publishes a line about the progress of a run's model.
     pub fn publish_progress(&self, of: HostRun, line: String) {
         self.change(|state| drop(state.progress.insert(of, (state.tick, line))));
     }
 
-    /// Adds text that the model of a run has written. `settled` gets the text that is not shown yet, and where the
-    /// new part begins. It returns how much of the text can be shown, and in which form. Each byte is looked at once,
-    /// even if the parts are small.
+    /// Adds text that the model of a run has written. `settled` gets the text that is not shown yet, and the offset
+    /// of its new part. It returns how much of the text can be shown, and the text in its shown form. Each byte is
+    /// scanned once, even if the parts are small.
     pub fn publish_text(
         &self,
         of: HostRun,
@@ -133,7 +133,7 @@ impl News {
                 written.pending.drain(..end);
                 written.streamed.shown.push_str(&shown);
                 *at = tick;
-                // A follower that sees nothing of the text sees that it goes on.
+                // A follower to which no text can be shown yet sees at least that the model is writing.
                 if !written.pending.is_empty() {
                     let line = format!("it is writing, {} bytes so far", written.bytes);
                     state.progress.insert(of, (tick, line));
@@ -142,23 +142,22 @@ impl News {
         });
     }
 
-    /// Forgets it: the reply comes again, or has come.
+    /// Removes the streamed text of a run: the reply is repeated, or is complete.
     pub fn forget_text(&self, of: &HostRun) {
         self.lock().text.remove(of);
     }
 
-    /// Tells that a run got stuck.
+    /// Publishes that a run is blocked.
     pub fn publish_blocked(&self, of: HostRun, trouble: Trouble) {
         self.change(|state| drop(state.blocked.insert(of, (state.tick, trouble))));
     }
 
-    /// Takes that back.
+    /// Publishes that a run is no longer blocked.
     pub fn publish_unblocked(&self, of: HostRun) {
         self.change(|state| drop(state.blocked.remove(&of)));
     }
 
-    /// Waits until there is news of any run after `tick`, at most `patience`. It returns the news of the runs of
-    /// `host`.
+    /// Waits for news of any run after `tick`, at most for `patience`. Returns the news of the runs of `host`.
     pub fn wait(&self, host: &FormulaId, tick: u64, patience: Duration) -> NewsUpdate {
         let end = Instant::now() + patience;
         let mut state = self.lock();

@@ -4,7 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use config::settings::NOTIFY;
 
-/// The longest text of a failed notification that `doctor` shows, in characters. The log has all of it.
+/// The maximum number of characters of a failed notification's error that `doctor` shows. The log has the whole
+/// error.
 const MAX_SHOWN: usize = 300;
 
 /// The result of the last notification, for `almoner doctor`.
@@ -16,12 +17,12 @@ impl Notices {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes down the result of a notification.
+    /// Sets the result of the last notification.
     pub fn set(&self, how: Option<Result<(), String>>) {
         *self.lock() = how;
     }
 
-    /// Returns how it went, as `doctor` says it; nothing if there was none.
+    /// Returns the line of `almoner doctor` about the last notification, or `None` if no notification was sent.
     pub fn doctor_line(&self) -> Option<(String, bool, String)> {
         let how = self.lock().clone()?;
         let said = match &how {

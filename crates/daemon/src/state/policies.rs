@@ -1,9 +1,10 @@
 //! The operator's policies that are in force in the daemon.
 //!
-//! The daemon looks at the file whenever it judges a call. If the file has become invalid, the policies before it
-//! stay in force, and every user is told. With none before it, no call is judged, and runs wait. A file that is gone
-//! or empty has become invalid, too: a user who can only delete or empty it does not lift its rules. A new daemon
-//! begins without earlier policies.
+//! The daemon checks the policy file whenever it judges a call. If the file has become invalid, the earlier policies
+//! stay in force, and every user is told. Without earlier policies, no call is judged, and runs wait.
+//!
+//! A file with policies that is deleted or emptied counts as invalid, too. A user who can only delete or empty the
+//! file cannot lift its rules. A new daemon begins without earlier policies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,13 +22,13 @@ use config::policy_file::{self, NAME, Stamps, stamps};
 use control::exit::Failure;
 use control::protocol::{PolicyFile, PolicyRow};
 
-/// How long a file that has changed must stay as it is before it is read: its writer may not be done.
+/// The time for which a changed file must stay unchanged before it is read, because its writer may not be done.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often a file that goes on changing is looked at before it is read as it is.
+/// The maximum number of checks whether a file still changes. After these, the file is read as it is.
 const MAX_LOOKS: usize = 20;
 
-/// How many projects' policies are kept compiled.
+/// The maximum number of projects whose compiled policies are kept.
 const MAX_PROJECTS: usize = 64;
 
 /// The policies that are in force.
@@ -40,12 +41,12 @@ pub struct PolicyStore {
 
 #[derive(Debug, Default)]
 struct PolicyState {
-    /// The stamps of the file at the last look; `None` before the first look.
+    /// The stamps of the file at the last check, or `None` before the first check.
     seen: Option<Stamps>,
     current: Option<Arc<Policies>>,
-    /// The errors in the file as it is now.
+    /// The errors in the present file.
     problems: Vec<Problem>,
-    /// Whether there is something to judge by: a valid file, now or before, or none at all.
+    /// Whether calls can be judged: the file is valid, was valid before, or does not exist.
     is_ready: bool,
 }
 
@@ -60,7 +61,7 @@ fn has_any(policies: &Policies) -> bool {
     !policies.policies().is_empty()
 }
 
-/// Returns the problem with a file that had policies and has none any more.
+/// Returns the problem with a file that had policies before and now has none.
 fn missing_policies(path: &Path, is_there: bool) -> Problem {
     let message = if is_there { "has no policies any more" } else { "is gone" };
     Problem {
@@ -79,15 +80,15 @@ impl PolicyStore {
         PolicyStore { path: config.join(NAME), state: Mutex::default(), projects: Mutex::default() }
     }
 
-    /// Takes in the file as it is now, if it has changed.
+    /// Loads the file if it has changed.
     fn refresh(&self) -> MutexGuard<'_, PolicyState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = stamps(&self.path);
         if state.seen == Some(now) {
             return state;
         }
-        // A file is often saved in two strokes, emptied and filled or moved away and made anew, and half of a policy
-        // may be a policy, too.
+        // Many programs save a file in two steps: they empty and fill it, or move it away and create it anew. Half of
+        // a policy may be a valid policy.
         for _ in 0..MAX_LOOKS {
             std::thread::sleep(SETTLE_INTERVAL);
             let then = stamps(&self.path);
@@ -116,26 +117,25 @@ impl PolicyStore {
         state
     }
 
-    /// Returns whether there are policies that judge calls, or should be.
+    /// Returns whether policies judge calls, or would if the file were valid.
     pub fn has_any(&self) -> bool {
         let state = self.refresh();
         !state.is_ready || !state.problems.is_empty() || state.has_any()
     }
 
-    /// Refuses to begin anything while there is nothing to judge by.
+    /// Checks that calls can be judged.
     ///
     /// # Errors
-    /// When the file is invalid and there was none before it.
+    /// When the file is invalid and no earlier policies are in force.
     pub fn expect_ready(&self) -> Result<(), Failure> {
         let state = self.refresh();
         if state.is_ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
     }
 
-    /// Returns the policies that are in force for a run: the operator's, and those of the project that it was started
-    /// from.
+    /// Returns the policies that are in force for a run: the operator's, and those of the run's project.
     ///
     /// # Errors
-    /// When there is nothing to judge by.
+    /// When no valid policies are in force, so that calls cannot be judged.
     pub fn for_run(
         &self,
         run: &Run,
@@ -151,7 +151,7 @@ impl PolicyStore {
     /// Returns the policies that are in force outside of runs: the operator's alone.
     ///
     /// # Errors
-    /// When there is nothing to judge by.
+    /// When no valid policies are in force, so that calls cannot be judged.
     pub fn operator(&self) -> Result<Option<Arc<dyn Operator>>, Failure> {
         self.with_project(None)
     }
@@ -181,7 +181,7 @@ impl PolicyStore {
             return Ok(Arc::clone(known));
         }
         let text = String::from_utf8_lossy(&blob(hash)?).into_owned();
-        // It was valid when the run began, so a newer daemon has other words.
+        // The policies were valid when the run began. An error means that a newer daemon has another vocabulary.
         let compiled = policy_file::compile(Path::new(NAME), PolicyOwner::Project, &text, None)
             .map_err(|problems| stall_reason(&policy_file::failure(&problems)))?;
         let compiled = Arc::new(compiled);
@@ -193,7 +193,7 @@ impl PolicyStore {
         Ok(compiled)
     }
 
-    /// Returns the policies that are in force, for a person.
+    /// Returns a report on the policies in force, for users.
     pub fn report(&self) -> PolicyFile {
         let state = self.refresh();
         let told = |problem: &Problem| Untrusted::new(problem.to_string());
@@ -214,7 +214,7 @@ impl PolicyStore {
     }
 }
 
-/// Returns a policy as it is listed.
+/// Returns the listed form of a policy.
 pub fn row(policy: &operator::Policy) -> PolicyRow {
     PolicyRow {
         name: policy.name.clone(),

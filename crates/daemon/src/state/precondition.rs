@@ -1,4 +1,4 @@
-//! The state that a person has seen before saying yes: a precondition that the kernel checks in the transaction of
+//! The state that a user saw before consenting to an act. The kernel checks this precondition in the transaction of
 //! the act.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use kernel::{FormulaId, NamePath};
 
 use control::protocol::SeenEndowment;
 
-/// The state that a person has seen. Parts that the request does not mention are not checked.
+/// The state that a user has seen. Parts that the request does not mention are not checked.
 #[derive(Default)]
 pub struct Expected {
     names: Vec<(NamePath, Option<FormulaId>)>,
@@ -16,7 +16,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Returns the precondition for a definition that is endowed with these names, and for the name of the result.
+    /// Returns the precondition for endowing a definition: what each name stands for, also the name of the result.
     pub fn for_endowment(
         seen: SeenEndowment,
         names: &BTreeMap<String, NamePath>,
@@ -33,12 +33,12 @@ impl Expected {
         Expected { names: vec![(path, Some(id))], edits: None }
     }
 
-    /// Returns the precondition for a definition that is edited.
+    /// Returns the precondition for editing a definition.
     pub fn for_edit(edits: Option<u64>) -> Expected {
         Expected { names: vec![], edits }
     }
 
-    /// Returns an act, if all of it is still so.
+    /// Returns the act with this precondition attached. With an empty precondition, the act is unchanged.
     pub fn guard(self, act: MailAct) -> MailAct {
         match self {
             Expected { names, edits: None } if names.is_empty() => act,

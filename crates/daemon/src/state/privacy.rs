@@ -9,13 +9,13 @@ use super::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
 
-/// Returns the first of these models that may not read private data, if there is one. The models that the user has
-/// named may, and so may the one that this program runs itself.
+/// Returns the first of these models that may not read private data, if any. The models that the user has named for
+/// private data may read them, and so may the local model of this program.
 pub fn first_barred_model(daemon: &HostDaemon, model: &str) -> Option<String> {
     let named = daemon.models();
     let may = |reference: &ModelRef| {
-        // A model that is named without a key may read with any key. A model that is named with a key may read with
-        // that key alone.
+        // A model that is named without a key may be used with any key. A model that is named with a key may be used
+        // with that key alone.
         let is_named = |reference: &ModelRef| named.private.contains(&reference.to_string());
         matches!(reference, ModelRef::Local { .. }) || is_named(reference) || is_named(&reference.plain())
     };
@@ -30,7 +30,7 @@ fn help(model: &str) -> String {
     )
 }
 
-/// Returns whether anything that is bound is private, also to slots of workers in slots.
+/// Returns whether any bound value is private. Slots of workers in slots are included.
 fn is_any_private(bindings: &[Binding]) -> bool {
     bindings.iter().any(|binding| {
         let deeper = match &binding.target {
@@ -41,15 +41,16 @@ fn is_any_private(bindings: &[Binding]) -> bool {
     })
 }
 
-/// Returns whether the run that is done again was private the first time.
+/// Returns whether a repeated run was private the first time.
 pub fn is_of_private(again: &Input) -> bool {
     again.earlier.as_ref().is_some_and(|earlier| earlier.provenance.is_private())
 }
 
-/// Refuses a run whose model may not read the data that it would get. Workers that it calls have the same model.
+/// Rejects a run if its model may not read the private data that the run would get. Workers that the run calls have
+/// the same model.
 ///
 /// # Errors
-/// When there is something private in it, and the model is not one that may read that.
+/// When the run would get private data that the model may not read.
 pub fn check(
     daemon: &HostDaemon,
     spec: &StartSpec,
@@ -63,10 +64,10 @@ pub fn check(
     expect_allowed(daemon, model)
 }
 
-/// Refuses to give a run private data if its model may not read them.
+/// Rejects private data for a run whose model may not read them.
 ///
 /// # Errors
-/// As [`doctor_line`].
+/// When a bound value is private and the model may not read private data.
 pub fn check_model(daemon: &HostDaemon, model: &str, bindings: &[Binding]) -> Result<(), Failure> {
     if is_any_private(bindings) { expect_allowed(daemon, model) } else { Ok(()) }
 }
@@ -77,10 +78,10 @@ fn expect_allowed(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
     Err(Failure::new(Exit::Denied, message).help(help(&model)))
 }
 
-/// Refuses a model that may not read the data that the run has been shown, before anything is sent to it.
+/// Checks, before anything is sent to a run's model, that the model may read the data that the run has seen.
 ///
 /// # Errors
-/// When the run has been shown something private, and its model is not one that may read that.
+/// When the run has seen private data, and its model may not read such data.
 pub fn expect_may_read(daemon: &HostDaemon, run: &Run) -> Result<(), Trouble> {
     if !run.provenance.is_private() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Files of JSON that only the user can read.
+//! JSON files that only the user can read.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use control::exit::{Exit, Failure};
 use serde::Serialize;
 
-/// Writes a file for the user alone, whole or not at all.
+/// Writes a file that only the user can read. A failed write leaves the old file unchanged.
 ///
 /// # Errors
-/// When the disk does not take it.
+/// When the file cannot be written.
 pub fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
         Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")

@@ -1,5 +1,5 @@
-//! The daemon's own paths on this machine, which are never granted: its store, its settings and policies, its vault,
-//! its sockets.
+//! The daemon's own paths on this machine, which are never granted. They are those of its store, settings, policies,
+//! vault and sockets.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -9,26 +9,28 @@ use passable::visible_line;
 use config::place::Place;
 use control::exit::{Exit, Failure};
 
-/// The directories and sockets that are the daemon's own.
+/// The directories and sockets of the daemon.
 #[derive(Debug)]
 pub struct ProtectedPaths {
     paths: Vec<PathBuf>,
-    /// Weights: they can be had again, and tell nothing.
+    /// The directory of model weights. It may be granted, because weights can be downloaded again and contain nothing
+    /// private.
     exception: PathBuf,
 }
 
 impl ProtectedPaths {
-    /// Returns all that a daemon at this place keeps. The vault and its key lie beside the store.
+    /// Returns the protected paths of a daemon at this place. The vault and its key are in the same directory as the
+    /// store.
     pub fn new(place: &Place) -> ProtectedPaths {
-        // Of Endo, only the socket itself counts: the user may put it beside any other files.
+        // For Endo, only the socket itself is protected, because the user may put it next to any other files.
         let all = [&place.state, &place.config, &place.runtime, &place.cache, &place.endo.socket];
         ProtectedPaths { paths: all.map(Clone::clone).into(), exception: place.weights() }
     }
 
-    /// Refuses a path that holds something of the daemon's, or lies in it. Nothing needs to be there yet.
+    /// Rejects a path that contains one of the daemon's paths, or is inside of one. The path need not exist yet.
     ///
     /// # Errors
-    /// When it is so, or where the path leads cannot be told.
+    /// When the path overlaps one of the daemon's paths, or its real target cannot be found out.
     pub fn check(&self, path: &Path) -> Result<(), Failure> {
         let refuse = |why: &str| {
             let shown = path.to_string_lossy();
@@ -39,10 +41,11 @@ impl ProtectedPaths {
         let real = resolve_links(path).ok_or_else(|| refuse(odd))?;
         let but = resolve_links(&self.exception).ok_or_else(|| refuse(odd))?;
         for own in &self.paths {
-            // Links are followed anew each time: the target of a path can change while the daemon lives.
+            // Links are resolved anew each time, because the target of a path can change while the daemon is running.
             let own = resolve_links(own).ok_or_else(|| refuse(odd))?;
             let overlaps = real.starts_with(&own) || own.starts_with(&real);
-            // Weights below the cache; a home that shares its weights has none of its own there.
+            // Weights in the cache may be granted. If an own path is inside of the weights directory, that path stays
+            // protected.
             let is_weights = real.starts_with(&but) && !own.starts_with(&but);
             if overlaps && !is_weights {
                 return Err(refuse("the daemon keeps its own files there"));
@@ -52,13 +55,13 @@ impl ProtectedPaths {
     }
 }
 
-/// Returns where a path leads, with all links followed, if that can be told; else the path as it is.
+/// Returns the real path behind all links. If it cannot be found out, returns the path unchanged.
 pub(crate) fn real_path(path: &str) -> String {
     let led = resolve_links(Path::new(path)).and_then(|led| led.into_os_string().into_string().ok());
     led.unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns where a path leads, with all links followed as far as there is something. `None` if that cannot be told.
+/// Returns the real path behind all links, as far as the path exists. Returns `None` if it cannot be found out.
 pub(crate) fn resolve_links(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     for there in path.ancestors() {
@@ -66,14 +69,14 @@ pub(crate) fn resolve_links(path: &Path) -> Option<PathBuf> {
             Ok(real) => {
                 let rest = path.strip_prefix(there).ok()?;
                 let plain = rest.components().all(|part| matches!(part, Component::Normal(_)));
-                // A dangling link would lead elsewhere as soon as its target is there.
+                // A dangling link would lead elsewhere as soon as its target exists.
                 let next = rest.components().next().map(|part| there.join(part));
                 let dangles = next.is_some_and(|next| std::fs::symlink_metadata(next).is_ok());
-                // Joining nothing would end the path in a slash.
+                // Joining an empty path would append a slash.
                 return (plain && !dangles)
                     .then(|| if rest.as_os_str().is_empty() { real } else { real.join(rest) });
             }
-            // Beneath a file there is nothing either.
+            // A path beneath a regular file does not exist either.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(_) => return None,
         }

@@ -1,4 +1,4 @@
-//! Directories that the daemon keeps itself: they go when nothing refers to them any more.
+//! Directories that the daemon itself keeps. They are removed when nothing refers to them any more.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,32 @@ use kernel::{FormulaId, collect, table};
 
 use crate::state::daemon::HostDaemon;
 
-/// The prefix of a directory that is being removed. A later process removes the rest that a crash leaves.
+/// The name prefix of a directory that is being removed. If a crash interrupts the removal, a later process removes
+/// the rest.
 const REMOVED_PREFIX: &str = ".gone-";
 
-/// Returns where the daemon keeps a directory of its own.
+/// Returns the path of a directory that the daemon keeps.
 pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
     let number: String = id.number.iter().map(|byte| format!("{byte:02x}")).collect();
     state.join("mounts").join(number)
 }
 
-/// The directories of formulas that were collected.
+/// The remover of directories whose formulas were collected.
 ///
-/// No other is ever removed. A store that was put back to an older state does not know directories that were made
-/// later. That is no reason to lose them.
+/// No other directory is ever removed. A store that was restored from a backup does not know directories that were
+/// made later, and these must not be lost.
 #[derive(Default)]
 pub struct ScratchDirs {
     has_begun: bool,
 }
 
 impl ScratchDirs {
-    /// Returns whether it has looked around since the process began.
+    /// Returns whether this process has already searched for directories to remove.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Removes the directories of collected formulas, also those that an earlier process had no time to remove.
+    /// Removes the directories of collected formulas, including those that an earlier process left.
     pub fn remove_collected(&mut self, daemon: &HostDaemon) {
         let folder = daemon.state().join("mounts");
         let first = !std::mem::replace(&mut self.has_begun, true);
@@ -45,7 +46,7 @@ impl ScratchDirs {
             }
             let Ok(number) = name.parse::<Number>() else { continue };
             let id = FormulaId { number: number.0, node: daemon.host.node };
-            // A formula that cannot be read now is looked at again.
+            // If a formula cannot be read now, the next search tries again.
             let known = daemon.read(|txn| {
                 let is_there = table::formula(txn, &id)?.is_some();
                 Ok((is_there, !is_there && collect::is_gone(txn, &id)?))
@@ -59,11 +60,11 @@ impl ScratchDirs {
     }
 }
 
-/// Takes the name away first, so that nothing half removed is ever found under it.
+/// Removes a directory. It is renamed first, so that a half-removed directory is never found under its own name.
 fn remove(folder: &Path, name: &str) {
     let going = folder.join(format!("{REMOVED_PREFIX}{name}"));
     if fs::rename(folder.join(name), &going).is_ok() {
-        // The next process removes any rest.
+        // The next process removes what is left.
         let _ = fs::remove_dir_all(&going);
     }
 }

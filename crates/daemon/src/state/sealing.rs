@@ -1,6 +1,5 @@
-//! Secrets in forms: sealed under a key that lies in the vault, not in the store.
-//!
-//! A copy of the store alone tells no secret.
+//! The encryption of secrets in forms. The key is in the vault, not in the store, so a copy of the store alone
+//! reveals no secret.
 
 use std::path::Path;
 
@@ -11,10 +10,10 @@ use kernel::formula::Sealed;
 use super::vault::DaemonVault;
 use control::exit::{Exit, Failure};
 
-/// How secrets are sealed now.
+/// The present method of encryption.
 const SEALING_METHOD: &str = "xchacha20poly1305/1";
 
-/// Returns the key, as the vault has it. Texts that were sealed before there was a vault lie under the same key.
+/// Returns the vault's key. Texts that were sealed before the vault existed have the same key.
 fn key(vault: &DaemonVault, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Failure> {
     let digits = vault.sealing(state)?;
     let mut key = zeroize::Zeroizing::new([0; 32]);
@@ -24,10 +23,10 @@ fn key(vault: &DaemonVault, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>
     Ok(key)
 }
 
-/// Seals a text.
+/// Encrypts a text with the vault's key.
 ///
 /// # Errors
-/// When the vault is locked, or cannot be written.
+/// When the vault is locked or cannot be written.
 pub fn seal(vault: &DaemonVault, state: &Path, text: &str) -> Result<Sealed, Failure> {
     let mut nonce = [0; 24];
     super::daemon::random(&mut nonce)?;
@@ -43,7 +42,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Fills `bytes` from hexadecimal digits; `None` if they are no digits, or not so many.
+/// Fills `bytes` from hexadecimal digits. Returns `None` if the text has other characters or another length.
 fn from_hex(digits: &str, bytes: &mut [u8]) -> Option<()> {
     if digits.len() != bytes.len() * 2 {
         return None;
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(*key(&vault, state.path()).unwrap(), [7; 32]);
         assert!(!state.path().join("secret.key").exists());
         assert_eq!(*key(&DaemonVault::new(state.path()), state.path()).unwrap(), [7; 32]);
-        // A file that is no key is not taken for one, and not removed.
+        // A file of another length is not used as a key, and is not removed.
         let other = tempfile::tempdir().unwrap();
         std::fs::write(other.path().join("secret.key"), [7; 31]).unwrap();
         assert!(key(&DaemonVault::new(other.path()), other.path()).is_err());

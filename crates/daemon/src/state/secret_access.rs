@@ -1,4 +1,4 @@
-//! Whether a secret of the vault may go to a program or a server.
+//! Checks whether a program or a server may get a secret of the vault.
 
 use passable::visible_line;
 use resource::web::Origin;
@@ -7,11 +7,11 @@ use super::daemon::HostDaemon;
 use super::vault::SecretDenied;
 use control::exit::{Exit, Failure};
 
-/// Refuses a secret that no program would get. A locked vault is told to the person who can open it: a model that meets it
-/// later can only go on without.
+/// Rejects a secret that no program may get. A locked vault is an error here, because a user can still open it; a
+/// model can only go on without the secret.
 ///
 /// # Errors
-/// When there is no such secret, it is for servers alone, or the vault is locked.
+/// When the secret does not exist or is for servers alone, or the vault is locked.
 pub fn for_program(daemon: &HostDaemon, slot: &str, name: &str) -> Result<(), Failure> {
     let set = format!("`almoner secret set {name}`");
     match daemon.vault.value_for_program(name) {
@@ -26,10 +26,10 @@ pub fn for_program(daemon: &HostDaemon, slot: &str, name: &str) -> Result<(), Fa
     }
 }
 
-/// Refuses a secret that a server would not get.
+/// Rejects a secret that a server may not get.
 ///
 /// # Errors
-/// When there is no such secret, it is not for this server, or the vault is locked.
+/// When the secret does not exist or is not for this server, or the vault is locked.
 pub fn for_server(daemon: &HostDaemon, whose: &str, name: &str, origin: &Origin) -> Result<(), Failure> {
     let set = format!("`almoner secret set {name} --for {origin}`");
     match daemon.vault.value_for(name, origin) {

@@ -1,4 +1,4 @@
-//! Runs, journals, grants and bytes, as the store has them.
+//! Access to runs, journals, grants and bytes in the store.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use config::clock;
 use control::exit::Failure;
 
 impl HostDaemon {
-    /// Returns the secrets that no text may show.
+    /// Returns the scanner for secret values, which are redacted in every shown text.
     pub fn secrets(&self) -> Arc<policy::Secrets> {
         Arc::clone(&self.as_daemon().rules().secrets)
     }
 
-    /// Returns the time, in milliseconds since 1970.
+    /// Returns the present time, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         clock::now_ms()
     }
@@ -27,14 +27,14 @@ impl HostDaemon {
     /// Returns a run of the host.
     ///
     /// # Errors
-    /// When there is none of this number, or the store cannot be read.
+    /// When the host has no run with this number, or the store cannot be read.
     pub fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
         self.read(|txn| table::run(txn, &self.host.number, run))
             .map_err(trouble)?
             .ok_or_else(|| missing_object(run))
     }
 
-    /// Returns the steps of a run from one on.
+    /// Returns the steps of a run, from the step `from` on.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -42,15 +42,15 @@ impl HostDaemon {
         self.read(|txn| query::journal(txn, &self.host.number, run, from)).map_err(trouble)
     }
 
-    /// Returns a grant, and the formula that it leads to.
+    /// Returns a grant and the formula that it leads to.
     ///
     /// # Errors
-    /// When it is not in the store.
+    /// When the grant is not in the store, or the store cannot be read.
     pub fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble> {
         let found = self
             .read(|txn| {
                 let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
-                // To its user, a directory of the daemon's own is a directory like any other.
+                // For its user, a directory that the daemon keeps looks like any other directory.
                 let formula = match &reached.formula {
                     Formula::Scratch { read_only } => self.scratch(&reached.id, *read_only),
                     other => other.clone(),
@@ -61,10 +61,10 @@ impl HostDaemon {
         found.ok_or_else(|| missing_object(id))
     }
 
-    /// Keeps bytes.
+    /// Stores bytes and returns their hash.
     ///
     /// # Errors
-    /// When the disk does not take them.
+    /// When the bytes cannot be written.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble> {
         self.store.blobs().put(bytes).map_err(|e| trouble(DaemonError::from(e).into()))
     }
@@ -72,13 +72,13 @@ impl HostDaemon {
     /// Returns stored bytes.
     ///
     /// # Errors
-    /// When they are not stored.
+    /// When the bytes are missing or cannot be read.
     pub fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble> {
         self.store.blobs().get(hash).map_err(|e| trouble(DaemonError::from(e).into()))
     }
 }
 
-/// Returns the trouble of a run that a failure of the store causes.
+/// Returns the trouble that a failure of the store causes for a run.
 pub fn trouble(failure: Failure) -> Trouble {
     Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
 }

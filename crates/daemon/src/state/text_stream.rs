@@ -1,4 +1,4 @@
-//! The part of a model's reply that is shown while it is written, and the part that each follower has had.
+//! The text of a model's reply that is shown while it is written, and the part that each follower has received.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,9 +10,9 @@ use policy::Secrets;
 use super::news::StreamedReply;
 use control::protocol::Response;
 
-/// Returns how much of a text that goes on can be shown, and its redacted form. That has no value of the vault, nor a
-/// part of one. If the vault has values, only whole lines are shown, since later text could complete a value. If a
-/// value has several lines, nothing is shown before the end. Text that ends before `from` has been looked at before.
+/// Returns how many bytes of an unfinished text can be shown, and their redacted form, without any value of the
+/// vault. If the vault has values, only whole lines are shown, because later text could complete a value. If a value
+/// has several lines, nothing is shown before the end. Text that ends before `from` was scanned before.
 pub fn showable_part(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     if secrets.is_empty() {
         return (text.len(), text.to_owned());
@@ -21,17 +21,17 @@ pub fn showable_part(secrets: &Secrets, text: &str, from: usize) -> (usize, Stri
     (end, secrets.redact(&text[..end]).into_owned())
 }
 
-/// The part of each run's text that a follower has had: the reply, and the number of bytes.
+/// The text that a follower has received of each run: which reply, and how many bytes of it.
 #[derive(Default)]
 pub struct FollowerProgress {
     sent: BTreeMap<RunNumber, ((u64, u64), usize)>,
 }
 
 impl FollowerProgress {
-    /// Sends the new part of these texts.
+    /// Sends the new part of each text.
     ///
     /// # Errors
-    /// When the follower does not read any more.
+    /// When the follower has stopped reading.
     pub fn send(
         &mut self,
         texts: Vec<(RunNumber, StreamedReply)>,
@@ -39,7 +39,7 @@ impl FollowerProgress {
     ) -> io::Result<()> {
         for (run, text) in texts {
             let had = self.sent.entry(run).or_default();
-            // A reply that comes again comes from the start.
+            // A repeated reply is sent from its start.
             let reply = (text.prompted, text.began);
             if had.0 != reply {
                 *had = (reply, 0);
@@ -92,7 +92,7 @@ mod tests {
             assert!(!shown.contains("horse"), "{shown}");
             assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
         }
-        // A line that was broken to fit goes on in the next.
+        // A line that was wrapped continues in the next line.
         let encoded = "see:\nY29ycmVjdC1ob3JzZS1iYXR0\nZXJ5LXN0YXBsZQ==\n";
         assert_eq!(showable_part(&secrets, &encoded[..30], 0).1, "see:\n");
         assert_eq!(showable_part(&secrets, &encoded[5..], 0).0, 0);

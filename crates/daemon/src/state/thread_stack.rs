@@ -1,5 +1,5 @@
-//! The stack of threads that read bytes from outside.
+//! The stack size of threads that read foreign bytes.
 
-/// The stack of every thread that reads bytes from outside, in bytes. Values and patterns may nest as deep as their
-/// limits allow, also in a build without optimisation. The system only gives the pages that a thread touches.
+/// The stack size of every thread that reads foreign bytes, in bytes. Values and patterns may nest as deep as their
+/// limits allow, also in a build without optimization. The system only allocates the pages that a thread uses.
 pub const STACK_SIZE: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! The vault as the daemon holds it: opened once, asked by those who need a value, shown without any.
+//! The daemon's vault. It is opened once, gives values to those who may have them, and is listed without values.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::Response;
 use control::secret::{KeyChoice, SecretAct, SecretRow, SecretScope, VaultView};
 
-/// Values of fewer bytes are not looked for in each spelling.
+/// The minimum length of a value, in bytes, for which all spellings are searched.
 const MIN_SPELLING_BYTES: usize = 6;
 
 /// The vault of this store.
@@ -29,7 +29,7 @@ pub struct DaemonVault {
 }
 
 impl DaemonVault {
-    /// Returns the vault of a state directory. Nothing is opened yet.
+    /// Returns the vault of a state directory, which is not opened yet.
     pub fn new(state: &Path) -> DaemonVault {
         let keyring =
             keyring_program().map(|program| Arc::new(SecretTool::new(&program, state)) as Arc<dyn Keyring>);
@@ -40,10 +40,11 @@ impl DaemonVault {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the vault if there is one that needs no passphrase, and returns the scanner for its values.
+    /// Opens the vault if it exists and needs no passphrase. Returns the scanner for its values.
     ///
     /// # Errors
-    /// When it is damaged or its key is gone. The daemon works without it, and says so.
+    /// When the vault is locked or damaged, or its key is missing. The daemon works without the vault then, and
+    /// reports this.
     pub fn begin(&self) -> Result<Secrets, VaultError> {
         let mut open = self.lock();
         match self.site.open(None) {
@@ -55,11 +56,11 @@ impl DaemonVault {
         }
     }
 
-    /// Returns the value of a secret for a program that a person named it for. One that is for servers is for them
-    /// alone.
+    /// Returns the value of a secret for a program, if a user has named the secret for it. A secret for servers is
+    /// never given to a program.
     ///
     /// # Errors
-    /// Why it is not given out.
+    /// The reason why the value is not given out.
     pub fn value_for_program(&self, name: &str) -> Result<Secret, SecretDenied> {
         let open = self.lock();
         let entry = self.entry(&open, name)?;
@@ -76,21 +77,21 @@ impl DaemonVault {
         vault.get(name).ok_or(SecretDenied::Missing)
     }
 
-    /// Returns the value of a secret for a server, if it is for that server.
+    /// Returns the value of a secret for a server, if the secret is for that server.
     ///
     /// # Errors
-    /// Why it is not given out.
+    /// The reason why the value is not given out.
     pub fn value_for(&self, name: &str, origin: &Origin) -> Result<Secret, SecretDenied> {
         let open = self.lock();
         let entry = self.entry(&open, name)?;
         if entry.origins.contains(origin) { Ok(entry.value.clone()) } else { Err(SecretDenied::OtherServer) }
     }
 
-    /// Returns the key under which values of forms are sealed; made, or taken over from the file in which it once
-    /// lay, when it is first needed.
+    /// Returns the key that seals values in forms. The first call takes the key from the file of older versions, or
+    /// else makes one.
     ///
     /// # Errors
-    /// When the vault is locked or cannot be written.
+    /// When the vault is locked or cannot be written, or the old key file is invalid.
     pub fn sealing(&self, state: &Path) -> Result<Secret, Failure> {
         let mut open = self.lock();
         let vault = self.open_or_create(&mut open)?;
@@ -112,12 +113,12 @@ impl DaemonVault {
             Err(e) => return Err(Failure::new(Exit::Failure, format!("{}: {e}", old.display()))),
         };
         vault.set_sealing(key.clone()).map_err(failure)?;
-        // It is in the vault now. A copy that stays does no more harm than it did before.
+        // The key is in the vault now. If removing the old file fails, the remaining copy is no worse than before.
         let _ = std::fs::remove_file(&old);
         Ok(key)
     }
 
-    /// Returns the open vault; made without asking anybody if there is none.
+    /// Returns the open vault. If none exists, creates one without asking the user for anything.
     fn open_or_create<'v>(&self, open: &'v mut Option<Vault>) -> Result<&'v mut Vault, Failure> {
         if open.is_none() {
             let vault = match self.site.open(None).map_err(failure)? {
@@ -134,8 +135,8 @@ impl DaemonVault {
         open.as_mut().ok_or_else(|| failure(VaultError::Locked))
     }
 
-    /// Returns the key for a model's server under the name of its variable, if the vault has it and it is for that
-    /// server; of a model with a key of its own that one.
+    /// Returns the vault's key for a model's server, if the secret is for that server. The secret is the one that the
+    /// model names, or else the one with the variable's name.
     pub fn model_key(&self, variable: &str, reference: &ModelRef) -> Option<model::Secret> {
         let takes = match reference {
             ModelRef::Vendor { vendor, .. } => vendor.keys().contains(&variable),
@@ -144,12 +145,12 @@ impl DaemonVault {
         };
         let server = reference.keyed_server().filter(|_| takes)?;
         let (origin, _) = Origin::split(server).ok()?;
-        // Who names a key means that one.
+        // A secret that the model names is used in place of the variable's.
         let value = self.value_for(reference.key().unwrap_or(variable), &origin).ok()?;
         Some(model::Secret::new(value.reveal()))
     }
 
-    /// Returns how the key is protected, and whether the vault cannot be read.
+    /// Returns the protection of the vault's key, and whether the vault is locked.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -159,14 +160,14 @@ impl DaemonVault {
     }
 }
 
-/// Why a value is not given out.
+/// The reason why a value is not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretDenied {
-    /// There is no such secret.
+    /// The absence of a secret with this name.
     Missing,
-    /// The vault is locked.
+    /// A vault that is locked.
     Locked,
-    /// It is for other servers.
+    /// A secret that is only for other servers.
     OtherServer,
 }
 
@@ -178,8 +179,8 @@ fn scanner(vault: Option<&Vault>) -> Secrets {
     }
 }
 
-/// Opens the vault as the daemon starts. Where it cannot be read, the values to look for are unknown, and the gates
-/// say so.
+/// Opens the vault when the daemon starts. If the vault cannot be read, its values cannot be redacted, and the gates
+/// report this.
 pub fn open_at_start(daemon: &HostDaemon) {
     let secrets = daemon.vault.begin().unwrap_or_else(|_| Secrets::locked());
     daemon.change_rules(|rules| rules.secrets = Arc::new(secrets));
@@ -188,7 +189,7 @@ pub fn open_at_start(daemon: &HostDaemon) {
 /// Carries out a client's request to the vault.
 ///
 /// # Errors
-/// When it is not done.
+/// When the request fails.
 pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> {
     let keeper = &daemon.vault;
     let mut open = keeper.lock();
@@ -212,7 +213,7 @@ pub fn answer(daemon: &HostDaemon, act: SecretAct) -> Result<Response, Failure> 
                 return Err(failure(VaultError::Missing(name)));
             }
             let origins = match origins {
-                // A vendor's key is for the vendor unless something else is said.
+                // A vendor's key is for the vendor's server, unless the request names other servers.
                 None if !there => Vendor::from_key(&name)
                     .and_then(|vendor| Origin::split(vendor.url()).ok())
                     .map(|(origin, _)| vec![origin]),
@@ -309,7 +310,7 @@ fn rows(daemon: &HostDaemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
         .collect())
 }
 
-/// Returns the failure that a vault's error is.
+/// Returns the failure for an error of the vault.
 pub fn failure(error: VaultError) -> Failure {
     let exit = match &error {
         VaultError::Locked => Exit::NeedsYou,
@@ -326,7 +327,7 @@ pub fn failure(error: VaultError) -> Failure {
     Failure::from_error(exit, error).help(help)
 }
 
-/// Returns the line of `doctor` about the vault.
+/// Returns the line about the vault for `almoner doctor`.
 pub fn doctor_line(daemon: &HostDaemon) -> (String, bool, String) {
     let found = match daemon.vault.state() {
         Ok((None, _)) => (true, "none yet; `almoner secret set NAME` makes it".to_owned()),
@@ -339,8 +340,8 @@ pub fn doctor_line(daemon: &HostDaemon) -> (String, bool, String) {
     ("vault".to_owned(), found.0, found.1)
 }
 
-/// Returns the line of `doctor` about this process's memory: whether a core dump or another process of the same user
-/// can get at it.
+/// Returns the line about this process's memory for `almoner doctor`. It tells whether a core dump or another process
+/// of the same user can reveal the memory.
 pub fn memory_doctor_line() -> (String, bool, String) {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
     let undumpable = matches!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
@@ -352,15 +353,15 @@ pub fn memory_doctor_line() -> (String, bool, String) {
     ("memory".to_owned(), undumpable && no_cores, said.to_owned())
 }
 
-/// Keeps this process's memory out of core dumps, and other processes of the same user out of its memory.
+/// Excludes this process's memory from core dumps, and denies it to other processes of the same user.
 pub fn protect_memory() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
-    // Where the system does not know these, `doctor` says so.
+    // If the system does not support these calls, `doctor` reports this.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Returns the program that reaches the keyring, if there is one and a session for it.
+/// Returns the program that accesses the keyring, if both the program and a session for it exist.
 fn keyring_program() -> Option<std::path::PathBuf> {
     if let Some(named) = std::env::var_os("ALMONER_KEYRING").filter(|named| !named.is_empty()) {
         return (named != "none").then(|| named.into());

@@ -1,13 +1,13 @@
-//! Worker files, read whole.
+//! The parsing of whole worker files.
 
 use worker::definition::{self, Bundle, Definition, Report, Severity};
 
 use control::exit::{Exit, Failure};
 
-/// Reads a worker file; all that is wrong with it is one failure.
+/// Parses a worker file. All its errors become one failure.
 ///
 /// # Errors
-/// When there are mistakes in it.
+/// When the file has errors.
 pub fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let errors = diagnostics.iter().any(|d| d.severity == Severity::Error);

@@ -1,4 +1,4 @@
-//! The check of who may open a WebSocket here, by the headers of the request.
+//! The check whether a client may open a WebSocket here, from the headers of its request.
 
 use std::net::SocketAddr;
 
@@ -7,11 +7,12 @@ use tungstenite::http::header::{HOST, HeaderName, ORIGIN};
 
 /// Checks whether a request with these headers may connect to this address.
 ///
-/// A page elsewhere can make a browser connect to this machine, also by a name of its own that leads here. The
-/// browser tells both: the name in `Host`, the page in `Origin`. Programs that are no browsers send no `Origin`.
+/// A foreign web page can make a browser connect to this machine, even by a domain name of its own that resolves to
+/// this machine. The browser sends that name in `Host`, and the page's origin in `Origin`. Programs other than
+/// browsers send no `Origin`.
 ///
 /// # Errors
-/// When the request is refused. The text says why.
+/// When the request is refused. The text is the reason.
 pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), String> {
     let host = single_header(headers, HOST)?.ok_or("the request says no Host")?;
     if !is_local_host(&host, Some(address.port())) && host != address.to_string() {
@@ -25,7 +26,7 @@ pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), Stri
     }
 }
 
-/// Returns the value of the one header of this name.
+/// Returns the value of the header with this name, or `None` if the request has none. A repeated header is an error.
 fn single_header(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String> {
     let mut all = headers.get_all(&name).iter();
     match (all.next(), all.next()) {
@@ -38,11 +39,12 @@ fn single_header(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>
     }
 }
 
-/// Returns whether this is a name of this machine with the port, or with any if none is given.
+/// Returns whether a host is a name of this machine with the given port. If `port` is `None`, the host may have any
+/// port.
 fn is_local_host(host: &str, port: Option<u16>) -> bool {
     let names = ["localhost", "127.0.0.1", "[::1]"];
     names.iter().filter_map(|name| host.strip_prefix(name)).any(|rest| match (rest.strip_prefix(':'), port) {
-        // The port of the web, when none is said.
+        // A host without a port means port 80.
         (None, Some(port)) => rest.is_empty() && port == 80,
         (None, None) => rest.is_empty(),
         (Some(said), Some(port)) => said == port.to_string(),

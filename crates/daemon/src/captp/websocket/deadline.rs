@@ -1,4 +1,4 @@
-//! A stream that ends at a moment, however slowly the other side speaks.
+//! A TCP stream that ends at a deadline, however slowly the other side sends.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ pub(super) struct DeadlineStream {
 }
 
 impl DeadlineStream {
-    /// Returns a stream that ends after so long.
+    /// Returns a stream whose deadline is `patience` from now.
     pub fn new(stream: TcpStream, patience: Duration) -> DeadlineStream {
         DeadlineStream { stream, deadline: Some(Instant::now() + patience) }
     }
@@ -21,12 +21,13 @@ impl DeadlineStream {
         self.deadline = None;
     }
 
-    /// Returns the stream itself.
+    /// Returns the underlying TCP stream.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Returns how long is left, if there is an end.
+    /// Returns the time until the deadline, or `None` if the deadline was lifted. A deadline that has passed is an
+    /// error.
     fn remaining(&self) -> io::Result<Option<Duration>> {
         let Some(until) = self.deadline else { return Ok(None) };
         let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
@@ -69,7 +70,7 @@ mod tests {
         let (stream, _) = listener.accept().unwrap();
         let began = Instant::now();
         let drip = std::thread::spawn(move || {
-            // Each byte comes in time for itself.
+            // Each byte alone comes well before the deadline.
             while slow.write_all(b"x").is_ok() && began.elapsed() < Duration::from_secs(20) {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -87,7 +88,7 @@ mod tests {
         assert!(took >= Duration::from_millis(250) && took < Duration::from_secs(10), "{took:?}");
         timed.lift();
         timed.stream().set_nonblocking(true).unwrap();
-        // Some bytes later.
+        // More bytes arrive after the first deadline.
         std::thread::sleep(Duration::from_millis(500));
         assert!(timed.read(&mut byte).is_ok_and(|read| read == 1), "what has come is still there");
         drop(timed);

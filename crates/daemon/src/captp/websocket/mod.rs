@@ -1,11 +1,11 @@
-//! The gateway for clients that cannot open a unix socket: CapTP over WebSockets, on this machine alone.
+//! The gateway for clients that cannot open a unix socket. It speaks CapTP over WebSockets, on this machine alone.
 //!
-//! It is off unless `ENDO_ADDR` says where it listens. A foreign page must not reach it. So a client must name this
-//! machine (`Host`), and a page must come from this machine (`Origin`). The first object that a client sees has one
-//! method, `fetch(token)`. It takes a token that `almoner gateway` gave out.
+//! The gateway is off unless `ENDO_ADDR` gives its address. A foreign web page must not reach the gateway. So a
+//! client must name this machine in `Host`, and a page must come from this machine (`Origin`). The first object that
+//! a client sees has one method, `fetch(token)`. The token must come from `almoner gateway`.
 //!
-//! Each message is a frame of its own, binary as Endo's clients send them, or text. Inside, a connection is the same
-//! as one over the unix socket: [`pump`] moves messages between the two.
+//! Each message is a frame of its own. Endo's clients send binary frames, and text frames are taken as well. Behind
+//! the frames, a connection is the same as one over the unix socket: [`pump`] moves messages between the two.
 
 mod admission;
 mod deadline;
@@ -26,19 +26,19 @@ use super::connection::{Connection, MAX_UNAUTHENTICATED_MESSAGE};
 use control::exit::{Exit, Failure};
 use deadline::DeadlineStream;
 
-/// The variable that says where the gateway listens.
+/// The environment variable with the address of the gateway.
 const ADDRESS_VARIABLE: &str = "ENDO_ADDR";
 
-/// How long the whole handshake may take, however slowly a client speaks.
+/// The maximum time for the whole handshake, however slowly a client sends.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many connections may be between their beginning and their first good token.
+/// The maximum number of connections that have not shown a valid token yet.
 pub(crate) const MAX_UNAUTHENTICATED: usize = 64;
 
-/// Returns where the gateway is to listen, if anywhere.
+/// Returns the address for the gateway, or `None` if the gateway is off.
 ///
 /// # Errors
-/// When `ENDO_ADDR` is no address of this machine.
+/// When `ENDO_ADDR` is not an address of this machine.
 pub fn address() -> Result<Option<SocketAddr>, Failure> {
     match std::env::var_os(ADDRESS_VARIABLE).filter(|said| !said.is_empty()) {
         None => Ok(None),
@@ -62,10 +62,10 @@ fn parse_address(said: &str) -> Result<SocketAddr, Failure> {
     }
 }
 
-/// Begins to listen; where.
+/// Starts to listen at an address, and returns the address with the actual port.
 ///
 /// # Errors
-/// When the address cannot be had.
+/// When the daemon cannot listen at the address.
 pub fn start(shared: &Arc<ListenerState>, address: SocketAddr) -> Result<SocketAddr, Failure> {
     let fail = |e: std::io::Error| {
         Failure::new(Exit::Failure, format!("the gateway at {address}: {e}"))
@@ -78,13 +78,14 @@ pub fn start(shared: &Arc<ListenerState>, address: SocketAddr) -> Result<SocketA
     Ok(address)
 }
 
-/// Takes connections until the listener fails or the daemon ends.
+/// Accepts connections until the listener fails or the daemon ends.
 fn accept(shared: &Weak<ListenerState>, listener: &TcpListener, address: SocketAddr) {
     let shaking = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
         let Ok(stream) = stream else {
-            // Nothing can be opened just now: trying without end would only make it worse.
+            // The process cannot open a connection now, for example for want of file descriptors. A short pause
+            // avoids a busy loop.
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
@@ -105,16 +106,17 @@ fn accept(shared: &Weak<ListenerState>, listener: &TcpListener, address: SocketA
             }
         });
         if spawned.is_err() {
-            // Without a thread the connection is dropped, and the client is told so by its end.
+            // Without a thread, the connection is dropped, and the client sees its end.
             shaking.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
 
-/// Returns the client's side of a connection like those over the unix socket, and the connection.
+/// Opens a connection like those over the unix socket. Returns the client's end of its socket pair, and the
+/// connection.
 fn open(shared: &Arc<ListenerState>) -> Option<(UnixStream, Arc<Connection>)> {
     let (theirs, ours) = UnixStream::pair().ok()?;
-    // Who cannot be let in is told so by the end of its connection.
+    // A client that is refused sees only the end of its connection.
     let link = super::open_connection(shared, ours, super::Transport::Gateway).ok()??;
     Some((theirs, link))
 }
@@ -134,7 +136,7 @@ fn handshake(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
         .write_buffer_size(64 << 10);
     match tungstenite::accept_hdr_with_config(stream, admit, Some(config)) {
         Ok(socket) => Some(socket),
-        // It has been answered already.
+        // The handshake has already sent an answer.
         Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(_))) => None,
         Err(_) => {
             reject_request(plain, "400 Bad Request", "this is a gateway for WebSockets");
@@ -149,11 +151,11 @@ fn forbidden(reason: &str) -> ErrorResponse {
     response
 }
 
-/// Answers a request that is no handshake.
+/// Answers a request that does not become a WebSocket with an HTTP error.
 fn reject_request(mut stream: TcpStream, status: &str, reason: &str) {
     let length = reason.len() + 1;
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n");
-    // A client that does not listen misses nothing.
+    // An error is ignored, because the client is dropped anyway.
     let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{reason}\n").as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! Messages between a WebSocket and the client's side of a connection, which is a unix socket with netstrings.
+//! The transfer of messages between a WebSocket and the client's end of a connection, a unix socket with netstrings.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::Shutdown;
@@ -17,19 +17,19 @@ use crate::captp::connection::Connection;
 /// A WebSocket after its handshake.
 pub(super) type Socket = WebSocket<DeadlineStream>;
 
-/// When so many bytes wait for the daemon to take them, nothing more is read from the client.
+/// The number of bytes waiting for the daemon at which the gateway stops reading from the client.
 const MAX_BACKLOG: usize = 1 << 20;
 
-/// How long a client gets to take the end of its connection.
+/// The maximum time for a client to take the close frame of its connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long the gateway waits at a time until the daemon has handled the message of a client without a token.
+/// The time between two checks whether the daemon has handled the last message of a client without a token.
 const TOKEN_POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
-/// The timeout that only looks at events that have already happened.
+/// The timeout with which `poll` returns at once.
 const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Moves messages until one of the two ends.
+/// Moves messages until the client or the daemon ends the connection, and then closes both sides.
 pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Connection) {
     socket.get_mut().lift();
     let mut pump = Pump {
@@ -44,7 +44,7 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Connection) {
         has_pending_output: false,
     };
     let served = pump.serve();
-    // Even after an error the client gets the daemon's last messages, above all the reason for the end.
+    // Even after an error, the client gets the daemon's last messages, above all the reason for the end.
     let _ = pump.read_daemon();
     let code = match served {
         Ok(()) => CloseCode::Normal,
@@ -62,17 +62,18 @@ struct Pump<'a> {
     inner: &'a UnixStream,
     /// The connection, which says whether the client has shown a token.
     connection: &'a Connection,
-    /// How many messages have come from the client.
+    /// The number of messages that the client has sent.
     received_messages: u64,
-    /// Whether it has shown none, as far as is known here.
+    /// Whether the client has shown no valid token, as of the pump's last check.
     is_unauthenticated: bool,
-    /// From the client, for the daemon.
+    /// The bytes from the client that the daemon has not taken yet.
     incoming: Vec<u8>,
-    /// Whether the client may have said more that has left the kernel's buffer already, so that no event tells of it.
+    /// Whether the WebSocket may hold bytes that were already read from the operating system. No poll event reports
+    /// these bytes.
     has_unread_input: bool,
-    /// From the daemon, for the client.
+    /// The decoder for the daemon's messages to the client.
     decoder: Decoder,
-    /// Whether the client has not taken all that was written.
+    /// Whether some written output is still in the WebSocket's buffer.
     has_pending_output: bool,
 }
 
@@ -82,7 +83,7 @@ impl Pump<'_> {
         self.socket.get_ref().stream().set_nonblocking(true)?;
         self.inner.set_nonblocking(true)?;
         loop {
-            // No event tells of bytes that were read ahead in the handshake.
+            // No poll event reports bytes that were read ahead in the handshake, so the loop begins with reading.
             self.read_client()?;
             self.write_daemon()?;
             if !self.has_pending_output && !self.read_daemon()? {
@@ -101,7 +102,7 @@ impl Pump<'_> {
         let waits = self.is_waiting_for_token();
         let client = wanted(self.incoming.len() < MAX_BACKLOG && !waits, self.has_pending_output);
         let daemon = wanted(!self.has_pending_output, !self.incoming.is_empty());
-        // The end of either is told although nothing is wanted of it.
+        // `poll` reports the end of either side even if no event of that side is requested.
         let mut all = [PollFd::new(self.socket.get_ref().stream(), client), PollFd::new(self.inner, daemon)];
         let timeout = match (self.has_unread_input, waits) {
             (false, _) => None,
@@ -114,7 +115,7 @@ impl Pump<'_> {
         }
         let over = PollFlags::HUP | PollFlags::ERR;
         let [client_says, daemon_says] = all.map(|one| one.revents());
-        // Without this check the end of a side that is no longer read would go unnoticed.
+        // A side that is not read at present may have ended. Without this check, its end would go unnoticed.
         let gone = (client.is_empty() && client_says.intersects(over))
             || (self.has_pending_output && daemon_says.intersects(over));
         match gone {
@@ -123,17 +124,18 @@ impl Pump<'_> {
         }
     }
 
-    /// Returns whether reading waits until the daemon has handled the client's last message: it may have been a
-    /// token.
+    /// Returns whether reading must wait until the daemon has handled the client's last message. That message may be
+    /// the token.
     fn is_waiting_for_token(&self) -> bool {
-        // Messages are counted as long as the client is outside. A message right behind a good token may be handled
-        // when the client is no longer outside.
+        // The connection counts messages only until the client has shown a valid token. So a message right behind a
+        // valid token may never be counted, and the connection itself is asked as well.
         self.is_unauthenticated
             && self.connection.is_unauthenticated()
             && self.connection.processed_messages() < self.received_messages
     }
 
-    /// Returns whether the next message may be read, and how long it may be.
+    /// Returns whether the next message may be read. Once the client has shown a valid token, also raises the limit
+    /// on the size of a message.
     fn can_read(&mut self) -> bool {
         if self.is_waiting_for_token() {
             return false;
@@ -159,7 +161,7 @@ impl Pump<'_> {
             match self.socket.read() {
                 Ok(Message::Binary(bytes)) => self.take(&bytes),
                 Ok(Message::Text(text)) => self.take(text.as_bytes()),
-                // Pings are answered by themselves, and a close frame ends the reading.
+                // The WebSocket library answers pings. After a close frame, the next read returns an error.
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_would_block(&error) => {
                     self.has_unread_input = false;
@@ -186,7 +188,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Takes the daemon's waiting messages. Returns `false` when the daemon will send no more.
+    /// Passes the daemon's waiting messages to the client. Returns `false` if the daemon has ended the connection.
     fn read_daemon(&mut self) -> Result<bool, Error> {
         let mut buffer = [0; 32 << 10];
         while !self.has_pending_output {
@@ -198,12 +200,12 @@ impl Pump<'_> {
                 Err(error) => return Err(error.into()),
             };
             self.decoder.push(buffer.get(..count).unwrap_or_default());
-            // The daemon frames its messages correctly.
+            // Decoding cannot fail, because the daemon itself has framed the messages.
             while let Ok(Some(message)) = self.decoder.next() {
                 let message = Message::Binary(message.to_vec().into());
                 match self.socket.write(message) {
                     Ok(()) => {}
-                    // It is in the buffer all the same.
+                    // The library has put the message into its buffer even so.
                     Err(Error::Io(error)) if is_would_block(&error) => self.has_pending_output = true,
                     Err(error) => return Err(error),
                 }
@@ -226,7 +228,7 @@ impl Pump<'_> {
         let timely =
             stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(CLOSE_TIMEOUT)));
         if timely.is_ok() {
-            // A client that has gone needs no farewell.
+            // Errors are ignored, because the client may have gone already.
             let _ = self.socket.close(Some(CloseFrame { code, reason: "".into() }));
             let _ = self.socket.flush();
         }

@@ -1,4 +1,5 @@
-//! The answers that a heap is told. They are recorded when they are told, and told again in the same order.
+//! The answers that a heap is told. Each is recorded when it is told, and a heap that is made again is told them in
+//! the same order.
 
 use kernel::code::{CodeEntry, OutcomeSubject};
 use passable::Value;
@@ -11,18 +12,18 @@ use super::{
 };
 use crate::code::heap_references::PROMISE_TAG;
 
-/// How many bytes code may be told on the way to its end: all of them are kept in its journal.
+/// The maximum number of bytes that code may be told before it ends. All of them are kept in its journal.
 const MAX_HEARD_BYTES: usize = 64 << 20;
 
-/// How deep values may lie in one another that come from outside: reading them takes the heap's stack.
+/// The maximum nesting depth of a value from outside. Reading a deeper value could exhaust the heap's stack.
 pub(super) const MAX_DEPTH: u32 = 32;
 
-/// The error that takes the place of a value that is too deep.
+/// The error that the heap gets in place of a value that is nested too deeply.
 pub(super) const DEPTH_MESSAGE: &str =
     "this holds values more than 32 deep inside of one another: code takes no more";
 
 impl Session {
-    /// Tells the heap a recorded entry again.
+    /// Replays a recorded entry of the journal to the heap.
     pub(super) fn replay_entry(
         &mut self,
         tools: &mut SessionContext<'_>,
@@ -57,7 +58,7 @@ impl Session {
         self.order(tools, &Order::Settle { vat, promise, outcome: told })
     }
 
-    /// Settles an answer that is known, so that sends to it go to its value.
+    /// Settles an answer whose outcome is known from the journal, so that sends to the answer go to its value.
     pub(super) fn settle_question(&mut self, question: u32, told: &Outcome) {
         let outcome = match told {
             Outcome::Ok(value) => self.references.read_from_heap(&mut self.table, &self.board, value).map(Ok),
@@ -74,7 +75,7 @@ impl Session {
         }
     }
 
-    /// Tells the heap all that has settled; whether there was anything.
+    /// Tells the heap all answers and promises that have settled. Returns whether there were any.
     pub(super) fn deliver_settled(&mut self, tools: &mut SessionContext<'_>) -> Result<bool, SessionError> {
         let actions = lock_board(&self.board).take(self.side);
         let mut told = false;
@@ -101,7 +102,7 @@ impl Session {
         Ok(told)
     }
 
-    /// Counts the bytes that the heap is told on the way to its end.
+    /// Adds to the count of bytes that the heap was told. Above the maximum, the code fails.
     pub(super) fn count_heard(&mut self, bytes: usize) -> Result<(), SessionError> {
         self.heard_bytes = self.heard_bytes.saturating_add(bytes);
         if self.heard_bytes <= MAX_HEARD_BYTES {

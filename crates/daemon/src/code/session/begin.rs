@@ -1,4 +1,4 @@
-//! The start of a heap, with the code and the values of its names.
+//! The start of a session: the heap is made, and told the code and the values of its names.
 
 use kernel::code::CodeEntry;
 use passable::Value;
@@ -16,10 +16,10 @@ use crate::objects::object::Object;
 const STATE_NAME: &str = "state";
 
 impl Session {
-    /// Makes the heap and begins.
+    /// Makes the heap, and begins to run the code in it.
     ///
     /// # Errors
-    /// [`Broken`].
+    /// [`SessionError`].
     pub fn open(&mut self, tools: &mut SessionContext<'_>) -> Result<(), SessionError> {
         let vat = self.vat;
         self.order(tools, &Order::Open { vat, limits: Limits::default() })?;
@@ -53,7 +53,8 @@ impl Session {
         names
     }
 
-    /// Returns the values of the code's names, as the heap is told them. They are the journal's first entry.
+    /// Returns the values and the names of the code as the heap is told them. They become the first entry of the
+    /// journal.
     fn begin(&mut self, tools: &SessionContext<'_>) -> Result<(Value<Slot>, Vec<String>), SessionError> {
         let eval = self.job.eval;
         let reach = Object { id: eval, agent: eval, through: vec![] };
@@ -86,7 +87,7 @@ impl Session {
     }
 }
 
-/// Returns the order to make a program of modules. The program gets its powers and its own object.
+/// Returns the order that starts a program of modules. The program gets its powers and its own object.
 fn modules_order(
     tools: &SessionContext<'_>,
     kept: &kernel::modules::Modules,

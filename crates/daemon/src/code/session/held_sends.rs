@@ -1,4 +1,4 @@
-//! Sends of an earlier heap whose outcome is not known.
+//! The sends that wait until their target is known. Most are sends of an earlier heap whose outcome is not known.
 
 use kernel::code::{self, Origin};
 use passable::Value;
@@ -7,7 +7,8 @@ use vat::Verb;
 
 use super::{AnswerSender, OutgoingSend, Session, SessionContext, SessionError, lock_board, restart_error};
 
-/// A send to an answer that is not known yet. Whether it may go out is seen once it is.
+/// A send to an answer that is not known yet. Once the answer is known, the session decides whether the send may go
+/// out.
 pub(super) struct HeldSend {
     send: u32,
     target: Ref,
@@ -19,7 +20,7 @@ pub(super) struct HeldSend {
 }
 
 impl Session {
-    /// Holds a send back until its target is known, if that is needed. Returns whether it did.
+    /// Holds a send back until its target is known, if needed. Returns whether the send is held.
     pub(super) fn hold_back(
         &mut self,
         one: &OutgoingSend,
@@ -27,7 +28,7 @@ impl Session {
         args: &Value<Ref>,
     ) -> Result<bool, SessionError> {
         let is_open = lock_board(&self.board).is_pending(target);
-        // A later send does not overtake one that waits.
+        // A later send must not overtake a held send to the same target.
         let waits = self.held.iter().any(|held| held.target == target);
         if !(is_open && (one.is_repeated || waits)) {
             return Ok(false);
@@ -42,7 +43,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Sends the held sends whose target is known now.
+    /// Sends the held sends whose target is known now. A repeated send that may not go out again is answered with an
+    /// error.
     pub(super) fn release_held(&mut self, tools: &mut SessionContext<'_>) -> Result<(), SessionError> {
         let held = std::mem::take(&mut self.held);
         let (mut ready, mut sent) = (Vec::new(), false);
@@ -81,7 +83,8 @@ impl Session {
         Ok(())
     }
 
-    /// Answers a send that an earlier heap has sent, or sees that it may go; whether that is done.
+    /// Handles a send that an earlier heap has already sent. Returns `true` if the send was answered or held back, or
+    /// `false` if it may go out again.
     pub(super) fn resend(
         &mut self,
         tools: &mut SessionContext<'_>,

@@ -1,10 +1,11 @@
-//! One piece of code in one heap: its sends go out, and the answers are recorded and told.
+//! A session runs one piece of code in one heap. It sends the code's messages, and records and delivers the answers.
 //!
-//! A session begins with the entries of its journal. While any are left, the heap is told the same as before, and
-//! every send is compared with the recorded one. Nothing goes out. Later sends are recorded before they go out, and
-//! every answer before anything follows from it. So is every message that others send to its objects on the way. Once
-//! the code has come to its end, others may still send messages to its objects. None of that is recorded, and all of
-//! it ends with the heap.
+//! A session begins with the entries of the code's journal. While any are left, the heap is told the same as before.
+//! Each send is compared with the recorded one, and is not sent again. Later sends are recorded before they go out.
+//! Each answer, and each message that others send to the code's objects, is recorded before anything follows from it.
+//!
+//! After the code has ended, others may still send messages to its objects. These messages are not recorded, and
+//! their effects end with the heap.
 
 mod answers;
 mod begin;
@@ -41,10 +42,10 @@ use crate::state::code_host::{AnswerCallback as Taker, ObjectMessage, RESTART_ME
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// The number of the answer to the order that evaluates.
+/// The number of the answer to the order that runs the code.
 const RESULT_NUMBER: u32 = 0;
 
-/// The longest line about a send, in characters.
+/// The maximum length of a line that describes a send, in characters.
 const MAX_LINE_LEN: usize = 160;
 
 /// The parts of the daemon that a session needs.
@@ -54,17 +55,17 @@ pub struct SessionContext<'a> {
     pub host: &'a mut Host,
 }
 
-/// Why a session cannot go on.
+/// The reason why a session cannot continue.
 pub enum SessionError {
     /// The process is gone.
     ProcessExited,
-    /// The store failed: it is tried again later.
+    /// A failure of the store. The session is tried again later.
     Store(Failure),
-    /// The code was cancelled, or has come to its end elsewhere.
+    /// The code was cancelled, or its outcome was recorded elsewhere.
     Ended,
-    /// It was cancelled, and has been told: why it was.
+    /// The code was cancelled for this reason, and its heap has been told.
     Cancelled(String),
-    /// The code itself is the reason: its outcome.
+    /// A failure of the code itself, with its outcome.
     Code(RunOutcome),
 }
 
@@ -89,40 +90,40 @@ impl From<HostError> for SessionError {
 /// The phase of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// On the way to its end.
+    /// The code is running and has not ended.
     Running,
-    /// At its end before; it is made again as it was then.
+    /// The code has ended before, and its heap is being made again from the journal.
     Reviving,
-    /// At its end: its objects are there for others.
+    /// The code has ended, and others may use its objects.
     Live,
-    /// Cancelled: it hears of that, and then its heap goes.
+    /// The code is cancelled. The heap is told so, and is then closed.
     Ending,
 }
 
-/// How a session stands after something has happened.
+/// The status of a session after it has handled an event.
 #[derive(Debug)]
 pub enum SessionStatus {
-    /// More is to come.
+    /// The session has more to do, or waits for events that keep its heap in memory.
     Running,
-    /// It waits for these and for nothing else, but calls of others.
+    /// The session waits only for these events. Others may still call its objects.
     Waiting(BTreeSet<WaitTarget>),
-    /// It has come to its end: this came of it, and whether others may hold objects of it.
+    /// The code has ended with this outcome. The flag tells whether others may hold its objects.
     Done(RunOutcome, bool),
 }
 
-/// A send that has left the heap and has not gone out.
+/// A send that the heap has made and that has not gone out.
 struct OutgoingSend {
     send: u32,
     target: Slot,
     verb: Verb,
     args: Value<Slot>,
     question: Option<u32>,
-    /// Whether an earlier heap has sent the same and the outcome is not known.
+    /// Whether an earlier heap has already sent the same, and the outcome is not known.
     is_repeated: bool,
     digest: BlobHash,
 }
 
-/// References that a heap has dropped: our numbers, each with how often the heap was told it, and answers.
+/// The references that a heap has dropped: answers, and numbers of the daemon with the number of dropped mentions.
 struct DroppedReferences {
     imports: Vec<(u32, u32)>,
     questions: Vec<u32>,
@@ -134,7 +135,7 @@ struct PendingAnswer {
     question: Option<u32>,
 }
 
-/// One piece of code in one heap.
+/// A session, which runs one piece of code in one heap.
 pub struct Session {
     pub job: Box<CodeJob>,
     pub vat: VatId,
@@ -143,49 +144,50 @@ pub struct Session {
     side: Side,
     table: ObjectTable,
     references: HeapReferences,
-    /// How many entries the journal has.
+    /// The number of entries in the journal.
     recorded: u64,
     /// The entries that are still to be added to the journal.
     unrecorded: Vec<CodeEntry>,
-    /// The recorded entries that the heap is still to be told again.
+    /// The recorded entries that must still be replayed to the heap.
     script: VecDeque<CodeEntry>,
-    /// The recorded sends.
+    /// The digests of the recorded sends, by their numbers.
     recorded_sends: BTreeMap<u32, BlobHash>,
     /// The recorded sends whose answer is recorded.
     answered: BTreeSet<u32>,
-    /// How many lines of the console are recorded.
+    /// The number of recorded console lines that the heap has not repeated yet.
     lines: usize,
-    /// How many bytes it was told, since this heap was made.
+    /// The number of bytes in the answers that this heap was told.
     heard_bytes: usize,
-    /// How many bytes of that others told it.
+    /// The number of bytes in the messages from others that this heap was told.
     called_bytes: usize,
-    /// How many sends have left the heap.
+    /// The number of sends that the heap has made.
     sent: u32,
     outgoing: Vec<OutgoingSend>,
-    /// The references that the heap has dropped. Sends that have left it may still need them.
+    /// The references that the heap has dropped and that are not released yet. Earlier sends of the heap may still
+    /// need them.
     drops: Vec<DroppedReferences>,
     pending_answers: BTreeMap<u32, PendingAnswer>,
-    /// How many orders the heap has not carried out.
+    /// The number of orders that the heap has not carried out yet.
     orders: usize,
     result: Option<(Outcome, Option<Place>)>,
-    /// Why it was cancelled, if it was.
+    /// The reason of the cancellation, if the code was cancelled.
     reason: String,
     /// Messages that wait until the heap has nothing else to do.
     messages: VecDeque<ObjectMessage>,
-    /// Those that are being answered, and who has sent each.
+    /// The messages that the heap is answering. Each has the taker of the answer, and the sender.
     replies: BTreeMap<u32, (Taker, FormulaId)>,
     next_reply: u32,
     /// The outcomes of the heap's promises that the store does not know yet.
     resolved: BTreeMap<u32, Outcome>,
-    /// Answers to its own sends for which the store waits.
+    /// The answers to the code's own sends for which the store waits.
     open_answers: BTreeSet<u32>,
-    /// For how many of its promises the store waits.
+    /// The number of the code's promises for which the store waits.
     unsettled: usize,
-    /// Sends to answers that are not known yet.
+    /// The sends to answers that are not known yet, which are held back.
     held: Vec<held_sends::HeldSend>,
 }
 
-/// Keeps the errands of a heap until its own thread does them.
+/// The queue of a heap's slow tasks, until its own thread carries them out.
 struct HeapTaskRunner<'a> {
     tasks: RefCell<VecDeque<WorkerTask>>,
     answer_sender: &'a AnswerSender,
@@ -202,7 +204,7 @@ impl TaskRunner for HeapTaskRunner<'_> {
     }
 }
 
-/// Does something with a home, and then all that follows from it.
+/// Calls a function with an object table, and then carries out all actions and tasks that follow.
 fn with_table(
     home: &mut ObjectTable,
     board: &Mutex<Switchboard>,
@@ -216,7 +218,7 @@ fn with_table(
     loop {
         home.drain(&context);
         home.settle_promises(&context);
-        // The task runs on this thread: only this agent's code waits for it.
+        // The task runs on this thread, because only this agent's code waits for it.
         let Some(task) = errands.tasks.borrow_mut().pop_front() else { return };
         let done = task.carry_out(daemon.downgrade());
         home.complete_task(&context, done.reach, done.answer, done.outcome, done.hold.as_ref());
@@ -228,8 +230,8 @@ fn lock_board(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Session {
-    /// Returns a session over the entries of the journal. `phase` tells whether the code has come to its end before.
-    /// `remade_by` names the other engine that may make it again.
+    /// Returns a session over the entries of the journal. `phase` tells whether the code has ended before.
+    /// `remade_by` is the engine version that may make the code again, if that is not the version it began in.
     pub fn new(
         parcel: Box<CodeJob>,
         phase: Phase,
@@ -306,12 +308,12 @@ impl Session {
         self.phase
     }
 
-    /// Returns the heap, among all that there have been.
+    /// Returns the identity of the heap, different from that of every other heap.
     pub fn heap(&self) -> u64 {
         self.references.heap
     }
 
-    /// Returns whether no caller waits for it: it has come to its end, and answers no message just now.
+    /// Returns whether the heap may go. The code has ended, and no message or answer is pending.
     pub fn is_at_rest(&self) -> bool {
         self.phase == Phase::Live
             && self.replies.is_empty()
@@ -319,12 +321,12 @@ impl Session {
             && self.pending_answers.is_empty()
     }
 
-    /// Returns how many entries its journal has.
+    /// Returns the number of entries in the code's journal.
     pub fn journal_len(&self) -> u64 {
         self.recorded
     }
 
-    /// Returns the formulas that it refers to.
+    /// Returns the formulas that the session refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let mut pins = self.table.pins();
         pins.insert(self.job.eval);
@@ -344,13 +346,13 @@ impl Session {
         let nudge = tools.host.waker();
         Arc::new(move |reach, answer, came| {
             let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
-            // A lane that is gone needs no answer.
+            // If the thread is gone, the answer is not needed.
             drop(jobs.send(ThreadJob::Answer { eval, heap, reach, answer, came: Box::new(came) }));
             nudge.wake();
         })
     }
 
-    /// Returns the heap says something.
+    /// Handles a report of the heap.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -360,7 +362,7 @@ impl Session {
         report: Report,
     ) -> Result<SessionStatus, SessionError> {
         match report {
-            // Nothing goes out any more.
+            // Cancelled code sends nothing more.
             Report::Send { .. } if self.phase == Phase::Ending => {}
             Report::Send { target, verb, args, question, .. } => {
                 self.queue_send(target, verb, args, question)?
@@ -389,7 +391,7 @@ impl Session {
 
     fn log(&mut self, level: vat::Level, text: String) {
         if self.lines > 0 {
-            // It is recorded.
+            // The journal already has this line.
             self.lines -= 1;
         } else if self.phase == Phase::Running {
             let level = format!("{level:?}").to_lowercase();
@@ -397,19 +399,20 @@ impl Session {
         }
     }
 
-    /// Returns the heap could make nothing of an order.
+    /// Returns the error for an order that the heap could not understand.
     pub fn order_error(&mut self, line: String) -> SessionError {
-        // A name that is none in the language, say. Nothing of the code has run.
+        // One reason is a name that the language does not allow. None of the code has run.
         let help = "a name in code is a word of letters, digits, `_` and `$`";
         SessionError::Code(failed("vat/refused", line, help))
     }
 
-    /// Continues after something has happened elsewhere, and passes the results on.
+    /// Continues the session after an event, and returns its status. Once the heap has carried out all orders, it is
+    /// told the next entries, answers or messages.
     ///
     /// # Errors
     /// [`SessionError`].
     pub fn resume(&mut self, tools: &mut SessionContext<'_>) -> Result<SessionStatus, SessionError> {
-        // The heap is told one thing after the other, in an order that can be repeated.
+        // The heap is told one thing after another, in an order that can be repeated.
         while self.orders == 0 {
             if self.phase == Phase::Ending {
                 return Err(SessionError::Cancelled(std::mem::take(&mut self.reason)));
@@ -455,7 +458,7 @@ impl Session {
         Ok(SessionStatus::Running)
     }
 
-    /// Makes the heap live. All recorded entries have happened again, so it is as it was at its end.
+    /// Makes the heap live. All recorded entries have been replayed, so the heap is as it was when the code ended.
     fn finish_revival(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
         self.expect_all_resent()?;
         if !self.outgoing.is_empty() {
@@ -484,7 +487,7 @@ impl Session {
         Ok(())
     }
 
-    /// Checks that the code has sent all recorded sends again.
+    /// Checks that the code has made all recorded sends again.
     fn expect_all_resent(&self) -> Result<(), SessionError> {
         match self.recorded_sends.keys().find(|send| **send >= self.sent) {
             Some(_) => Err(SessionError::Code(divergence("it sends less"))),
@@ -509,13 +512,13 @@ impl Session {
         }
     }
 
-    /// Returns how it stands when the heap has nothing to do.
+    /// Returns the status of the session when the heap has nothing to do.
     fn status(&mut self, tools: &mut SessionContext<'_>) -> Result<SessionStatus, SessionError> {
         if !self.pending_answers.is_empty() {
             return Ok(self.wait_targets(tools)?.map_or(SessionStatus::Running, SessionStatus::Waiting));
         }
         let Some((outcome, place)) = self.result.take() else {
-            // Others may still call its objects.
+            // If others may call the code's objects, a call can still make the code continue.
             if self.references.promises.is_empty() && !self.references.can_be_called() {
                 let what = "it waits for something that never comes";
                 let help = "nothing can settle what it waits for";
@@ -531,13 +534,14 @@ impl Session {
         Ok(SessionStatus::Done(outcome, self.references.has_exports()))
     }
 
-    /// Returns the promises of the store and the calls before the user that the heap waits for, if it waits for
-    /// nothing else. The journal has all that the heap was told, so the heap may go.
+    /// Returns the store's promises and the calls awaiting approval that the heap waits for. Returns `None` if the
+    /// heap waits for anything else. Everything that the heap was told is recorded first, so the heap may be closed.
     fn wait_targets(
         &mut self,
         tools: &SessionContext<'_>,
     ) -> Result<Option<BTreeSet<WaitTarget>>, SessionError> {
-        // An object that would not be found again keeps the heap, and so does a caller that waits for its answer.
+        // The heap must stay in memory if it holds an object that could not be found again. The same is true while a
+        // caller waits for its answer, or a send is held.
         if self.references.has_transient || !self.replies.is_empty() || !self.held.is_empty() {
             return Ok(None);
         }
@@ -561,7 +565,7 @@ impl Session {
         Ok(all)
     }
 
-    /// Returns the result as the store keeps it.
+    /// Returns the outcome of code that returned a value, in the form that the store keeps.
     fn durable_result(
         &mut self,
         tools: &SessionContext<'_>,
@@ -580,13 +584,13 @@ impl Session {
         })
     }
 
-    /// Marks the code as ended: its objects are there for others.
+    /// Marks the code as ended. Others may use its objects from now on.
     pub fn set_live(&mut self) {
         self.phase = Phase::Live;
         self.unrecorded.clear();
     }
 
-    /// Cancels the code: the heap is told the reason, and then goes.
+    /// Cancels the code. The heap is told the reason, and is then closed.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -599,7 +603,7 @@ impl Session {
         self.order(tools, &Order::Cancel { vat, reason })
     }
 
-    /// Returns an answer has come from elsewhere.
+    /// Passes on the answer to a call that was carried out elsewhere.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -617,7 +621,7 @@ impl Session {
         self.resume(tools)
     }
 
-    /// Returns something in the store is new.
+    /// Handles a change in the store.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -634,7 +638,7 @@ impl Session {
         self.resume(tools)
     }
 
-    /// Ends the session, and tells all callers that wait for the heap why.
+    /// Ends the session, and answers all callers that wait for the heap with the reason `why`.
     pub fn end(self, why: &str) {
         for (_, (reply, _)) in self.replies {
             reply.answer(Err(Value::error("Error", why)));
@@ -650,12 +654,12 @@ impl Session {
     }
 }
 
-/// Has the kernel carry out an act. A refusal becomes the outcome of the code.
+/// Has the kernel apply an act. If the kernel refuses the act, the code fails.
 fn act(tools: &SessionContext<'_>, act: CodeAct) -> Result<Reply, SessionError> {
     let shared = &tools.daemon;
     match shared.attempt(shared.root, None, Act::Code(act))? {
         Ok(outcome) => Ok(outcome.reply),
-        // It is gone, or goes.
+        // The code is gone, or is being removed.
         Err(Fault::Dangling(_)) => Err(SessionError::Ended),
         Err(fault) => Err(SessionError::Code(failed("vat/journal", fault.to_string(), "let it do less"))),
     }

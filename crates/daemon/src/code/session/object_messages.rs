@@ -1,4 +1,4 @@
-//! Messages from others to objects that the code has made.
+//! The messages from others to objects that the code has made.
 
 use kernel::code::{self, CodeEntry, HeapReference};
 use passable::Value;
@@ -10,14 +10,14 @@ use super::{
     lock_board, read, restart_error, write,
 };
 
-/// How many bytes others may tell code on the way to its end: all of them are kept in its journal.
+/// The maximum number of bytes that others may send to code before it ends. All of them are kept in its journal.
 const MAX_CALLED_BYTES: usize = 32 << 20;
 
 impl Session {
-    /// Takes a message to one of the objects.
+    /// Takes a message to one of the code's objects.
     ///
     /// # Errors
-    /// [`Broken`].
+    /// [`SessionError`].
     pub fn take_message(
         &mut self,
         tools: &mut SessionContext<'_>,
@@ -25,14 +25,14 @@ impl Session {
     ) -> Result<SessionStatus, SessionError> {
         self.messages.push_back(letter);
         match self.phase {
-            // The messages go at once: the journal does not record code that has come to its end.
+            // All messages are delivered at once, because the messages to ended code are not recorded.
             Phase::Live => {
                 while let Some(letter) = self.messages.pop_front() {
                     self.open_message(tools, letter)?;
                 }
                 Ok(SessionStatus::Running)
             }
-            // One message after the other, and after all that the heap was told before.
+            // Messages are delivered one after another, after everything that the heap was told before.
             Phase::Running => self.resume(tools),
             Phase::Reviving | Phase::Ending => Ok(SessionStatus::Running),
         }
@@ -75,7 +75,8 @@ impl Session {
         let (number, call) = (letter.target.number, (letter.verb, Value::array(args)));
         if self.phase == Phase::Running {
             let told = write(&call)?;
-            // Messages from others are not the fault of the code: it goes on.
+            // The code is not to blame for too many messages from others, so it continues, and the message is
+            // refused.
             self.called_bytes = self.called_bytes.saturating_add(told.len());
             if self.called_bytes > MAX_CALLED_BYTES {
                 let what = format!(
@@ -100,14 +101,14 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                // Nothing of it has happened.
+                // The message had no effect.
                 letter.reply.answer(Err(restart_error()));
                 Err(error.into())
             }
         }
     }
 
-    /// Calls one of the objects as it was called before.
+    /// Repeats a recorded call of one of the code's objects.
     pub(super) fn replay_call(
         &mut self,
         tools: &mut SessionContext<'_>,
@@ -137,10 +138,10 @@ impl Session {
         }
         let reply = self.replies.remove(&answer);
         if reply.is_some() {
-            // Others will know the answer, so the entries that it follows from are recorded first.
+            // Others will know the answer, so the entries that led to it are recorded first.
             self.record(tools)?;
         }
-        // Answers of an earlier heap are exported too: others hold the objects in them.
+        // Objects in answers to replayed messages are exported too, because others already hold them.
         match self.phase {
             Phase::Running | Phase::Live => self.identify_exports(tools, value)?,
             Phase::Reviving | Phase::Ending => {}
@@ -158,7 +159,7 @@ impl Session {
                 Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
             });
         }
-        // The heap need not keep the answer for us.
+        // The daemon no longer needs the answer, so the heap may drop it.
         let vat = self.vat;
         self.order(tools, &Order::Drop { vat, exports: vec![], answers: vec![answer] })
     }

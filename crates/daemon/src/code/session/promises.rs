@@ -1,4 +1,4 @@
-//! Promises of the code as promises of the store, so that waiting for one is durable.
+//! The code's promises as promises of the store, so that others can wait for them across restarts.
 
 use kernel::code::{CodePromise, Reference};
 use kernel::command::CodeAct;
@@ -12,11 +12,11 @@ use vat::{Outcome, Slot};
 use super::{Phase, Session, SessionContext, SessionError, error_text, exception, failed, lock_board};
 use crate::objects::convert;
 
-/// For how many of its promises others may wait at a time: each has its place in the store.
+/// The maximum number of the code's promises that others may wait for at a time. Each takes space in the store.
 const MAX_PROMISES: usize = 1_000;
 
 impl Session {
-    /// Gives the promises in a value an identity that need one.
+    /// Gives an identity to the promises in a value that need one.
     pub(super) fn identify_promises(
         &mut self,
         tools: &SessionContext<'_>,
@@ -36,8 +36,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the promises in a value that need an identity. Numbers that come up after the end mean something else
-    /// in the next heap.
+    /// Returns the promises in a value that need an identity. Once the code has ended, the answers to its sends get
+    /// none, because their numbers would mean something else in the next heap.
     pub(super) fn promises_without_id(&self, value: &Value<Slot>) -> Vec<CodePromise> {
         let mut found = self.references.promises_without_id(value);
         if self.phase == Phase::Live {
@@ -46,7 +46,7 @@ impl Session {
         found
     }
 
-    /// Notes that the store waits for a promise.
+    /// Notes that the store waits for a promise of the code.
     pub(super) fn note_promise(&mut self, which: CodePromise) {
         self.references.record_promise(which);
         if let CodePromise::Answer(question) = which {
@@ -78,7 +78,7 @@ impl Session {
         self.settle_promises(tools, settled)
     }
 
-    /// Tells the store the answers to the code's own sends, as far as the store waits for them.
+    /// Tells the store the answers to the code's own sends for which it waits.
     pub(super) fn settle_answers(&mut self, tools: &SessionContext<'_>) -> Result<(), SessionError> {
         if self.open_answers.is_empty() {
             return Ok(());
@@ -124,12 +124,13 @@ impl Session {
         if settled.is_empty() {
             return Ok(());
         }
-        // The outcomes follow from the entries that the code was told, so these are recorded first.
+        // The outcomes follow from entries of the journal, so these are recorded first.
         self.record(tools)?;
         super::act(tools, CodeAct::Settle { eval, settled }).map(drop)
     }
 
-    /// Returns a value of the heap's as the store keeps it, if all in it lasts.
+    /// Returns a value of the heap in the form that the store keeps. Fails if anything in the value ends with the
+    /// heap.
     pub(super) fn lasting_value(&self, value: &Value<Slot>) -> Result<kernel::Value, ()> {
         convert::rebuild(value, &mut |remote: &Remote<Slot>, is_promise| {
             let reference = match remote.reference {

@@ -1,4 +1,5 @@
-//! The sends of a heap: recorded before they go out, and compared when the heap is made again.
+//! The sends of a heap. Each is recorded before it goes out. When the heap is made again, each is compared with the
+//! recorded one.
 
 use kernel::BlobHash;
 use kernel::code::{self, CodeEntry, Origin};
@@ -15,14 +16,15 @@ use super::{
 };
 use crate::code::heap_references::PassError;
 
-/// How many messages code may send on the way to its end: each has its place in the journal.
+/// The maximum number of messages that code may send before it ends. Each has an entry in the journal.
 const MAX_SENDS: u32 = 100_000;
 
-/// The number of sends after which the heap is told their answers, so that it goes on while more go out.
+/// The number of sends after which the heap is told the answers so far, so that it can continue while more sends go
+/// out.
 const MAX_SENDS_PER_TURN: usize = 8;
 
 impl Session {
-    /// Takes a send that has left the heap.
+    /// Takes a send from the heap, and queues it if it must go out.
     pub(super) fn queue_send(
         &mut self,
         target: Slot,
@@ -49,7 +51,7 @@ impl Session {
             ))));
         }
         if self.answered.contains(&send) {
-            // The send has gone out before, so its objects had been given an identity.
+            // The send has gone out before, so the objects in it have an identity already.
             let (unnamed, unpromised) =
                 (self.references.objects_without_id(&args), self.promises_without_id(&args));
             if self.phase == Phase::Running {
@@ -73,7 +75,7 @@ impl Session {
         Ok(())
     }
 
-    /// Lets all sends go out that have left the heap.
+    /// Records and sends all queued sends of the heap.
     pub(super) fn send_all(&mut self, tools: &mut SessionContext<'_>) -> Result<(), SessionError> {
         let outgoing = std::mem::take(&mut self.outgoing);
         if self.phase == Phase::Running {
@@ -130,7 +132,7 @@ impl Session {
         if self.phase == Phase::Live
             && let Some(reason) = self.self_cancel_reason(target, &one.verb, &args)
         {
-            // The code has come to its end before. The heap goes, and is made anew when a caller needs it.
+            // The code has ended before. Its heap is closed, and is made again when a caller needs it.
             return self.cancel(tools, &reason);
         }
         let call = call(one.verb, &args);
@@ -150,7 +152,7 @@ impl Session {
         }
     }
 
-    /// Returns the reason if the send cancels the code itself.
+    /// Returns the reason for a cancellation if the send cancels the code itself.
     fn self_cancel_reason(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
         let is_own = matches!(self.table.object(target), Some(RemoteObject::Object(object)) if object.id == self.job.eval);
         let is_cancel = matches!(verb, Verb::Call(vat::Name::Text(name)) if name == "cancel");
@@ -162,7 +164,7 @@ impl Session {
         })
     }
 
-    /// Answers a send without a call.
+    /// Answers a send with a given outcome, without a call.
     pub(super) fn answer_directly(
         &mut self,
         send: u32,
@@ -174,7 +176,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns a promise for an answer that we settle.
+    /// Returns a new promise for the answer to a send, which the session settles itself.
     pub(super) fn answer_promise(&mut self, send: u32, question: Option<u32>) -> Result<Ref, SessionError> {
         let mut board = lock_board(&self.board);
         let answer = board.promise(self.side, None).map_err(full_error)?;
@@ -187,7 +189,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// Answers a send with the reply to the command that an earlier heap has sent.
+    /// Answers a send with the recorded reply to the command that an earlier heap has sent.
     pub(super) fn answer_from_mark(
         &mut self,
         tools: &SessionContext<'_>,
@@ -212,7 +214,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns whether a send may go out that an earlier heap has sent, and that left no mark.
+    /// Returns whether a send of an earlier heap may go out again, if the store has no mark of its effect.
     pub(super) fn can_resend(
         &mut self,
         tools: &SessionContext<'_>,
@@ -221,7 +223,7 @@ impl Session {
         args: &Value<Ref>,
     ) -> Result<bool, SessionError> {
         let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
-        // A send to an answer goes to the value of that answer.
+        // If the target is an answer, the value of that answer decides.
         let target = match lock_board(&self.board).outcome(target) {
             Some(Ok(value)) => value.as_reference().copied().unwrap_or(target),
             Some(Err(_)) => return Ok(true),
@@ -235,7 +237,7 @@ impl Session {
                 let args: Vec<kernel::Value> =
                     args.iter().map(|value| self.table.to_stored_value(value)).collect();
                 let (planned, _) = daemon.read(|txn| perform::plan(txn, &view, object, method, &args))?;
-                // A call that is refused now is refused again.
+                // A call that is refused now would be refused again, so repeating it is harmless.
                 planned.map_or(true, |plan| can_repeat(&plan))
             }
             Some(RemoteObject::Part(_)) => true,
@@ -266,8 +268,8 @@ impl Session {
     }
 }
 
-/// Returns whether a call may be made again if it is not known whether it was made. It changes nothing, or it leaves
-/// a mark when it is made, and there is none.
+/// Returns whether a call may be made again if it is not known whether it was made before. That is so if the call
+/// changes nothing. It is also so if the call leaves a mark in the store, because no mark was found.
 fn can_repeat(plan: &Plan) -> bool {
     match plan {
         Plan::Value(_) | Plan::Through { .. } | Plan::Live(_) | Plan::Act(_) => true,
@@ -294,7 +296,7 @@ fn name_of(name: vat::Name) -> switchboard::Name {
     }
 }
 
-/// Returns one line about a send.
+/// Returns one line that describes a send.
 fn send_line(verb: &Verb, args: &Value<Slot>) -> String {
     let what = match verb {
         Verb::Call(vat::Name::Text(name)) | Verb::Get(vat::Name::Text(name)) => {

@@ -1,4 +1,4 @@
-//! The access behind a call: the host's own, or that of an agent that was granted the directory.
+//! The right behind a call on files: the right of the host, or that of an agent with a grant for the directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,33 +17,35 @@ use crate::state::daemon;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// A directory that no grant leads to: the person's own hand. Only looking at how it was reached makes one.
+/// A directory that the host uses without a grant. Only [`DirectoryAccess::resolve`] and
+/// [`HostAccess::for_new_directory`] make one.
 pub struct HostAccess {
     path: AccessPath,
 }
 
-/// A directory that was handed over, as it was reached. Only looking at how it was reached makes one.
+/// A directory that is used through a grant. Only [`DirectoryAccess::resolve`] makes one.
 pub struct GrantedAccess {
     path: AccessPath,
-    /// The object that was called.
+    /// The formula of the called object.
     pub(super) target: FormulaId,
-    /// The grants that were passed on the way.
+    /// The grants that the call passed on the way.
     pub(super) through: Vec<FormulaId>,
-    /// The agent for whom it is used.
+    /// The agent on whose behalf the directory is used.
     pub(super) agent: FormulaId,
-    /// The grant through which it is used, as one with those behind it.
+    /// The grant through which the directory is used, combined with the grants behind it.
     pub(super) grant: Grant,
 }
 
-/// How a directory was reached.
+/// The right by which a directory was reached.
 pub enum DirectoryAccess {
-    /// By its host alone, without a grant.
+    /// The right of the host, without a grant.
     Host(Box<HostAccess>),
-    /// By somebody who was handed it.
+    /// The right of a holder of a grant.
     Granted(Box<GrantedAccess>),
 }
 
-/// Returns the grant through which an agent uses something, and the agent.
+/// Returns the grant through which an agent uses the target of a call, and the agent that acts. Returns `None` if
+/// there is no grant on the way.
 fn used_grant(
     txn: &mut dyn ReadTxn,
     agent: FormulaId,
@@ -58,7 +60,7 @@ fn used_grant(
         }
         others.push((nearest.holder, all));
     }
-    // If the grant was given to another agent, the caller acts as that agent.
+    // Otherwise the grant may have been given to another agent. Then the caller acts as that agent.
     for (holder, all) in &others {
         let row = table::formula(txn, holder)?;
         if row.is_some_and(|row| row.formula.agent().is_some()) {
@@ -69,7 +71,7 @@ fn used_grant(
 }
 
 impl DirectoryAccess {
-    /// Returns how the target of `call` was reached on behalf of `agent`.
+    /// Returns the right by which `agent` reaches the target of `call`.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -92,10 +94,10 @@ impl DirectoryAccess {
         })
     }
 
-    /// Returns the gates before a granted directory, or `None` for the host's own.
+    /// Returns the gates for a granted directory, or `None` for a directory that the host uses itself.
     ///
     /// # Errors
-    /// When there are no rules to judge by.
+    /// When the rules cannot be loaded.
     pub fn gates(&self, daemon: &HostDaemon) -> Result<Option<Gates>, Failure> {
         match self {
             DirectoryAccess::Host(_) => Ok(None),
@@ -105,22 +107,22 @@ impl DirectoryAccess {
 }
 
 impl HostAccess {
-    /// Returns a directory that this very call has made for its caller.
+    /// Returns the right for a directory that this same call has made for its caller.
     pub fn for_new_directory(path: AccessPath) -> HostAccess {
         HostAccess { path }
     }
 
-    /// Returns the formula behind it, with its limits.
+    /// Returns the formula of the directory, with its limits.
     pub fn path(&self) -> &AccessPath {
         &self.path
     }
 }
 
 impl GrantedAccess {
-    /// Returns the gates before it.
+    /// Returns the gates for the directory.
     ///
     /// # Errors
-    /// When there is nothing to judge by.
+    /// When the rules cannot be loaded.
     pub(super) fn gates(&self, daemon: &HostDaemon) -> Result<Gates, Failure> {
         let rules = match daemon.policies.operator()? {
             None => daemon::Daemon::rules(daemon),
@@ -129,10 +131,10 @@ impl GrantedAccess {
         Ok(Gates::for_grant(rules, self.grant.clone(), &self.path.formula, self.agent, daemon.now_ms()))
     }
 
-    /// Returns the capability that makes the calls that are begun.
+    /// Returns the capability that carries out the calls on the directory.
     ///
     /// # Errors
-    /// When it has no directory of this machine.
+    /// When the formula has no directory of this machine.
     pub fn capability(
         &self,
         daemon: &HostDaemon,
@@ -143,10 +145,10 @@ impl GrantedAccess {
     }
 }
 
-/// Returns the capability that makes a proposed call, by the present target of its grants.
+/// Returns the capability that carries out a proposed call, for the present target of its grants.
 ///
 /// # Errors
-/// When something on the way is gone.
+/// When the target or a grant on the way is gone.
 pub(super) fn capability_of(
     daemon: &HostDaemon,
     state: &Path,

@@ -1,4 +1,4 @@
-//! One call: judged, proposed, begun, made, completed.
+//! One call on a granted directory, from the verdict of the gates to its completion.
 
 use std::collections::BTreeSet;
 
@@ -24,45 +24,46 @@ use caps::Capability as _;
 use control::exit::{Exit, Failure};
 use kernel::facet::Part;
 
-/// The longest text that stands in a journal itself, in bytes. Longer text, and bytes that are no text, are kept
-/// beside the store.
+/// The maximum length of a text in a journal entry, in bytes. Longer texts, and bytes that are not text, are stored
+/// as blobs.
 const MAX_JOURNAL_TEXT: usize = 64 << 10;
 
-/// How often a call is judged again when somebody else changes the same thing at the same time.
+/// The maximum number of times that a call is judged because its target keeps changing.
 const MAX_TRIES: usize = 5;
 
-/// A call of something that was handed over.
+/// A call on a granted directory.
 pub struct GuestCall<'a> {
-    /// The granted directory that it is made on.
+    /// The right to the directory of the call.
     pub access: &'a GrantedAccess,
-    /// Where in it.
+    /// The target of the call in the directory.
     pub place: &'a FilePlace,
     /// The operation.
     pub op: FileOp,
-    /// The bytes that it brings apart.
+    /// The bytes to write, if the call has them apart from its arguments.
     pub bytes: Option<&'a [u8]>,
-    /// The send of code that makes it, if code makes it.
+    /// The send that makes the call, if code makes it.
     pub origin: Option<Origin>,
 }
 
-/// How a call went.
+/// The outcome of a call.
 pub enum CallOutcome {
-    /// It was made.
+    /// The call was made, with this result.
     Done(FileOutcome),
-    /// It waits, and is answered with this once it was made.
+    /// The call waits. Once it was made, its answer is this result.
     Waiting(WaitingCall, FileOutcome),
 }
 
-/// A call as it is proposed.
+/// A call in the form in which it is proposed.
 struct ProposedCall {
     method: &'static str,
     args: Vec<Value>,
-    /// The bytes to keep beside the store before the call is proposed.
+    /// The bytes to store as a blob before the call is proposed.
     blob: Option<Vec<u8>>,
 }
 
 impl GuestCall<'_> {
-    /// Returns the place from which its ways lead: a file is reached from the directory that it lies in.
+    /// Returns the directory from which the paths of the operation lead, and the operation. A file is reached from
+    /// its parent directory.
     fn root_and_op(&self) -> (&[String], FileOp) {
         match (self.place.kind, self.place.place.split_last()) {
             (Part::File, Some((name, before))) => {
@@ -72,7 +73,7 @@ impl GuestCall<'_> {
         }
     }
 
-    /// Returns the same as it is proposed; `None` if nothing is looked at.
+    /// Returns the call in the form in which it is proposed, or `None` if the operation needs no access to the disk.
     fn proposed_call(&self) -> Option<ProposedCall> {
         let (within, op) = self.root_and_op();
         let path = |way: &[String]| {
@@ -115,7 +116,7 @@ impl GuestCall<'_> {
             });
         }
         if !is_direct {
-            // The object that has the files comes first, then the grants on the way to it.
+            // The argument lists the object that has the files, and then the grants on the way to it.
             let way = std::iter::once(&self.access.target).chain(&self.access.through);
             args.push(Value::array(way.map(|id| Value::remotable(*id))));
         }
@@ -129,10 +130,10 @@ fn write_arguments(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (
     ("put", vec![path, digest, Value::number(bytes.len() as f64)])
 }
 
-/// Makes a call.
+/// Judges a call, proposes it in the agent's journal, and makes it if it is allowed.
 ///
 /// # Errors
-/// When it is refused, or fails.
+/// When the call is refused, or fails.
 pub fn make_call(
     daemon: &HostDaemon,
     shelf: &dyn BlobSink,
@@ -219,7 +220,7 @@ pub fn make_call(
     Err(Failure::new(Exit::Conflict, "somebody else changes the same thing all the time"))
 }
 
-/// Returns the call with the verdict of the gates.
+/// Returns the proposal of a call together with the verdict of the gates.
 fn judgement(
     call: &GuestCall<'_>,
     capability: &caps::mount::GrantedDirectory,
@@ -228,7 +229,7 @@ fn judgement(
     secrets: &policy::Secrets,
 ) -> Judgement {
     let changes = call.op.changes();
-    // A secret that must not be written must not stand in the journal either.
+    // A secret that must not be written to a file must not be in the journal either.
     for arg in &mut words.args {
         let redacted = secrets.redact_value(arg);
         if redacted != *arg {
@@ -261,12 +262,14 @@ fn judgement(
         traces: vec![],
         place: Some(capability.path().to_owned()),
     };
-    // Reading once more is harmless, and the bytes that were read are not kept.
+    // Only changes are recorded with their send. Reading again is harmless, and the bytes that were read are not
+    // kept.
     let origin = call.origin.filter(|_| changes);
     Judgement { site: CallSite::Direct { origin }, proposal, verdict }
 }
 
-/// Keeps the content that a call would change before the user is asked, so that later changes of it can be shown.
+/// Stores the content that a call would change before the user is asked. The daemon can then show how that content
+/// has changed since.
 fn keep_operands(
     daemon: &HostDaemon,
     capability: &caps::mount::GrantedDirectory,
@@ -284,7 +287,7 @@ fn keep_operands(
     Ok(())
 }
 
-/// Records that something was read, and its size, but not its content.
+/// Records the size and the hash of the result of a read-only call, but not its content.
 fn record_observation(
     daemon: &HostDaemon,
     at: HostRun,
@@ -318,7 +321,7 @@ pub(super) fn redact_completion(secrets: &policy::Secrets, completion: &mut Comp
     }
 }
 
-/// Returns the result of a change once it was made.
+/// Returns the result of a change that was made.
 fn change_outcome(call: &GuestCall<'_>) -> FileOutcome {
     match &call.op {
         FileOp::MakeDirectory(way) => {

@@ -1,4 +1,5 @@
-//! The work in an agent's journal apart from calls: approved effects, and effects that a crash has left.
+//! The work in an agent's journal that is not part of a call: approved effects, and effects that a crash has
+//! interrupted.
 
 use std::path::Path;
 
@@ -16,7 +17,8 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use worker::DriverPort as _;
 
-/// Takes up all effects that no other thread carries out, and lets the journal rest.
+/// Carries out all effects that no other thread carries out. Then suspends the journal's run if nothing is left to
+/// do.
 ///
 /// # Errors
 /// When the store fails.
@@ -53,8 +55,8 @@ pub fn drive(daemon: &HostDaemon, state: &Path, number: RunNumber) -> Result<(),
     }
 }
 
-/// Begins an approved effect, and makes it. If its preconditions have changed since, shows the host the effect that
-/// it would have now.
+/// Begins an approved effect, and carries it out. If its preconditions have changed since the approval, restates the
+/// effect for a new approval by the host.
 fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
     let step =
         |number| daemon.read(|txn| table::step(txn, &daemon.host.number, StepRef { step: number, ..at }));
@@ -62,7 +64,7 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
     let judged =
         step(at.step.saturating_add(1)).map_err(|failure| stall_reason(&failure))?.map(|step| step.entry);
     let mut next = Move::Begin { proposal: at.step };
-    // The verdict follows the proposal at once.
+    // The verdict is the step right after the proposal.
     if let (Some(Entry::Proposed { site, proposal, .. }), Some(Entry::Judged { verdict, .. })) =
         (proposed, judged)
         && let Ok(capability) = capability_of(daemon, state, &proposal)
@@ -89,12 +91,12 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// Takes up an effect whose outcome is not recorded.
+/// Settles an effect that has begun and has no recorded outcome.
 fn settle(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
     match daemon.store.read(|txn| kernel::reopen(txn, &daemon.host, at)) {
         Ok(None) => Ok(()),
         Ok(Some(begun)) => perform(daemon, state, &begun),
-        // The agent no longer holds the object that it used.
+        // The agent no longer holds the object that the effect used.
         Err(store::ReadError::Refused(Fault::Dangling(_))) => complete(daemon, at, lost_completion()),
         Err(other) => Err(Trouble {
             code: "store/failed".to_owned(),
@@ -109,7 +111,7 @@ fn lost_completion() -> Completion {
     Completion::Failed(Finding::new("effect/unknown", message))
 }
 
-/// Makes an effect that has begun, or finds out whether it was made, and records that.
+/// Carries out an effect that has begun, or finds out whether it was carried out. Records the outcome.
 fn perform(daemon: &HostDaemon, state: &Path, begun: &StartedEffect) -> Result<(), Trouble> {
     let at = begun.step();
     let Ok(capability) = capability_of(daemon, state, begun.proposal()) else {

@@ -1,5 +1,5 @@
-//! The gates' judgement of a call on a directory. It is judged as calls of the methods that worker files know:
-//! `list`, `read` and `write` of a directory. Every change of a file is a `write` of it.
+//! The gates' verdict on a call on a directory. The call is judged as a call of the methods in worker files: `list`,
+//! `read` and `write`. Every change of a file counts as a `write` of that file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,21 +18,22 @@ use resource::{Kind, Resource};
 
 use control::exit::{Exit, Failure};
 
-/// The name in policies of an agent that uses a directory without a run.
+/// The name in policies for an agent that uses a directory without a run.
 pub const CALLER: &str = "@agent";
 
-/// The rules for judging a call, with the grant, the agent and the directory that it is about.
+/// The rules for judging a call, with the grant, the agent and the directory of the call.
 pub struct Gates {
-    /// The rules as they are now, with the operator's policies.
+    /// The present rules, including the operator's policies.
     rules: Arc<Rules>,
-    /// The grants that were passed, as one.
+    /// The combination of the grants on the way to the directory.
     grant: Grant,
     subject: Subject,
     agent: FormulaId,
     now_ms: i64,
 }
 
-/// A directory as worker files know it. How long a path or a text may be is said by the directory itself.
+/// The interface of a directory in worker files. Its limits on paths and texts are loose, because the directory
+/// itself checks their length.
 static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
     let text = || Pattern::string_within(Limits::from_pairs([(Limit::StringLength, f64::from(1 << 30))]));
     let path = || Param::required("path", text(), "");
@@ -47,7 +48,7 @@ static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
 });
 
 impl Gates {
-    /// Returns the gates before the target of `grant`.
+    /// Returns the gates for the target of `grant`.
     pub fn for_grant(
         rules: Arc<Rules>,
         grant: Grant,
@@ -58,19 +59,20 @@ impl Gates {
         let mut names = Vec::new();
         if let Formula::Resource(Resource::Directory { path, .. }) = formula {
             names.push(path.clone());
-            // A directory that is gone has no other name.
+            // A directory that no longer exists has no other name.
             let real =
                 std::fs::canonicalize(path).ok().and_then(|real| real.into_os_string().into_string().ok());
             names.extend(real.filter(|real| Path::new(real) != Path::new(path)));
         }
-        // Whether the grant lets it be called was asked before, in the words of Endo's methods.
+        // Whether the grant allows the call was checked before, by the names of Endo's methods. So the gates get a
+        // grant with all methods of a directory.
         let grant = Grant { methods: BTreeSet::from(["list", "read", "write"].map(str::to_owned)), ..grant };
         let directory = Kind::Dir { write: false }.row().label.to_owned();
         Gates { rules, grant, subject: Subject { kind: directory, names }, agent, now_ms }
     }
 
-    /// Returns the verdict of the gates on a call that is made at `place`, with the bytes that it brings. `leads`
-    /// resolves names and follows links. `is_directory` tells whether a directory is there.
+    /// Returns the gates' verdict on a call at `place`. `bytes` are the bytes to write, if the call has them apart.
+    /// `leads` resolves names and follows links. `is_directory` tells whether a path is a directory.
     pub fn judge(
         &self,
         place: &[String],
@@ -83,7 +85,8 @@ impl Gates {
             let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
             all.join("/")
         };
-        // A harmless name may be a link to another file. A name that is refused is not resolved.
+        // A harmless name may be a link to another file, so the link's target is judged as well. A refused name is
+        // not resolved.
         let looks = |method: &str, way: &[String]| {
             let verdict = self.ask(method, at(way), None);
             if verdict.decision == Decision::Deny {
@@ -110,7 +113,7 @@ impl Gates {
                 let verdict = self.ask("read", at(from), None);
                 let verdict = combine_verdicts(verdict, self.ask("write", at(from), Some("")));
                 let mut verdict = combine_verdicts(verdict, self.ask("write", at(to), Some("")));
-                // The files in it would have other names there, and be judged by those.
+                // Files in a moved directory would get new paths, and would have to be judged by these.
                 if is_directory(from) {
                     verdict.decision = Decision::Deny;
                     verdict.findings.push(
@@ -124,15 +127,16 @@ impl Gates {
                 }
                 verdict
             }
-            // The files in it are judged one by one, when they are read.
+            // The files in a snapshot are judged one by one when they are read.
             FileOp::ReadOnly | FileOp::Snapshot => self.ask("list", at(&[]), None),
         }
     }
 
-    /// Judges a call that no journal records: on a tree that never changes, or one that only narrows a place.
+    /// Judges a call that no journal records. Its target is a tree, which never changes, or its operation needs no
+    /// access to the disk.
     ///
     /// # Errors
-    /// When a gate refuses, or would ask.
+    /// When a gate refuses the call, or would ask the user.
     pub fn check_unrecorded(
         &self,
         place: &[String],
@@ -145,12 +149,12 @@ impl Gates {
     /// Judges the reading of one file.
     ///
     /// # Errors
-    /// When a gate refuses, or would ask.
+    /// When a gate refuses the reading, or would ask the user.
     pub fn check_read(&self, place: &[String]) -> Result<(), Failure> {
         expect_allowed(self.ask("read", place.join("/"), None))
     }
 
-    /// Returns the rules that it judges by.
+    /// Returns the rules of the gates.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -161,14 +165,15 @@ impl Gates {
             [Some(path.as_str()), content].into_iter().flatten().map(Value::string).collect();
         let proposal = Proposal {
             principal: self.agent,
-            // The gates judge parts of a call here. The call itself is proposed with the combined verdict.
+            // This proposal is only a part of the call for the gates. The call itself is proposed later, with the
+            // combined verdict.
             run: RunNumber(0),
             grant: self.grant.id,
             slot: self.grant.slot.clone(),
             method: method.to_owned(),
             args,
             effect,
-            // With a grant the host lets the agent act without a question each time.
+            // With the grant, the host lets the agent act without asking each time. So the caller counts as code.
             caller: Caller::Code,
             pins: BTreeSet::new(),
             provenance: Provenance::of(Source::Agent(Number(self.agent.number))),
@@ -193,7 +198,7 @@ impl Gates {
             spent: &RunBudget::default(),
             rules: &self.rules,
         });
-        // A finding quotes the text that the gate found.
+        // Findings quote text of the call, which may contain secrets.
         redact(&self.rules.secrets, &mut verdict.findings);
         verdict
     }
@@ -221,11 +226,11 @@ fn expect_allowed(verdict: Verdict) -> Result<(), Failure> {
     }
 }
 
-/// The help for a refused caller if the user would have to approve the call and is not asked.
+/// The help for a caller whose call needs an approval, if the user is not asked about calls of this kind.
 pub const APPROVAL_UNAVAILABLE: &str =
     "a person would have to say yes, and is only asked about what changes something";
 
-/// The help for a caller that a rule refuses.
+/// The help for a caller whose call a rule refuses.
 pub const FORBIDDEN_BY_HOST: &str = "the host has rules against it";
 
 /// Returns a refusal with the messages of the findings.

@@ -1,11 +1,11 @@
-//! Work in flight: effects that a thread must take up, and outcomes that wait for the next commit.
+//! An effect in flight, which another thread takes up if its own thread fails.
 
 use kernel::{FormulaId, HostRun, StepRef};
 
 use crate::state::daemon::HostDaemon;
 
-/// An effect that this thread carries out. If it is dropped before its outcome was recorded, the driver of the
-/// journal takes it up.
+/// An effect that this thread carries out. If the value is dropped before the outcome was recorded, the driver of the
+/// journal takes up the effect.
 pub(super) struct InFlight<'a> {
     daemon: &'a HostDaemon,
     at: Option<(FormulaId, StepRef)>,

@@ -1,4 +1,4 @@
-//! The journal of an agent, as calls are written into it.
+//! The writing of calls to the journal of an agent.
 
 use kernel::agent_journal::{self, CallStatus};
 use kernel::command::{Act, Advance, Judgement, Move, Outcome, Reply};
@@ -10,22 +10,22 @@ use super::gates::{FORBIDDEN_BY_HOST, refusal};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// Returns the journal of an agent.
+/// Returns the journal of an agent, which is made if needed.
 ///
 /// # Errors
-/// When it is not there and cannot be made.
+/// When the journal cannot be read or made.
 pub(super) fn open_journal(daemon: &HostDaemon, agent: FormulaId) -> Result<HostRun, Failure> {
     if let Some(at) = daemon.read(|txn| agent_journal::journal_of(txn, &agent))? {
         return Ok(at);
     }
-    // The daemon acts as the store's own host.
+    // The daemon opens the journal as the root host of the store.
     match daemon.for_host(daemon.root).apply(Act::OpenAgentJournal { agent })?.reply {
         Reply::AgentJournal { at } => Ok(at),
         _ => Err(Failure::new(Exit::Failure, "the agent has no journal").help("`almoner doctor`")),
     }
 }
 
-/// Takes a step in a journal, with the outcomes that waited for one.
+/// Adds a step to a journal, together with the outcomes that wait to be recorded there.
 pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Outcome, Failure> {
     let daemon = daemon.for_host(at.host);
     let waited = daemon.pending_outcomes.take(at);
@@ -33,7 +33,7 @@ pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Ou
         let moves = waited.into_iter().chain([step.clone()]).collect();
         match daemon.apply(Act::Advance(Advance { run: at.run, moves })) {
             Ok(outcome) => return Ok(outcome),
-            // A waiting outcome no longer fits the journal. The new move alone may still fit.
+            // A waiting outcome no longer fits the journal. The new step alone may still fit.
             Err(failure) if failure.exit == Exit::Conflict => {}
             Err(failure) => return Err(failure),
         }
@@ -41,15 +41,15 @@ pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Ou
     daemon.apply(Act::Advance(Advance { run: at.run, moves: vec![step] }))
 }
 
-/// How a call stands after it was proposed.
+/// The status of a call after it was proposed.
 pub(super) enum ProposalStatus {
-    /// It has begun, and is to be made now.
+    /// The call has begun, and must be made now.
     Started(Box<StartedEffect>),
-    /// It is not made now: it was refused, it waits, or it was proposed before.
+    /// The call is not made now. It was refused, it waits, or it was proposed before.
     NotStarted(StepRef),
 }
 
-/// Proposes a call.
+/// Proposes a call in a journal, and returns its status.
 pub(super) fn propose(
     daemon: &HostDaemon,
     at: HostRun,
@@ -64,30 +64,31 @@ pub(super) fn propose(
     Ok(begun.map_or(ProposalStatus::NotStarted(step), |begun| ProposalStatus::Started(Box::new(begun))))
 }
 
-/// Writes the waiting outcomes of read-only calls to their journals. The daemon calls it regularly, so that a call
-/// that has begun and is not recorded as over is at most a second old.
+/// Writes the waiting outcomes of read-only calls to their journals. The daemon does this about once a second, so
+/// that the outcome of a finished call is soon recorded.
 pub fn flush(daemon: &HostDaemon) {
     for at in daemon.pending_outcomes.journals() {
         let moves = daemon.pending_outcomes.take(at);
         if !moves.is_empty() {
-            // It is repeated, or told as unseen, when the daemon comes up the next time.
+            // An error is ignored. At its next start, the daemon repeats the call or records that its outcome is
+            // unknown.
             drop(daemon.for_host(at.host).apply(Act::Advance(Advance { run: at.run, moves })));
         }
     }
 }
 
-/// A call that waits for a person, or for somebody who makes it.
+/// A call that waits for the user's answer, or for another thread to make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingCall {
-    /// The host in whose journals it stands.
+    /// The host whose journals have the call.
     pub host: FormulaId,
-    /// The step that proposed it.
+    /// The step that proposed the call.
     pub step: StepRef,
 }
 
 impl WaitingCall {
-    /// Returns whether the call is done, or `None` while it is open. If another proposal replaced the call, `self`
-    /// then refers to that proposal.
+    /// Returns `Some(())` if the call is done, or `None` while it is open. If another proposal replaced the call,
+    /// `self` then refers to that proposal.
     ///
     /// # Errors
     /// When the call was refused or has failed, or the store cannot be read.

@@ -1,8 +1,8 @@
-//! Access of agents to granted files without a run: over Endo's protocol, or from code.
+//! The access of agents to granted files outside of runs: over Endo's protocol, or from code.
 //!
 //! A client that acts as the host acts for the user directly. A call through a grant takes the same path as a
-//! worker's call. The daemon judges it, proposes it in the agent's journal, begins it, makes it and completes it. A
-//! call that asks waits for the host above the agent, even if its caller has left.
+//! worker's call. The daemon judges it, proposes it in the agent's journal, begins it, makes it and completes it. If
+//! the call needs an approval, it waits for the agent's host, even if its caller has left.
 
 mod access;
 mod call;

@@ -1,4 +1,4 @@
-//! One grant: its uses, and the grants that fall with it.
+//! The view of one grant: its uses, and the grants that end with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,27 +21,27 @@ use control::inspect::{CodeHolder, GrantView, Use};
 use control::show::{journal, value};
 use control::view::GrantRow;
 
-/// How many calls are told of one by one.
+/// The maximum number of calls that are listed one by one.
 const MAX_CALLS: usize = 20;
 
-/// How many runs are looked into.
+/// The maximum number of runs whose journals are read.
 const MAX_RUNS: usize = 100;
 
-/// How many runs are asked whether they use it.
+/// The maximum number of runs that are searched for uses of the grant.
 const MAX_EXAMINED: usize = 5000;
 
-/// Returns one of the agent's grants.
+/// Returns the view of one of the agent's grants.
 ///
 /// # Errors
-/// When it has given none of this number.
+/// When the agent has given no grant with this number.
 pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
-    // The uses that are shown here must be durable.
+    // Noted uses must be durable before they are shown.
     unsaved_usage::flush(daemon);
     let found = daemon.query(|txn| {
         let all = query::grants(txn, &view.agent.number)?;
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
         let mut target = summary(txn, view, &grant.target)?;
-        // Only the grants say that it is a staged copy, or may be written to.
+        // Only the grants tell whether the target is a staged copy or may be written to.
         if let (Some(target), Some(reached)) = (&mut target, table::reach(txn, &grant.id)?)
             && matches!(reached.formula, Formula::Resource(_))
         {
@@ -66,7 +66,7 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
     let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
     let text = daemon.read(|txn| program_digest(txn, &row.grant.holder))?;
     let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code, text };
-    // Only the host of a daemon has runs.
+    // Only the daemon's own host has runs here.
     if view.agent == daemon.host {
         for run in runs_of(daemon, &of, &holders)? {
             if add_run_calls(daemon, run, &of, &mut shown)? {
@@ -88,7 +88,7 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
     Ok(shown)
 }
 
-/// Returns the digest of the text that a holder runs, if that is a worker or code.
+/// Returns the digest of the text that a holder runs, if the holder is a worker or code.
 fn program_digest(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
     Ok(match table::formula(txn, holder)?.map(|row| row.formula) {
         Some(Formula::Worker { definition, model: None, .. }) => Some(definition),
@@ -97,7 +97,7 @@ fn program_digest(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<Bl
     })
 }
 
-/// Returns the code that holds the grant, or a grant that was made of it.
+/// Returns the code that holds the grant or a grant derived from it.
 fn code_holders(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -125,7 +125,7 @@ fn code_holders(
     Ok(found)
 }
 
-/// Returns every grant that was made of this one, directly or not.
+/// Returns every grant that was derived from this one, directly or not.
 fn derived_grants(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -148,7 +148,7 @@ fn derived_grants(
     Ok((ids, rows))
 }
 
-/// Returns the runs that were given one of these, or that are the journal of one of these holders, newest first.
+/// Returns the runs that were given one of these grants or that belong to one of these holders, newest first.
 fn runs_of(
     daemon: &HostDaemon,
     grants: &BTreeSet<FormulaId>,
@@ -165,7 +165,7 @@ fn runs_of(
     Ok(found)
 }
 
-/// Returns the beginning of an argument in one line. For a call on a directory, this is the file.
+/// Returns the beginning of an argument in one line. The first argument of a call on a directory is the file's path.
 fn argument_summary(argument: &Value) -> Untrusted {
     Untrusted::new(match argument.references().is_empty() {
         true => journal::shorten(&value::argument(argument)),

@@ -1,7 +1,7 @@
-//! The graph of capabilities: the formulas that an agent's names, its grants and its open runs lead to.
+//! The graph of capabilities: the formulas that an agent's names, grants and open runs lead to.
 //!
-//! The daemon first surveys all of it in short, to find holders of both a secret and a way out. Then it draws a
-//! readable part: risks, open runs and holders of grants come before names.
+//! The daemon first surveys the whole graph, to find holders of both a secret and an outlet. Then it draws a readable
+//! part of the graph. Risks, open runs and holders of grants come before names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,10 +24,10 @@ use control::inspect::{Graph, Link, LinkKind, Node};
 /// The maximum number of formulas that are drawn. A user cannot read more.
 const MAX_NODES: usize = 150;
 
-/// How many formulas are looked through at most.
+/// The maximum number of formulas that are surveyed.
 const MAX_SURVEYED: usize = 20_000;
 
-/// How many things that lead nowhere are drawn of all that one formula leads to.
+/// The maximum number of leaves that are drawn behind one formula.
 const MAX_LEAVES: usize = 30;
 
 /// Returns the graph that begins at the agent, or at the formula that `focus` names.
@@ -78,17 +78,17 @@ pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Gr
     drawn.ok_or_else(|| Failure::new(Exit::NotFound, "what the graph would begin with is gone"))
 }
 
-/// Returns an open run, as the agent leads to it.
+/// Returns the link from the agent to one of its open runs.
 fn run_link(run: &Run) -> Link {
     let label = run.number.to_string();
     Link { from: 0, to: 0, how: LinkKind::Names, label, grant: None, limits: vec![], is_private: false }
 }
 
-/// All formulas that are led to, without names and words, and the links to them.
+/// The survey of all reached formulas, without names and descriptions, and of the links between them.
 struct Survey {
     graph: Graph,
     at: BTreeMap<FormulaId, usize>,
-    /// The node from which each was met first.
+    /// The node from which each node was first reached.
     predecessors: Vec<usize>,
 }
 
@@ -104,7 +104,7 @@ impl Survey {
         if let Some(formula) = table::formula(txn, &begin)?.map(|row| row.formula) {
             queue.extend(survey.node(0, begin, &formula));
         }
-        // Open runs are looked through however many names there are.
+        // Open runs come before names, so that they are surveyed however many names there are.
         for run in open {
             if let Some(formula) = table::formula(txn, &run.id)?.map(|row| row.formula)
                 && let Some(to) = survey.node(0, run.id, &formula)
@@ -165,13 +165,13 @@ impl Survey {
         wanted
     }
 
-    /// Returns whether something leads nowhere.
+    /// Returns whether a formula is a leaf, which leads to no other formula.
     fn is_leaf(&self, id: &FormulaId, leading: &BTreeSet<usize>) -> bool {
         self.at.get(id).is_some_and(|at| !leading.contains(at))
     }
 }
 
-/// Returns a formula as a node that is not shown, without name and words.
+/// Returns the node of a formula, without its name and its description.
 fn bare_node(id: FormulaId, formula: &Formula) -> Node {
     Node {
         id,
@@ -217,7 +217,7 @@ impl<'a> GraphDrawing<'a> {
         Ok(self.graph)
     }
 
-    /// Draws the links that lead on from a node.
+    /// Draws the links from a node, and counts the targets that are left out.
     fn draw_links_of(
         &mut self,
         txn: &mut dyn ReadTxn,
@@ -248,7 +248,7 @@ impl<'a> GraphDrawing<'a> {
         Ok(())
     }
 
-    /// Folds the left out targets of each node into one node behind it.
+    /// Adds one node behind each node that stands for the left out targets.
     fn fold(&mut self) {
         for from in 0..self.graph.nodes.len() {
             let Some(node) = self.graph.nodes.get_mut(from) else { continue };
@@ -275,7 +275,8 @@ impl<'a> GraphDrawing<'a> {
         }
     }
 
-    /// Returns the node of a formula; `None` if there is no room for it, or it is gone.
+    /// Returns the node of a formula, which is added if needed. Returns `None` if the graph is full, or the formula
+    /// is gone.
     fn node(&mut self, txn: &mut dyn ReadTxn, id: FormulaId) -> Result<Option<usize>, Fault> {
         if let Some(at) = self.at.get(&id) {
             return Ok(Some(*at));
@@ -293,7 +294,7 @@ impl<'a> GraphDrawing<'a> {
     }
 }
 
-/// Returns whether data that is given to it leaves this machine, as the gates see it.
+/// Returns whether data that is passed to a formula leaves this machine, by the same facts that the gates use.
 fn is_outlet(formula: &Formula) -> bool {
     match formula {
         Formula::Resource(Resource::Mcp(server)) => server.reaches_out(),

@@ -1,4 +1,4 @@
-//! The ways that lead on from a formula: names, capabilities that it may use, and parts that it was made of.
+//! The links from a formula to others: names, capabilities that it may use, and parts that it was made of.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,30 @@ use kernel::{FormulaId, query, table};
 use crate::queries::names;
 use control::inspect::{Link, LinkKind};
 
-/// The facts that tell where a formula leads, as an agent sees them.
+/// The facts that tell where a formula leads, from the view of one agent.
 pub(super) struct LinkResolver<'a> {
-    /// How the agent sees names.
+    /// The view of the agent.
     pub(super) view: &'a View,
-    /// Grants that can be used, by who may use them.
+    /// The usable grants, by their holders.
     holds: BTreeMap<FormulaId, Vec<Grant>>,
-    /// The runs that hold their endowments.
+    /// The open runs, by their formulas.
     runs: BTreeMap<FormulaId, &'a Run>,
 }
 
-/// One of them, before it is followed through grants.
+/// A link before it was followed through grants.
 struct UnresolvedLink {
     kind: LinkKind,
     label: String,
     to: FormulaId,
 }
 
-/// A way that was followed to its target.
+/// A link that was followed to its target.
 pub(super) struct ResolvedLink {
-    /// The target.
+    /// The identifier of the target.
     pub(super) id: FormulaId,
-    /// The same.
+    /// The formula of the target.
     pub(super) formula: Formula,
-    /// The link of the way. The caller that draws it sets its ends.
+    /// The link to draw. The caller sets the nodes at its ends.
     pub(super) link: Link,
 }
 
@@ -55,7 +55,7 @@ impl<'a> LinkResolver<'a> {
         Ok(LinkResolver { view, holds, runs })
     }
 
-    /// Returns the usable ways that lead on from a formula.
+    /// Returns the usable links from a formula to others.
     pub(super) fn resolved_links(
         &self,
         txn: &mut dyn ReadTxn,
@@ -112,7 +112,7 @@ impl<'a> LinkResolver<'a> {
                 ways.clear();
                 ways.extend(endowments.iter().map(|(name, to)| way(LinkKind::Holds, name, to)));
             }
-            // The capabilities of a bound worker stand in its grants.
+            // A bound worker has its capabilities through grants.
             Formula::Worker { grants, .. } => {
                 let told: Vec<FormulaId> = ways.iter().map(|way| way.to).collect();
                 let more = grants.iter().filter(|grant| !told.contains(grant));

@@ -1,6 +1,6 @@
-//! The view behind names: formulas by their identifiers, the references between them, and the uses of grants.
+//! The inspection of formulas by their identifiers, of the references between them, and of the uses of grants.
 //!
-//! The store's own host sees all of the store that it owns. Every other agent sees the formulas that it holds.
+//! The daemon's own host may inspect the whole store. Every other agent may inspect the formulas that it holds.
 
 mod grants;
 mod graph;
@@ -24,10 +24,11 @@ use control::exit::{Exit, Failure};
 use control::inspect::{FormulaSummary, FormulaView, Reference};
 use control::view::GrantRow;
 
-/// How many references to a formula are told of.
+/// The maximum number of references to a formula that are listed.
 const MAX_REFERENCES: usize = 200;
 
-/// Refuses an agent that is not the store's own host and does not hold the formula.
+/// Returns an error if the agent may not see the formula. Only the daemon's own host and agents that hold the formula
+/// may.
 pub(crate) fn expect_may_see(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -40,10 +41,10 @@ pub(crate) fn expect_may_see(
     Err(Fault::NotHeld(*id))
 }
 
-/// Returns formulas in short. Leaves out formulas that are gone.
+/// Returns summaries of formulas. Formulas that are gone are left out.
 ///
 /// # Errors
-/// When the store cannot be read, or the agent may not see one of them.
+/// When the store cannot be read, or the agent may not see one of the formulas.
 pub fn summaries(
     daemon: &HostDaemon,
     view: &View,
@@ -59,7 +60,7 @@ pub fn summaries(
     })
 }
 
-/// Returns a formula in short, or `None` if it or its target is gone.
+/// Returns the summary of a formula, or `None` if the formula or its target is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -70,9 +71,9 @@ pub(crate) fn summary(
 ) -> Result<Option<FormulaSummary>, Fault> {
     let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
     let mut name = names::name_of(txn, view, id)?;
-    // An agent goes by its mail address as a rule.
+    // An agent is usually named by its mail address, its handle.
     let handle = reached.formula.agent().map(|agent| agent.handle);
-    // A narrowed formula goes by its own name, and not by that of its source.
+    // A narrowed grant has its own name first, and its source's name only if it has none.
     let between: Vec<FormulaId> = reached.grants.iter().flat_map(|grant| [grant.id, grant.target]).collect();
     for other in between.into_iter().chain([reached.id]).chain(handle) {
         if name.is_none() {
@@ -98,7 +99,8 @@ pub(crate) fn summary(
         _ => None,
     };
     let kind = reached.formula.kind().to_owned();
-    // The user never looks where a staged copy lies, so it goes by the directory that it was copied from.
+    // The place of a staged copy means nothing to the user, so it is described by the directory that it was copied
+    // from.
     let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
     let words = match staged {
         Some(real) => resource::staged_copy(&real),
@@ -127,9 +129,9 @@ fn grant_row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRo
     Ok(GrantRow { grant, held_by, is_gone, name })
 }
 
-/// Returns the latest grants that the agent gave of an object. For a promise, also returns those of its value: a
-/// grant of a kept promise leads to that. The rows of grants stay when their holders are collected. The references to
-/// the object do not stay.
+/// Returns the latest grants that the agent gave of an object. For a promise, also returns the grants of its value,
+/// because a grant of a fulfilled promise leads to the value. The rows of grants outlive their holders, but the
+/// references to the object do not.
 fn latest_grants(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
     let came_to = names::fulfilled_reference(txn, id)?;
     let all = query::grants(txn, &view.agent.number)?;
@@ -143,7 +145,7 @@ fn latest_grants(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<V
 /// Returns a formula, the formulas that it refers to, and those that refer to it.
 ///
 /// # Errors
-/// When there is none of this identifier, or the agent may not see it.
+/// When there is no formula with this identifier, or the agent may not see it.
 pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
     let found = daemon.query(|txn| {
         // Only an agent that may see the formula learns whether it exists.

@@ -1,4 +1,4 @@
-//! The index in memory of the threads of a mailbox.
+//! The index of the threads of a mailbox, which is kept in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,52 +11,53 @@ use control::threads::MessageStatus;
 /// The threads of one host.
 #[derive(Default)]
 pub(super) struct ThreadIndex {
-    /// The number of the first message that was not looked at.
+    /// The number of the first message that is not in the index yet.
     pub(super) next: u64,
-    /// The facts about each message for its answers, by its own number. They stay after the message was dismissed.
+    /// The facts about each message that place its answers, by the identifying number of the message. They stay after
+    /// the message was dismissed.
     known: BTreeMap<Number, ThreadOrigin>,
-    /// The messages of each thread, oldest first, by the first of them.
+    /// The messages of each thread, oldest first, by the thread's first message.
     pub(super) threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
-    /// The first message of each thread, by the newest.
+    /// The first message of each thread, by the thread's newest message.
     by_newest: BTreeMap<MessageNumber, MessageNumber>,
-    /// The messages that were not seen to be dismissed.
+    /// The messages that are not known to be dismissed.
     pub(super) rows: BTreeMap<MessageNumber, IndexRow>,
 }
 
 /// The index row of a message.
 pub(super) struct IndexRow {
     kind: String,
-    /// The first of its thread.
+    /// The first message of the thread.
     pub(super) first: MessageNumber,
     pub(super) sender: MessageSender,
 }
 
 /// The facts about a message that place its answers.
 struct ThreadOrigin {
-    /// The first message of its thread.
+    /// The first message of the thread.
     first: MessageNumber,
-    /// The sender of answers to it from this mailbox.
+    /// The sender to whom an answer from this mailbox counts.
     sender: MessageSender,
 }
 
-/// Who sent a message.
+/// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MessageSender {
-    /// Another agent: the number of its handle.
+    /// Another agent, by the number of its handle.
     Agent(Number),
-    /// A run of the host's, or a run that it has started: the command with which it all began. That command may
-    /// itself answer a message, as an endowment does. The messages under two commands are kept apart, also in one
-    /// thread.
+    /// A run of the host or its descendants, by the command that began the first run. The command may itself answer a
+    /// message, as an endowment does. So one thread may have several such senders.
     Command(MessageNumber),
     /// The journal of an agent or of code, which no command began.
     AgentJournal(RunNumber),
 }
 
-/// A message that was looked at: its number, how it lies there, and the run that says it if no command began that.
+/// A message for the index: its number and its row in the mailbox. The last field is the run that sent it, if no
+/// command began that run.
 pub(super) type IndexedMessage = (MessageNumber, Mail, Option<RunNumber>);
 
 impl ThreadIndex {
-    /// Adds a message that is newer than all before.
+    /// Adds a message that is newer than all messages in the index.
     pub(super) fn add(&mut self, (number, mail, run): &IndexedMessage) {
         let envelope = &mail.envelope;
         let answered = envelope.reply_to.and_then(|id| self.known.get(&id));
@@ -64,7 +65,7 @@ impl ThreadIndex {
         let who = match run {
             _ if envelope.from != envelope.to => MessageSender::Agent(envelope.from),
             Some(run) => MessageSender::AgentJournal(*run),
-            // A question about a program's result counts for the proposer of the program.
+            // A question about the result of a program counts for the program's proposer.
             None => answered.map_or(MessageSender::Command(first), |known| known.sender),
         };
         let thread = self.threads.entry(first).or_default();
@@ -73,14 +74,14 @@ impl ThreadIndex {
         }
         thread.push(*number);
         self.by_newest.insert(*number, first);
-        // One that was sent to oneself lies here twice, and is answered once.
+        // A message that the host has sent to itself is in the mailbox twice, but has one place for its answers.
         let begins = if envelope.kind == "command" { MessageSender::Command(*number) } else { who };
         self.known.entry(envelope.id).or_insert(ThreadOrigin { first, sender: begins });
         self.rows.insert(*number, IndexRow { kind: envelope.kind.clone(), first, sender: who });
         self.next = self.next.max(number.0.saturating_add(1));
     }
 
-    /// Forgets messages that were dismissed for good, so that they are not looked up again.
+    /// Removes dismissed messages, so that they are not looked up again.
     pub(super) fn forget(&mut self, gone: &[MessageNumber]) {
         for number in gone {
             let Some(IndexRow { first, .. }) = self.rows.remove(number) else { continue };
@@ -95,8 +96,7 @@ impl ThreadIndex {
         }
     }
 
-    /// Returns the messages of the thread of one that came behind it, oldest first; and whether it is the first of
-    /// them.
+    /// Returns whether a message is the first of its thread, and the later messages of the thread, oldest first.
     pub(super) fn after(&self, id: &Number, number: MessageNumber) -> (bool, Vec<MessageNumber>) {
         let first = self.known.get(id).map(|known| known.first);
         let all = first.and_then(|first| self.threads.get(&first));
@@ -108,8 +108,8 @@ impl ThreadIndex {
         kind.is_none_or(|kind| self.rows.get(&number).is_some_and(|row| row.kind == kind))
     }
 
-    /// Returns the newest thread below a number that has a message beside those that need an answer: its newest
-    /// message, and all of it that was not seen to be dismissed, oldest first.
+    /// Returns the newest thread below a number that has a message besides those that need an answer. The result is
+    /// the thread's newest message, and all its messages that are not known to be dismissed, oldest first.
     pub(super) fn newest_thread(
         &self,
         below: Option<MessageNumber>,
@@ -122,8 +122,7 @@ impl ThreadIndex {
         })
     }
 
-    /// Returns the newest message below a number that may be one of those that are asked for, as far as that can be
-    /// told without reading it.
+    /// Returns the newest message below a number that may match the filter, as far as the index can tell.
     pub(super) fn newest_message(
         &self,
         below: Option<MessageNumber>,
@@ -139,8 +138,8 @@ impl ThreadIndex {
         rows.find(|(number, row)| may_be(row) && !awaiting.contains(number)).map(|(number, _)| *number)
     }
 
-    /// Groups these messages by sender, and keeps their order, newest first. The sender of the newest message comes
-    /// first.
+    /// Groups messages, which come newest first, by sender, and keeps their order. The sender of the newest message
+    /// comes first.
     pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(MessageSender, Vec<MessageNumber>)> {
         let mut at: BTreeMap<MessageSender, usize> = BTreeMap::new();
         let mut found: Vec<(MessageSender, Vec<MessageNumber>)> = Vec::new();
@@ -158,7 +157,7 @@ impl ThreadIndex {
     }
 }
 
-/// Returns where numbers below this one end.
+/// Returns the exclusive end of the range of numbers below `below`.
 pub(super) fn end_of_range(below: Option<MessageNumber>) -> MessageNumber {
     below.unwrap_or(MessageNumber(u64::MAX))
 }
@@ -169,8 +168,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a message: its number, the message that it answers, its kind, who sent it to whom, and the run that
-    /// says it.
+    /// Returns a message for the index: its number, the message that it answers, its kind, its sender and receiver,
+    /// and the run that sent it.
     fn seen(
         id: u8,
         reply_to: Option<u8>,
@@ -269,7 +268,7 @@ mod tests {
             seen(2, None, "request", bob, None),
             seen(3, None, "request", fae, None),
             indexed_message(4, Some(1), "approval"),
-            // Code that acts without a run of its own.
+            // Code that acts without a run of its own sends this message.
             seen(5, None, "approval", (0, 0), Some(9)),
             indexed_message(6, Some(1), "approval"),
             seen(7, Some(3), "request", fae, None),
@@ -299,21 +298,21 @@ mod tests {
         let fae = (7, 0);
         for one in [
             seen(1, None, "definition", fae, None),
-            // It is endowed twice.
+            // The definition is endowed twice, by messages 2 and 4.
             indexed_message(2, Some(1), "command"),
             indexed_message(3, Some(2), "approval"),
             indexed_message(4, Some(1), "command"),
             indexed_message(5, Some(4), "approval"),
-            // A yes answers the question, a resumption the command that began the run. The run asks on under that
-            // command.
+            // An approval answers the question. A resumption answers the command that began the run, and the run's
+            // later questions belong to that command.
             indexed_message(6, Some(3), "command"),
             indexed_message(7, Some(2), "budget"),
             indexed_message(8, Some(2), "command"),
             indexed_message(9, Some(2), "outcome-unknown"),
-            // The result of the program is withheld. The question about that counts for its proposer.
+            // The result of the program is withheld. The question about it counts for the program's proposer.
             indexed_message(10, Some(1), "release"),
             seen(11, None, "request", fae, None),
-            // A run has proposed a program, and that was endowed.
+            // A run has proposed a program, and the program was endowed.
             indexed_message(12, Some(4), "definition"),
             indexed_message(13, Some(12), "release"),
             indexed_message(14, Some(12), "command"),

@@ -1,7 +1,7 @@
-//! Threads of mail: messages that answer one another belong together, and the newest of them says where they stand.
+//! The threads of a mailbox. A thread consists of messages that answer one another.
 //!
-//! Which message answers which never changes, so it is looked up once and kept in memory, for each host; after a start it is
-//! read from the envelopes again.
+//! The relation of answers never changes. So the daemon reads it once from the envelopes after each start, and keeps
+//! it in memory for each host.
 
 mod index;
 
@@ -20,25 +20,26 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::threads::{Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
 
-/// How many envelopes are read at a time.
+/// The number of envelopes that are read at a time.
 pub const BATCH_SIZE: usize = 1000;
 
-/// How many of the newest messages of a thread are looked at for one that was dismissed, before they are counted.
+/// The number of the newest messages of a thread that are checked for dismissal before the thread's messages are
+/// counted.
 const MAX_EXAMINED: usize = 8;
 
-/// The number of questions of one sender that are listed one by one. A sender with more does not crowd out the
-/// others.
+/// The maximum number of questions of one sender that are listed one by one. So a sender with many questions does not
+/// hide the others.
 const MAX_ASKS_PER_SENDER: usize = 5;
 
-/// The kinds of messages that tell, and are never answered.
+/// The kinds of messages that only inform, and are never answered.
 const NOTICE_KINDS: &[&str] = &["package", "value", "command"];
 
-/// The filter for a page of messages.
+/// The filter for a page of messages, by kind and by status.
 #[derive(Clone, Copy, Default)]
 pub struct ThreadFilter<'a> {
-    /// Only messages of this kind.
+    /// The required kind, if any.
     pub kind: Option<&'a str>,
-    /// Only messages that stand so.
+    /// The required status, if any.
     pub status: Option<MessageStatus>,
 }
 
@@ -79,9 +80,9 @@ impl Threads {
         }
     }
 
-    /// Returns a page: the messages that need an answer, and the threads whose newest message is older than `below`,
-    /// newest first. For a kind, a standing or a part it has single messages instead of threads. The messages that
-    /// need an answer and the others are `limit` each.
+    /// Returns a page with the messages that need an answer, and the threads whose newest message is older than
+    /// `below`, newest first. With a kind, a status or a part of the mailbox, the page has single messages instead of
+    /// threads. Both the messages that need an answer and the others are limited to `limit`.
     ///
     /// # Errors
     /// When the store cannot be read, or the message that names a part does not exist.
@@ -130,7 +131,7 @@ impl Threads {
                 (page.lines, page.next) = dismissed_messages(daemon, only.kind, below, limit)?;
             }
             (None, None | Some(MessageStatus::Answered)) => {
-                // The messages that need an answer stand on the first page.
+                // The first page also has the messages that need an answer.
                 if below.is_none() && only.status.is_none() {
                     page.open = self.open_asks(daemon, &open, None, limit)?.0;
                 }
@@ -144,8 +145,8 @@ impl Threads {
         Ok(page)
     }
 
-    /// Returns the messages of the thread of one that came behind it, oldest first; and whether all of them answer
-    /// it, one way or another, because the thread began with it.
+    /// Returns whether a message is the first of its thread, and the later messages of the thread, oldest first. If
+    /// the message is the first, all later messages answer it, directly or not.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -158,7 +159,7 @@ impl Threads {
         self.ask(daemon, |index| index.after(id, number))
     }
 
-    /// Threads, each by its first message.
+    /// Adds threads to the page, each with its first message.
     fn threads(
         &self,
         daemon: &HostDaemon,
@@ -179,7 +180,8 @@ impl Threads {
         Ok(())
     }
 
-    /// Returns the first of these that is there and needs no answer, and how many others are.
+    /// Returns the first message in a thread that is not dismissed and needs no answer, with the number of the
+    /// others. Returns `None` if there is no such message.
     fn visible_thread(
         &self,
         daemon: &HostDaemon,
@@ -209,7 +211,7 @@ impl Threads {
         first.map(|letter| Ok(Thread { first: line(daemon, letter)?, more })).transpose()
     }
 
-    /// Adds a thread to the page: its first message, and the newest of the others below a number.
+    /// Adds one thread to the page: its first message, and the newest other messages below a number.
     fn thread(
         &self,
         daemon: &HostDaemon,
@@ -245,7 +247,7 @@ impl Threads {
         self.ask(daemon, |index| index.forget(&gone))
     }
 
-    /// Messages that are asked for, by themselves.
+    /// Adds the messages that match the filter to the page, one by one.
     fn filtered_messages(
         &self,
         daemon: &HostDaemon,
@@ -261,7 +263,7 @@ impl Threads {
             let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
             match letter {
                 Some(letter) if only.matches(&letter) => {
-                    // One more than has room says that there is another page.
+                    // A matching message beyond the limit shows that there is another page.
                     if page.lines.len() == limit {
                         page.next = page.lines.last().map(|last| last.letter.number);
                         break;
@@ -275,8 +277,8 @@ impl Threads {
         self.ask(daemon, |index| index.forget(&gone))
     }
 
-    /// Returns the senders whose newest question is older than `below`, with about `limit` messages. Also returns the
-    /// number below which the next page begins.
+    /// Returns the senders whose newest question is older than `below`, with about `limit` messages in total. Also
+    /// returns the number below which the next page begins.
     fn open_asks(
         &self,
         daemon: &HostDaemon,
@@ -292,7 +294,7 @@ impl Threads {
         while count < limit
             && let Some((who, all)) = groups.next()
         {
-            // One row of several says less than the one message in it.
+            // If only one message would be left over, it is listed instead of a row that counts it.
             let apart = if all.len() > MAX_ASKS_PER_SENDER { MAX_ASKS_PER_SENDER - 1 } else { all.len() };
             let Some(oldest) = all.last().copied() else { continue };
             let lines = message_lines(daemon, all.iter().take(apart))?;
@@ -305,7 +307,8 @@ impl Threads {
     }
 }
 
-/// Returns the run with which it began, if runs ask.
+/// Returns the first run of a sender. Returns `None` if the sender is another agent, or the command that began the
+/// run was dismissed.
 fn sender_run(daemon: &HostDaemon, who: MessageSender) -> Result<Option<RunNumber>, Failure> {
     Ok(match who {
         MessageSender::Agent(_) => None,
@@ -351,8 +354,8 @@ fn awaiting_answer(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failu
     Ok(numbers)
 }
 
-/// Messages below a number that were dismissed, newest first; and below which the next page begins. Who wants to see these is
-/// rare, so they are looked for among all envelopes.
+/// Returns the dismissed messages below a number, newest first, and the number below which the next page begins. They
+/// are rarely requested, so they have no index, and all envelopes are searched.
 fn dismissed_messages(
     daemon: &HostDaemon,
     kind: Option<&str>,
@@ -366,7 +369,7 @@ fn dismissed_messages(
         let is_last = page.len() < BATCH_SIZE;
         for (number, mail) in page {
             if mail.dismissed_ms.is_some() && kind.is_none_or(|kind| mail.envelope.kind == kind) {
-                // One more than has room says that there is another page.
+                // A matching message beyond the limit shows that there is another page.
                 if found.len() >= limit {
                     return Ok((found, Some(end)));
                 }
@@ -380,7 +383,7 @@ fn dismissed_messages(
     }
 }
 
-/// Returns the messages from this number on, oldest first, one stride of them.
+/// Returns a batch of messages for the index from this number on, oldest first.
 fn read_new(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<IndexedMessage>, StoreFault> {
     let page = envelopes(txn, host, from..u64::MAX, false)?;
     let mut found = Vec::with_capacity(page.len());
@@ -396,7 +399,7 @@ fn read_new(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<In
     Ok(found)
 }
 
-/// Returns how a message lies in a host's mailbox.
+/// Returns the row of a message in a host's mailbox.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -414,7 +417,7 @@ fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFa
     Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
 }
 
-/// Envelopes of these numbers, oldest first or the newest first, a stride of them.
+/// Returns a batch of envelopes in a range of numbers, oldest or newest first.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,4 +1,4 @@
-//! The user's words: the command that an effect goes back to, and the subject of that command.
+//! The commands of the user: the command that led to an effect, and the messages that this command answers.
 
 use kernel::message::Body;
 use kernel::query::{self, MailboxEntry};
@@ -12,7 +12,7 @@ use control::exit::Failure;
 use control::show::message_view as letters;
 use control::show::reason::Reason;
 
-/// How many messages are followed that answer one another.
+/// The maximum number of messages in a followed chain of answers.
 const MAX_CHAIN_LEN: usize = 16;
 
 fn load_message(
@@ -23,8 +23,8 @@ fn load_message(
     daemon.read(|txn| query::message(txn, agent, number))
 }
 
-/// Adds the command that a message of the agent's keeps, or the request that it made. Then adds the messages that it
-/// answers, back to the proposer or the asker. Returns whether anything was added.
+/// Adds the command or the request in one of the agent's messages to the reasons. Then adds the messages that the
+/// command answers, back to the proposer or asker. Returns whether anything was added.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -50,13 +50,13 @@ pub fn command_reason(
     Ok(true)
 }
 
-/// Returns a message in one line, with the words of others quoted.
+/// Returns a summary of a message in one line, with the words of others quoted.
 pub fn summary(body: &Body) -> Quoting {
     let letters::Summary { ours, theirs, more } = letters::summary_parts(body);
     Quoting::ours(ours).quote(theirs).and(letters::more_bytes(more))
 }
 
-/// Adds the message that a message answers, and so on. Each is older than the one that answers it.
+/// Adds the chain of messages that a message answers. Each is older than the one that answers it.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -100,7 +100,7 @@ pub fn describe_ask(
         return Ok("was dismissed since: what it said is gone".into());
     };
     let view = daemon.view(*agent);
-    // Every name in it is one of the reader's own.
+    // The description uses only the reader's own names.
     let who = daemon.query(|txn| name_or_kind(txn, &view, &message.from))?;
     Ok(match &message.body {
         Body::Command { text, .. } => Quoting::ours("you said: ").quote(text.raw()),

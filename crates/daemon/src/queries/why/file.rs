@@ -1,4 +1,4 @@
-//! Why a file, a directory or a slot is as it is: the run that had to do with it last, and how.
+//! The reasons for a file, a directory or a slot: the last run that changed or read it, and the steps of that run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,43 +18,44 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::reason::Reason;
 
-/// Returns a directory without links, as the client names files; as it was endowed, if it is gone.
+/// Returns the path of a directory with its links followed, because clients name files that way. If the directory is
+/// gone, returns the endowed path.
 fn real_path(path: &str) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
-/// The relation of a run to a name, the strongest last.
+/// The relation of a run to a name, from the weakest to the strongest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FileRelation {
-    /// A slot of it, or a directory that it was given.
+    /// The name is a slot of the run, or a directory that the run was given.
     Slot,
-    /// It read the file.
+    /// The run read the file.
     Read,
-    /// It changed the file in a staged copy that was not put in place.
+    /// The run changed the file in a staged copy that was not applied.
     Staged,
-    /// It changed the file.
+    /// The run changed the file.
     Changed,
 }
 
-/// The facts about a name that come from one run.
+/// The facts about a name from one run.
 struct RunFacts {
     relation: FileRelation,
-    /// The time of the act. A change counts once it completes, or is put in place.
+    /// The time of the act. A change counts from its completion, or from its application out of a staged copy.
     at_ms: i64,
     at: String,
     reasons: Vec<Reason>,
 }
 
-/// How many runs are still looked at for a later change once one is found.
+/// The maximum number of runs that are searched for a later change after one was found.
 const MAX_LATER_RUNS: usize = 5_000;
 
-/// Returns the reasons for a name: of a file that a run wrote or read, or of a slot.
+/// Returns the reasons for a name, which may be a file that a run wrote or read, or a slot.
 pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
     if let Some(reasons) = why_indexed_file(daemon, name)? {
         return Ok(reasons);
     }
     let (mut best, mut staged, mut looked_at): (Option<RunFacts>, Option<(i64, String)>, _) = (None, None, 0);
-    // The youngest run need not have changed it last: another may have waited for an answer.
+    // The newest run did not necessarily make the last change, because an older run may have waited for an answer.
     runs::for_each_run(daemon, None, |run| {
         if let Some(best) = best.as_ref().filter(|best| best.relation == FileRelation::Changed) {
             looked_at += 1;
@@ -79,8 +80,8 @@ pub(super) fn why_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, F
     Ok(with_staged_note(best, staged))
 }
 
-/// Returns the reasons for a file that an effect of a run named, or nothing if no run did. The kernel indexes the runs by
-/// the name of the file when an effect completes.
+/// Returns the reasons for a file that an effect of a run named, or `None` if no run named it. The kernel indexes the
+/// runs by the file's name when an effect completes.
 fn why_indexed_file(daemon: &HostDaemon, name: &str) -> Result<Option<Vec<Reason>>, Failure> {
     let Some(file_name) = query::file_name(name) else { return Ok(None) };
     let found = daemon.read(|txn| {
@@ -100,7 +101,7 @@ fn why_indexed_file(daemon: &HostDaemon, name: &str) -> Result<Option<Vec<Reason
             best = Some(known);
         }
     }
-    // A directory of a slot has a name as well, and newer runs may have it.
+    // A directory in a slot has a name as well. Newer runs may have that slot, and they are not in the index.
     let Some(best) = best.filter(|best| best.relation != FileRelation::Slot) else { return Ok(None) };
     Ok(Some(with_staged_note(best, staged)))
 }
@@ -117,7 +118,8 @@ fn with_staged_note(mut best: RunFacts, staged: Option<(i64, String)>) -> Vec<Re
     best.reasons
 }
 
-/// Returns the time of the last entry of a run, or of the run at its top: that one records the files put in place.
+/// Returns the time of the last journal entry of a run or of its root run. The root run's journal records the applied
+/// files.
 fn last_recorded_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
     let mut latest = run.started_ms;
     for run in [run, &root_run(daemon, run)?] {
@@ -129,7 +131,7 @@ fn last_recorded_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
     Ok(latest)
 }
 
-/// Returns the run that a person started.
+/// Returns the run at the top of a family, which a person started.
 fn root_run(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
     let mut top = run.clone();
     while let Some(Parent { run: parent, .. }) = top.parent {
@@ -138,7 +140,7 @@ fn root_run(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
     Ok(top)
 }
 
-/// Returns the last call of an agent's that put a file there.
+/// Returns the facts from the last call in an agent's journal that changed a file.
 fn journal_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFacts>, Failure> {
     let (daemon, wanted) = (daemon, std::path::Path::new(name));
     let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
@@ -170,7 +172,7 @@ fn journal_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Ru
     Ok(Some(RunFacts { relation: FileRelation::Changed, at_ms, at: at.to_string(), reasons }))
 }
 
-/// Returns the directory in which the paths of a call begin, as it was when the call was made.
+/// Returns the directory in which the paths of a call begin, as of the time of the call.
 fn call_root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
     if let Some(place) = &made.place {
         return Some(real_path(place));
@@ -181,8 +183,8 @@ fn call_root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
     }
 }
 
-/// Returns the user's acts on a run's change of a file since a step: applied, undone or discarded. The newest comes
-/// first. They stand in the journal of the run that the user started.
+/// Returns the user's acts on a run's change of a file since a step, the newest first. Such an act applies, undoes or
+/// discards the change. The acts are in the journal of the family's root run.
 fn settlement(
     daemon: &HostDaemon,
     run: &Run,
@@ -190,7 +192,8 @@ fn settlement(
     since: u64,
 ) -> Result<Vec<Settlement>, Failure> {
     let top = root_run(daemon, run)?;
-    // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
+    // Step numbers of a child cannot be compared with those of the root run. But these acts follow only after the end
+    // of all runs, so all of them count.
     let from = if top.number == run.number { since } else { 1 };
     let mut found = Vec::new();
     runs::for_each_step(daemon, top.number, from, |step| {
@@ -228,15 +231,15 @@ fn settlement(
     Ok(found)
 }
 
-/// A user's act on a change that a run made.
+/// A user's act on a change of a run.
 struct Settlement {
     at_ms: i64,
-    /// Whether the file itself changed by it.
+    /// Whether the act changed the file itself.
     is_in_place: bool,
     reason: Reason,
 }
 
-/// Returns the relation of one run to the name. Most runs have none.
+/// Returns the facts from one run about a name, or `None` if the run has no relation to the name.
 fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFacts>, Failure> {
     if run.is_agent_journal() {
         return journal_facts(daemon, name, run);
@@ -244,7 +247,7 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
     let wanted = std::path::Path::new(name);
     let mut directories = BTreeMap::new();
     for (slot, id) in &run.grants {
-        // A directory that was collected since has left no path to compare.
+        // The formula of a directory may have been collected, and then there is no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
         let formula = intended_formula(&grant, formula);
         let directory = match &formula {
@@ -254,7 +257,7 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
         };
         directories.insert(*id, (slot, grant, formula, directory));
     }
-    // A file that could be one of this run's is looked for in its journal.
+    // The journal is read only if the file may be in one of this run's directories.
     let is_near = directories.values().any(|(.., directory)| {
         directory.as_ref().is_some_and(|directory| wanted.starts_with(directory) || wanted.is_relative())
     });
@@ -324,7 +327,7 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
     Ok(None)
 }
 
-/// Returns a change that a run made of a file, with the user's acts on it since.
+/// Returns the facts about a run's change of a file, with the user's later acts on the change.
 fn change_facts(
     daemon: &HostDaemon,
     name: &str,

@@ -1,5 +1,5 @@
-//! The grants that a call was made through, back to the messages that gave them. The grants are listed even if their
-//! holders are gone: grants stay written down.
+//! The chain of grants behind a call, back to the messages that gave them. The grants are listed even if their
+//! holders are gone, because their rows stay.
 
 use std::collections::BTreeSet;
 
@@ -17,20 +17,20 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::show::reason::Reason;
 
-/// How many grants of grants are followed.
+/// The maximum length of a followed chain of grants.
 const MAX_CHAIN_LEN: usize = 16;
 
-/// How many of the grants are told of that code was endowed with.
+/// The maximum number of listed grants that code was endowed with.
 const MAX_ENDOWED_GRANTS: usize = 20;
 
-/// Returns the possible givers of the grants that a run's calls use: its host, its principal, and the agent that
-/// endowed its code.
+/// Returns the possible givers of the grants that a run's calls use. They are its host, its principal, and the agent
+/// that endowed its code.
 fn givers(daemon: &HostDaemon, run: &Run) -> Vec<Owner> {
     let others = [run.principal.map(|id| id.number), run.endowed_by.map(|number| number.0)];
     std::iter::once(daemon.host.number).chain(others.into_iter().flatten()).collect()
 }
 
-/// Returns a grant, also once it has been collected.
+/// Returns a grant, even if it has been collected.
 fn issued_grant(
     txn: &mut dyn ReadTxn,
     givers: &[Owner],
@@ -47,8 +47,8 @@ fn issued_grant(
     Ok(None)
 }
 
-/// Adds the grant that a call goes through. A worker's run itself names the command that endowed it. For a call of an
-/// agent or of code, adds the whole chain of grants.
+/// Adds the grant of a call. For a call of an agent or of code, adds the whole chain of grants. For a worker's call,
+/// one grant suffices, because its run names the command that endowed it.
 pub(super) fn call_grants(
     daemon: &HostDaemon,
     run: &Run,
@@ -66,7 +66,7 @@ pub(super) fn call_grants(
     let made_on = call_target(daemon, proposal)?;
     let words = made_on.map_or_else(|| grant.words.clone(), |formula| describe_grant(&grant, &formula));
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
-    // A giver's numbers say nothing to anybody else.
+    // The number of a grant means nothing to others than its giver.
     let what = match grant.owner.0 == daemon.host.number {
         true => grant.number.to_string(),
         false => grant.id.short(),
@@ -76,7 +76,7 @@ pub(super) fn call_grants(
     Ok(())
 }
 
-/// Adds a grant, the grants that it was made of, and the message that gave the first of them.
+/// Adds a grant, the grants that it was derived from, and the message behind the first of them.
 fn grant_chain(
     daemon: &HostDaemon,
     givers: &[Owner],
@@ -109,7 +109,7 @@ fn grant_chain(
     Ok(())
 }
 
-/// Adds the endowments of the code whose journal a run is, and the messages that gave them.
+/// Adds the endowments of code and the messages behind them, if the run is the journal of code.
 pub(super) fn code_endowments(
     daemon: &HostDaemon,
     run: &Run,
@@ -134,7 +134,7 @@ pub(super) fn code_endowments(
     for grant in held.into_iter().take(MAX_ENDOWED_GRANTS) {
         let mut of_grant = Vec::new();
         grant_chain(daemon, &givers(daemon, run), grant, &mut of_grant)?;
-        // One message gave all of them, as a rule.
+        // Usually one message gave all grants, so repeated reasons are left out.
         reasons.extend(
             of_grant.into_iter().filter(|one| told.insert((one.what.clone(), one.says.raw().to_owned()))),
         );

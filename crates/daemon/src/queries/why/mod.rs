@@ -1,4 +1,5 @@
-//! Why: from a thing back to the rule, the approval, the grant and the message that caused it.
+//! The answers of `almoner why`: from an object back to the rule, the approval, the grant and the message that caused
+//! it.
 
 mod command;
 mod file;
@@ -24,7 +25,7 @@ use control::show::reason::{Reason, WhyTarget};
 
 pub(crate) use command::command_reason;
 
-/// Describes a formula to the user who endowed it.
+/// Returns a description of a formula for the user who endowed it.
 pub fn describe_target(formula: &Formula) -> String {
     match formula {
         Formula::Resource(_)
@@ -36,13 +37,13 @@ pub fn describe_target(formula: &Formula) -> String {
     }
 }
 
-/// Describes a formula that is reached through these grants to the user who endowed it.
+/// Returns a description of a formula that is reached through these grants, for the user who endowed it.
 pub fn describe_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
     let grants: Vec<&Grant> = grants.into_iter().collect();
     if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
         return resource::staged_copy(real);
     }
-    // Only the methods that every one of them allows are left.
+    // Only the methods that every grant allows are left.
     let narrow = grants.iter().copied().filter(|grant| !grant.methods.contains(EVERY_METHOD));
     let methods = narrow.map(|grant| grant.methods.clone()).reduce(|all, own| &all & &own);
     match (formula, methods, grants.is_empty()) {
@@ -54,7 +55,7 @@ pub fn describe_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula
     }
 }
 
-/// Describes the target of a grant, with every limit.
+/// Returns a description of the target of a grant, with every limit.
 fn describe_grant(grant: &Grant, formula: &Formula) -> String {
     match formula {
         Formula::Resource(resource) => resource::describe(resource, &grant.attenuation, &grant.methods),
@@ -62,9 +63,9 @@ fn describe_grant(grant: &Grant, formula: &Formula) -> String {
     }
 }
 
-/// Returns the chain of reasons for a thing.
+/// Returns the chain of reasons for a run, a step, a message, or a name.
 pub fn why(daemon: &HostDaemon, thing: &str) -> Result<Vec<Reason>, Failure> {
-    // Every text is some thing.
+    // A text in no other form counts as a name.
     match thing.parse().unwrap_or_else(|_| WhyTarget::Name(thing.to_owned())) {
         WhyTarget::Run(run) => why_run(daemon, run),
         WhyTarget::Step(step) => why_step(daemon, step),
@@ -94,7 +95,7 @@ fn why_run(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<Reason>, Failur
     Ok(reasons)
 }
 
-/// Adds the runs and the command that a run goes back to.
+/// Adds the parent runs of a run, and the command that began the first of them.
 pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let mut at = run.clone();
     while let Some(Parent { run: parent, place }) = at.parent {
@@ -112,7 +113,7 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
         return Ok(());
     };
     command_reason(daemon, &host, message, reasons)?;
-    // In stores of an earlier version, commands do not name the message that they answer.
+    // In stores of an earlier version, a command does not name the message that it answers.
     if let Some(delivery) = at.delivery {
         let what = format!("message {}", delivery.message);
         if !reasons.iter().any(|reason| reason.what == what)
@@ -124,7 +125,8 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
     Ok(())
 }
 
-/// Returns how a run stands. Why it does is told in words that a model or a server may have chosen.
+/// Returns a description of a run's state. The reason for a failure is quoted, because a model or a server may have
+/// chosen its words.
 pub(crate) fn run_status(run: &Run) -> Quoting {
     use kernel::run::{RunOutcome, State};
     match &run.state {
@@ -136,7 +138,7 @@ pub(crate) fn run_status(run: &Run) -> Quoting {
     }
 }
 
-/// Returns who has had a say in something.
+/// Returns a description of all sources in a provenance.
 pub(crate) fn sources(provenance: &Provenance) -> Quoting {
     Quoting::joined(provenance.sources.iter().map(source_quoting), ", ")
 }
@@ -159,7 +161,7 @@ pub(crate) fn call_target(daemon: &HostDaemon, proposal: &Proposal) -> Result<Op
     }
 }
 
-/// Returns the formula that the target of a grant stands for: for a staged copy, the directory itself.
+/// Returns the formula that the user means by the target of a grant. For a staged copy, it is the original directory.
 fn intended_formula(grant: &Grant, formula: Formula) -> Formula {
     match (&grant.attenuation.staged_from, formula) {
         (Some(real), Formula::Resource(Resource::Directory { read_only, .. })) => {
@@ -240,10 +242,10 @@ fn why_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
     Ok(reasons)
 }
 
-/// Returns the steps of an agent's journal that a step may be about, or that may be about it: the journal may be
-/// long.
+/// Returns the steps of an agent's journal near one step. Steps about the same call are usually near each other, and
+/// the journal may be too long to read.
 fn nearby_steps(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
-    /// How many steps are looked at on either side.
+    /// The number of steps that are read on either side.
     const MAX_STEP_DISTANCE: u64 = 2000;
     let (from, to) =
         (at.step.saturating_sub(MAX_STEP_DISTANCE).max(1), at.step.saturating_add(MAX_STEP_DISTANCE));
@@ -316,8 +318,8 @@ fn proposal_reasons(
     Ok(())
 }
 
-/// Returns the yes for the whole run under which a call began that was not asked about: the step, and the message
-/// that asked about the same call before.
+/// Returns the approval for a whole run under which a later identical call began without a question. The result is
+/// the step of the approval, and the message that asked.
 fn earlier_approval(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
     let print = |at: u64| {
         steps.iter().find(|step| step.number == at).and_then(|step| match &step.entry {
@@ -334,7 +336,7 @@ fn earlier_approval(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber
     })
 }
 
-/// Returns the verdict of the gates in words. An allowed call needs no findings.
+/// Returns a description of the gates' verdict. The verdict on an allowed call may have no findings.
 fn describe_verdict(verdict: &Verdict) -> Quoting {
     let decision = format!("{:?}", verdict.decision).to_lowercase();
     let said = Quoting::ours(format!("the gates said {decision}"));

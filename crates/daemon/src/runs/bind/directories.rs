@@ -1,5 +1,5 @@
-//! Directories as a person hands them over: where they lie with all links followed, and made, if they are to be written to,
-//! only once all else has been checked.
+//! The binding of directories. A directory is bound by its real path, with all links followed. A directory to write
+//! to is made if it is missing, but only after all other checks.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -13,24 +13,24 @@ use control::exit::{Exit, Failure};
 /// The handling of a missing directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MissingPolicy {
-    /// Make it, when all else is known to be well.
+    /// The directory is made after all other checks.
     Create,
-    /// Leave it: changes to it are staged.
+    /// The directory is left missing, because changes to it are staged.
     Ignore,
-    /// Refuse.
+    /// The binding is refused.
     Refuse,
 }
 
-/// Directories that are to be made.
+/// The directories that are still to be made, each with its slot.
 #[derive(Default)]
 pub struct NewDirectories(RefCell<Vec<(String, String)>>);
 
 impl NewDirectories {
-    /// Returns the real path that a slot's path leads to. There must be a directory, or nothing, if one is made then.
-    /// The grant is for that place, even if a link on the way changes later.
+    /// Returns the real path of the directory for a slot. A missing directory is handled by `missing`. The grant is
+    /// for the real path, even if a link on the way changes later.
     ///
     /// # Errors
-    /// When it is no directory, is missing, or is one of the daemon's own.
+    /// When the path is not a directory, is missing and may not be, or belongs to the daemon.
     pub fn resolve(
         &self,
         daemon: &HostDaemon,
@@ -39,7 +39,7 @@ impl NewDirectories {
         missing: MissingPolicy,
     ) -> Result<String, Failure> {
         let shown = visible_line(path);
-        // Read-only directories are checked too: the key of the vault may lie there.
+        // A directory for reading is checked too, because it might contain the key of the vault.
         daemon.protected_paths.check(Path::new(path))?;
         let real = protected_paths::resolve_links(Path::new(path))
             .and_then(|real| real.into_os_string().into_string().ok());
@@ -61,12 +61,12 @@ impl NewDirectories {
         }
     }
 
-    /// Returns whether this one is to be made.
+    /// Returns whether the directory at this path is still to be made.
     pub fn is_new(&self, path: &str) -> bool {
         self.0.borrow().iter().any(|(_, new)| new == path)
     }
 
-    /// Makes them.
+    /// Makes all directories that are to be made.
     ///
     /// # Errors
     /// When the file system fails.

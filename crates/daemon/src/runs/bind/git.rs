@@ -1,4 +1,4 @@
-//! Repositories as a person hands them over.
+//! The binding of git repositories to slots.
 
 use resource::repository::Repository;
 
@@ -7,11 +7,11 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{GitSpec, Resource};
 
-/// Returns the resource that is bound to the slot. The repository is not read here: its first call reports errors in
-/// it.
+/// Returns the repository that is bound to a slot. The repository is not read here, so its errors show only at the
+/// first call.
 ///
 /// # Errors
-/// When the directory is not there, is the daemon's own, or was bound for less than the slot needs.
+/// When the directory is missing or belongs to the daemon, or its access differs from the access that the slot needs.
 pub fn resolve(daemon: &HostDaemon, slot: &str, write: bool, given: &GitSpec) -> Result<Resource, Failure> {
     if write != given.write {
         let (message, help) = match write {

@@ -1,4 +1,4 @@
-//! Tool servers as endowments: the daemon asks a server for its tools once, and pins the named ones.
+//! The binding of tool servers to slots. The daemon asks a server for its tools once, and pins the named ones.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +22,13 @@ use resource::{McpSpec, Resource};
 
 /// The default memory limit of a server: 2 GiB.
 const DEFAULT_MEMORY: u64 = 2 << 30;
-/// The longest name by which a model can call a tool.
+/// The maximum length of a tool's name for a model.
 const MAX_TOOL_NAME_LEN: usize = 64;
 
-/// Returns the resource that is bound to the slot.
+/// Returns the tool server that is bound to a slot.
 ///
 /// # Errors
-/// When there is no such server, it cannot be asked, or has no such tools.
+/// When there is no such server, the server cannot be asked, or it has no such tools.
 pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resource, Failure> {
     let line = server_line(daemon, &given.server)?;
     let told = list_tools(daemon, &given.server, &line, None)?;
@@ -58,7 +58,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
     Ok(Resource::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
 }
 
-/// The problem of a tool whose description contains a secret.
+/// The text of the problem of a tool whose description contains a secret.
 const HOLDS_SECRET: &str = "has the value of a secret in it";
 
 /// Returns whether a server's description of a tool contains a value of the vault.
@@ -69,10 +69,10 @@ fn holds_secret(secrets: &policy::Secrets, told: &ToolDefinition) -> bool {
     texts.chain(data.map(ToString::to_string)).any(|text| matches!(secrets.redact(&text), Cow::Owned(_)))
 }
 
-/// Refuses `--allow` for a tool that counts as sending: it would not be heard.
+/// Returns an error if `--allow` names a tool that counts as sending, because it would have no effect.
 ///
 /// # Errors
-/// When there is such a tool.
+/// When `allow` names such a tool.
 pub fn check_allowed(slot: &str, target: &Target, allow: &BTreeSet<String>) -> Result<(), Failure> {
     let Target::Resource(Resource::Mcp(server)) = target else { return Ok(()) };
     let sends =
@@ -86,10 +86,10 @@ pub fn check_allowed(slot: &str, target: &Target, allow: &BTreeSet<String>) -> R
     )))
 }
 
-/// Refuses bindings that would give the model two tools of one name.
+/// Checks that the bindings give the model no two tools with the same name.
 ///
 /// # Errors
-/// When they would.
+/// When two tools would have the same name.
 pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for binding in bindings {
@@ -107,14 +107,14 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
 /// Returns a server's descriptions of its tools, for the user who may endow some of them.
 ///
 /// # Errors
-/// When there is no such server, or it cannot be asked.
+/// When there is no such server, or the server cannot be asked.
 pub fn tool_table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
     let line = server_line(daemon, name)?;
     let told = list_tools(daemon, name, &line, Some(READY_TIMEOUT))?;
     let secrets = daemon.secrets();
     let row = |told: &ToolDefinition| {
         if holds_secret(&secrets, told) {
-            // Of such a tool it is said that there is one.
+            // Nothing is shown of such a tool but that it exists.
             return ToolRow {
                 name: Untrusted::new(secrets.redact(&told.name)),
                 digest: told.digest(),
@@ -176,7 +176,7 @@ fn list_tools(
     })
 }
 
-/// Returns how a configured server is reached, looked at now.
+/// Returns the present transport of a configured server.
 fn server_line(daemon: &HostDaemon, name: &str) -> Result<ServerTransport, Failure> {
     let server = mcp_file::find(&daemon.place.config, name)?;
     let wrong = |what: String, help: &str| {
@@ -216,7 +216,8 @@ fn program(
     let wrong = |exit: Exit, what: String, help: &str| {
         Failure::new(exit, format!("the server {name}: {what}")).help(help.to_owned())
     };
-    // It is called as it was written down: Python looks there for the environment that it belongs to.
+    // The program keeps the path from the configuration, with its links. Python, for example, finds its environment
+    // by that path.
     let program = caps::endow_program(command, command).map_err(|error| {
         let what = format!("the program {}: {error}", visible_line(command));
         wrong(Exit::NotFound, what, "name a program that is there, by its path")

@@ -1,4 +1,4 @@
-//! The granted methods of a slot, and its limits in words.
+//! The granted methods of a slot, and the description of its limits.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind};
 
-/// Returns all methods that the slot gets from its target.
+/// Returns all methods that a slot can get from its target.
 fn all_methods(
     daemon: &HostDaemon,
     slot: &definition::Slot,
@@ -30,8 +30,7 @@ fn all_methods(
     }
 }
 
-/// Returns the methods that a name gives to the slot: those of the thing for which it stands, through all grants on
-/// the way.
+/// Returns the methods that a slot can get from the capability behind a name, through all grants on the way.
 fn methods_of_name(
     daemon: &HostDaemon,
     slot: &definition::Slot,
@@ -42,7 +41,7 @@ fn methods_of_name(
         Ok(table::reach(txn, &id)?)
     });
     let fits = |formula: &Formula| formula.slot_kind().is_some_and(|own| slot.kind.takes(own));
-    // The kernel refuses a name that leads nowhere, or to something of another kind, and says why.
+    // If the name leads nowhere, or to another kind, the kernel refuses the binding with the reason.
     let Some(reached) = found.ok().flatten().filter(|reached| fits(&reached.formula)) else {
         return Ok(slot.kind.method_names());
     };
@@ -64,7 +63,7 @@ fn methods_of_name(
     Ok(methods)
 }
 
-/// Returns the granted methods: all that the slot has, or those that the user named.
+/// Returns the granted methods of a slot: all possible ones, or those that the user named.
 ///
 /// # Errors
 /// When the endowment has a limit or a method that the slot does not have. When it lacks a method that the worker
@@ -105,13 +104,13 @@ pub fn methods(
     Ok(chosen)
 }
 
-/// Returns the permissions of a binding in words: its methods and its limits.
+/// Returns a description of a binding's methods and limits.
 pub fn describe(binding: &Binding) -> String {
     let methods = binding.methods.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     std::iter::once(methods).chain(binding.attenuation.limit_phrases()).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the tools by which a model calls the granted methods of a slot.
+/// Returns the names of the tools by which a model calls the granted methods of a slot.
 pub fn tools(slot: &str, kind: Kind, bindings: &[Binding]) -> Vec<String> {
     let granted = bindings.iter().find(|binding| binding.slot == slot);
     if let (Kind::Mcp, Some(granted)) = (kind, granted) {
@@ -144,7 +143,8 @@ mod tests {
         NamePath::parse(name).unwrap()
     }
 
-    /// Gives a resource a name. Commands name directories alone, so it takes the place of one.
+    /// Gives a resource a name. Commands can name only directories, so a directory is named first and then replaced
+    /// in the store.
     fn name(daemon: &HostDaemon, name: &str, resource: Resource) {
         let thing = ProvidedObject::Mount { path: "/d".to_owned(), read_only: false };
         let reply = daemon.apply(Act::Name(NameAct::Provide { thing, path: path(name) })).unwrap().reply;
@@ -156,7 +156,7 @@ mod tests {
         daemon.store.write(put).unwrap();
     }
 
-    /// Names a narrower grant of another name's target, with these methods alone.
+    /// Names a narrower grant of another name's target, with only these methods.
     fn narrow(daemon: &HostDaemon, from: &str, to: &str, methods: &[&str]) {
         daemon
             .apply(Act::Grant(GrantAct::Attenuate {
@@ -171,7 +171,7 @@ mod tests {
             .unwrap();
     }
 
-    /// Returns the methods of the slot `x` of this kind.
+    /// Returns the granted methods of a slot `x` of this kind.
     fn of_slot(
         daemon: &HostDaemon,
         kind: Kind,
@@ -208,7 +208,7 @@ mod tests {
             ("small", writes, &["list", "write"]),
             ("small", reads, &["list"]),
             ("smaller", reads, &["list"]),
-            // The kernel refuses a name that does not fit, or is not there.
+            // A name that does not fit or does not exist is refused later, by the kernel.
             ("hours", Kind::Outbox, &["send"]),
             ("nothing", Kind::Clock, &["now", "today"]),
         ] {

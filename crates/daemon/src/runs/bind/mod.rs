@@ -1,5 +1,5 @@
-//! The binding of slots, from the user's text for a slot to its target. Each kind has its file, and here is the match
-//! over all of them.
+//! The binding of slots to their targets, from the user's text. This file selects by the kind of slot, and each kind
+//! has its own file.
 
 mod directories;
 mod git;
@@ -20,10 +20,11 @@ use control::protocol::StartSpec;
 
 pub use directories::{MissingPolicy, NewDirectories};
 
-/// Resolves the user's text for a slot of this kind. A worker is bound together with its own slots.
+/// Returns the target for a slot of this kind from the user's text. Workers are not bound here, because they are
+/// bound together with their own slots.
 ///
 /// # Errors
-/// When it is of another kind, or is not there.
+/// When the text is for another kind, or its target is missing.
 pub fn target(
     shelf: &StartContext<'_>,
     slot: &str,
@@ -69,7 +70,7 @@ pub fn target(
     Ok(Target::Resource(resource))
 }
 
-/// Returns the resource of a slot without an endowment, for the kinds that the start of a run fills.
+/// Returns the resource for a slot without an endowment, if its kind is filled at the start of every run.
 pub fn default_resource(kind: Kind) -> Option<Resource> {
     match kind {
         Kind::Ask => Some(Resource::Questions),
@@ -102,7 +103,7 @@ pub fn unbound_slot(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
         .help(format!("bind it with `{}`", kind.row().option(slot)))
 }
 
-/// Returns the failure for a slot that was filled with something of another kind.
+/// Returns the failure for a slot that was bound to something of another kind.
 fn wrong_kind(slot: &str, kind: Kind) -> Failure {
     let row = kind.row();
     let help = match row.is_typed() {

@@ -1,4 +1,4 @@
-//! Models as endowments: the model, its key, and its limits on tokens and money.
+//! The binding of models to slots, with their keys and their limits on tokens and money.
 
 use kernel::run::Limits;
 use passable::visible_line;
@@ -9,10 +9,11 @@ use crate::state::worker_files;
 use control::exit::{Exit, Failure};
 use resource::ModelSpec;
 
-/// Returns the model that is bound to the slot as a worker that passes on its input, and the limits of all its calls.
+/// Returns the model that is bound to a slot, and the limits for all its calls together.
 ///
 /// # Errors
-/// When there is no such model, its key is not there for it, or its price is not known where money is limited.
+/// When there is no such model or its key is missing. When the user limits the cost, and the model's price is not
+/// known.
 pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(String, Limits), Failure> {
     let model = model_by_name(daemon, slot, given)?;
     model_keys::check(daemon, &model)?;
@@ -28,7 +29,8 @@ pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(Stri
     Ok((model, limits))
 }
 
-/// Returns the model that the user named. Resolves the user's own names, and adds the key that was named for it.
+/// Returns the model that the user named. A name from the user's configuration is resolved, and the named key is
+/// added.
 fn model_by_name(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
     let wrong = |what: &str, help: &str| {
         Failure::new(Exit::Usage, format!("slot `{slot}`: {}", visible_line(what))).help(help.to_owned())

@@ -1,4 +1,4 @@
-//! Programs as a person hands them over: looked at once, and known by their digest from then on.
+//! The binding of programs to slots. A program is read once, and identified by its digest from then on.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{ProgramSpec, Resource};
 
-/// Returns the resource that is bound to the slot.
+/// Returns the programs that are bound to a slot.
 ///
 /// # Errors
-/// When a program or a directory is not there, or a program could change itself.
+/// When a program or a directory is missing, or a program could change itself.
 pub fn resolve(daemon: &HostDaemon, slot: &str, given: &ProgramSpec) -> Result<Resource, Failure> {
     let wrong = |exit: Exit, what: String, help: &str| {
         Failure::new(exit, format!("slot `{slot}`: {what}")).help(help.to_owned())
