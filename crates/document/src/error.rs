@@ -2,94 +2,94 @@
 
 use crate::MediaType;
 
-/// The reason why the text of a document was not read. The message names the problem, [`DocumentError::help`] the
-/// remedy. Neither names the file: the caller knows it, and it may be a name that needs care on a screen.
+/// The reason why the text of a document was not read. The message names the problem, and [`DocumentError::help`] the
+/// remedy. Neither has the file's name. The caller knows the name, and may have to escape it before it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// The file is larger than the limit. Found before anything of it is parsed.
+    /// A file that is larger than the limit. The size is checked before the file is parsed.
     #[error("the document has {size} bytes; the limit is {limit}")]
     TooLarge {
         /// The size of the file in bytes.
         size: u64,
-        /// [`Limits::bytes`](crate::Limits::bytes).
+        /// The limit, [`Limits::bytes`](crate::Limits::bytes).
         limit: u64,
     },
-    /// The file is small enough but the text in it is not.
+    /// A file within its limit whose text is longer than the limit for text.
     #[error("the text of the document is longer than the limit of {limit} bytes")]
     TooMuchText {
-        /// [`Limits::text`](crate::Limits::text).
+        /// The limit, [`Limits::text`](crate::Limits::text).
         limit: usize,
     },
-    /// The PDF has more pages than the limit.
+    /// A PDF with more pages than the limit.
     #[error("the PDF has {pages} pages; the limit is {limit}")]
     TooManyPages {
-        /// How many pages it has.
+        /// The number of pages.
         pages: usize,
-        /// [`Limits::pages`](crate::Limits::pages).
+        /// The limit, [`Limits::pages`](crate::Limits::pages).
         limit: usize,
     },
-    /// The PDF unfolds to more data, or takes more drawing operations, than the limit: a decompression
-    /// bomb, or an honest drawing of great detail.
+    /// A PDF that decompresses to more data, or takes more drawing operations, than the limit. This may be a
+    /// decompression bomb, or just a drawing with many details.
     #[error("the PDF takes more than {limit} {unit} to read")]
     PdfTooComplex {
-        /// "unfolded bytes" or "drawing operations".
+        /// The kind of limit: "unfolded bytes" or "drawing operations".
         unit: &'static str,
-        /// The limit that was reached, in that unit.
+        /// The limit that was exceeded, in this unit.
         limit: usize,
     },
-    /// The content is of a type from which no text is read.
+    /// Content of a type whose text cannot be read.
     #[error("this is {found}; its text cannot be read")]
     Unsupported {
         /// The type in words, with its article: "a Word document (.docx)".
         found: &'static str,
     },
-    /// The name promises one type and the content is another.
+    /// A file whose name promises another type than the content has.
     #[error("the name ends in {suffix}, but the content is {found}")]
     Disguised {
-        /// The suffix, lower case and with its dot.
+        /// The suffix, in lower case, with its dot.
         suffix: String,
         /// The type of the content, in words and with its article.
         found: &'static str,
     },
-    /// The content has a byte that does not occur in text.
+    /// Content with a byte that does not occur in text.
     #[error("not text: byte 0x{byte:02x} at offset {offset}")]
     Binary {
-        /// The byte.
+        /// The value of the byte.
         byte: u8,
-        /// Where it stands, in bytes from the start.
+        /// The position of the byte, counted from the start of the file.
         offset: usize,
     },
-    /// The content is text, but not in UTF-8.
+    /// Text that is not in UTF-8.
     #[error("not UTF-8: invalid byte 0x{byte:02x} at offset {offset}")]
     NotUtf8 {
         /// The first byte of the invalid sequence.
         byte: u8,
-        /// Where it stands, in bytes from the start.
+        /// The position of the byte, counted from the start of the file.
         offset: usize,
     },
-    /// The file is named as a mail and has no mail header.
+    /// A file that is named as a mail, but has no mail header.
     #[error("not a mail: {reason}")]
     MailBroken {
         /// The part that is missing or wrong.
         reason: String,
     },
-    /// The mail has no part with text, only attachments.
+    /// A mail with attachments, but without text.
     #[error("the mail has no text, only {attachments} attachment(s)")]
     MailWithoutText {
-        /// How many attachments it has.
+        /// The number of attachments.
         attachments: usize,
     },
-    /// The PDF has pages and none of them has text: a scan or a drawing.
+    /// A PDF whose pages have no text. It is a scan or a drawing.
     #[error("the PDF has {pages} page(s) and no text: it is probably a scan")]
     PdfWithoutText {
-        /// How many pages it has.
+        /// The number of pages.
         pages: usize,
     },
-    /// The PDF can be opened only with a password.
+    /// A PDF that needs a password.
     #[error("the PDF is encrypted and needs a password")]
     PdfEncrypted,
-    /// The PDF is damaged or cut short.
+    /// A PDF that is damaged or truncated.
     #[error("the PDF is damaged: {reason}")]
     PdfBroken {
         /// The parser's error.
@@ -98,7 +98,7 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Returns one line that says how the person who has the document gets on.
+    /// Returns one line that tells the owner of the document how to solve the problem.
     pub fn help(&self) -> String {
         match self {
             Self::TooLarge { .. } => {

@@ -1,9 +1,9 @@
-//! Fences around parsers that we did not write.
+//! Protection from panics in foreign parsers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `parse` and turns a panic inside it into its message. The parser must own its data or only read it, so that
-/// nothing half-changed is seen afterwards.
+/// Runs `parse`, and turns a panic into an error with its message. The parser must own its data or only read it, so
+/// that no half-changed data is seen afterwards.
 pub(crate) fn guarded<T>(parse: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(parse)).map_err(|payload| {
         payload

@@ -1,21 +1,20 @@
-//! How much of a document is read at most.
+//! The limits for reading a document.
 
 use crate::DocumentError;
 
-/// The limits for reading one document. Each field can be set by itself: `Limits { pages: 20, ..Limits::default() }`.
+/// The limits for reading one document. Each field can be set alone: `Limits { pages: 20, ..Limits::default() }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest file that is looked at, in bytes.
+    /// The maximum size of a file, in bytes.
     pub bytes: u64,
-    /// The largest text that is handed back, in bytes of UTF-8.
+    /// The maximum size of the text, in bytes of UTF-8.
     pub text: usize,
-    /// The most pages that a PDF may have.
+    /// The maximum number of pages of a PDF.
     pub pages: usize,
-    /// The most bytes that the compressed pages and fonts of a PDF may unfold to, taken together. Its
-    /// compressed objects, which take more room, may unfold to a quarter of it.
+    /// The maximum number of bytes to which all compressed pages and fonts of a PDF may decompress together.
+    /// Compressed objects need more memory, so they may decompress to a quarter of this number.
     pub unfolded: usize,
-    /// The most drawing operations that are followed in the pages of a PDF, taken together. This bounds the
-    /// time.
+    /// The maximum number of drawing operations in all pages of a PDF together. This bounds the time.
     pub operations: usize,
 }
 
@@ -26,11 +25,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks whether a file of this size, in bytes, may be read at all. Call it before reading the file.
+    /// Checks whether a file of this size, in bytes, may be read. It should be called before the file is read.
     ///
     /// # Errors
-    ///
-    /// [`DocumentError::TooLarge`] when it may not.
+    /// [`DocumentError::TooLarge`] when the file is too large.
     pub fn admit(&self, size: u64) -> Result<(), DocumentError> {
         if size > self.bytes {
             return Err(DocumentError::TooLarge { size, limit: self.bytes });

@@ -1,4 +1,4 @@
-//! Mail: the header lines that matter to a reader, then the text.
+//! The text of a mail: the header lines that matter to a reader, and then the body.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::guard::guarded;
 use crate::plain::{no_controls, tidy};
 use crate::{DocumentError, Limits};
 
-/// Returns the text of a mail: `From`, `To`, `Cc`, `MessageSubject`, `Date`, the names of its attachments, an empty line,
-/// and its text parts. A mail that has only HTML is reduced to its words.
+/// Returns the text of a mail: `From`, `To`, `Cc`, `Subject`, `Date`, the names of the attachments, an empty line,
+/// and the text parts. If a mail has only HTML, its markup is removed.
 pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<String, DocumentError> {
-    // The body may be in any encoding that extends ASCII, so only the controls are looked at here.
+    // The body may have any encoding that extends ASCII, so only control characters are rejected here.
     no_controls(bytes)?;
     let rendered = guarded(|| match MessageParser::default().parse(bytes) {
         Some(message) => render(&message, limits),
@@ -38,7 +38,7 @@ fn render(message: &Message<'_>, limits: &Limits) -> Result<String, DocumentErro
     line("To", addresses(message.to()));
     line("Cc", addresses(message.cc()));
     line("Subject", one_line(message.subject().unwrap_or_default()));
-    // The date as it is written: the zone in it says something about the sender.
+    // The date is kept as it is written, because its time zone says something about the sender.
     line("Date", one_line(message.header_raw(HeaderName::Date).unwrap_or_default()));
     let attachments: Vec<String> = message
         .attachments()
@@ -57,7 +57,7 @@ fn render(message: &Message<'_>, limits: &Limits) -> Result<String, DocumentErro
         text.push_str(tidy(&body).trim_end());
         text.push('\n');
     }
-    // A mail may consist of its subject alone. But if its content is attached, the header is not its text.
+    // A mail may consist of its subject alone. But if the content is in attachments, the header is not its text.
     if bodies == 0 && !attachments.is_empty() {
         return Err(DocumentError::MailWithoutText { attachments: attachments.len() });
     }
@@ -74,7 +74,8 @@ fn addresses(address: Option<&Address<'_>>) -> String {
     written.filter(|one| !one.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a header value on one line: an encoded word may hide a line break, and with it a forged header line.
+/// Returns a header value on one line. Otherwise an encoded word could contain a line break, and with it a forged
+/// header line.
 fn one_line(value: &str) -> String {
     value
         .split(|char: char| char.is_whitespace() || char.is_control())

@@ -7,24 +7,25 @@ use crate::DocumentError;
 /// The types whose text can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
-    /// UTF-8 text without further structure, and every text format that has no variant of its own.
+    /// UTF-8 text without further structure, and every text format without a variant of its own.
     Plain,
     /// Markdown.
     Markdown,
-    /// JSON, and JSON in lines.
+    /// JSON, and JSON lines.
     Json,
     /// Comma- or tab-separated values.
     Csv,
-    /// A mail: header and parts.
+    /// A mail, with its header and parts.
     Mail,
     /// A PDF document.
     Pdf,
 }
 
-/// How far into a file the mark of a PDF may stand: readers accept some bytes of dirt before it.
+/// The number of bytes at the start of a file in which the PDF marker is searched. PDF readers accept some other
+/// bytes before the marker.
 const PDF_MARK_WITHIN: usize = 1024;
 
-/// Content that is known by its first bytes and from which no text is read.
+/// Types that are known by their first bytes, and whose text cannot be read.
 const FOREIGN: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -49,7 +50,7 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"%!PS", "a PostScript document"),
 ];
 
-/// A ZIP archive may be a document; the suffix tells which.
+/// Types of documents that are ZIP archives. The suffix tells them apart.
 const ZIPPED: &[(&str, &str)] = &[
     (".docx", "a Word document (.docx)"),
     (".xlsx", "an Excel workbook (.xlsx)"),
@@ -65,7 +66,7 @@ impl MediaType {
     pub(crate) const KNOWN: &str =
         "text in UTF-8 (.txt, .md, .json, .csv and the like), mail (.eml), PDF (.pdf)";
 
-    /// Returns the registered name, such as `application/pdf`.
+    /// Returns the registered media type, such as `application/pdf`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "text/plain",
@@ -77,14 +78,12 @@ impl MediaType {
         }
     }
 
-    /// Finds the type of a document. The content decides whether it is a PDF, another known binary format
-    /// or text; among the kinds of text the suffix of `name` decides, and an unknown suffix means plain
-    /// text. That the text is sound is not checked here.
+    /// Returns the type of a document. The content decides whether it is a PDF, another known binary format, or text.
+    /// For text, the suffix of `name` decides, and an unknown suffix means plain text. The text itself is not checked
+    /// here.
     ///
     /// # Errors
-    ///
-    /// [`DocumentError::Disguised`] when name and content contradict each other,
-    /// [`DocumentError::Unsupported`] when the content is of a known type whose text cannot be read.
+    /// [`DocumentError::Disguised`] when the name and the content contradict each other. [`DocumentError::Unsupported`] when the content has a known type whose text cannot be read. [`DocumentError::PdfBroken`] when a PDF is empty.
     pub fn sniff(bytes: &[u8], name: &str) -> Result<Self, DocumentError> {
         let suffix = suffix(name);
         let promised = promised(&suffix);
@@ -117,17 +116,17 @@ impl fmt::Display for MediaType {
     }
 }
 
-/// Returns the suffix of a file name in lower case with its dot; empty when there is none.
+/// Returns the suffix of a file name, in lower case and with its dot. Without a suffix, the text is empty.
 fn suffix(name: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     match file.rfind('.') {
-        // A name that starts with its only dot is a hidden file, not a suffix.
+        // If the only dot is the first character, the file is hidden and has no suffix.
         Some(dot) if dot > 0 => file.get(dot..).unwrap_or_default().to_lowercase(),
         _ => String::new(),
     }
 }
 
-/// Returns the type that a suffix promises. A suffix that is not listed promises nothing.
+/// Returns the type that a suffix promises. An unknown suffix promises none.
 fn promised(suffix: &str) -> Option<MediaType> {
     Some(match suffix {
         ".pdf" => MediaType::Pdf,
@@ -141,8 +140,8 @@ fn promised(suffix: &str) -> Option<MediaType> {
     })
 }
 
-/// Returns whether the content is a PDF: it begins with the mark. Only a file that is named as a PDF may have dirt
-/// before it, since a text that quotes the mark is no PDF.
+/// Returns whether the content has the PDF marker at its start. Only a file that is named as a PDF may have other
+/// bytes before the marker, because a text may quote the marker.
 fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     const MARK: &[u8] = b"%PDF-";
     if promised != Some(MediaType::Pdf) {
@@ -152,13 +151,13 @@ fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     head.windows(MARK.len()).any(|window| window == MARK)
 }
 
-/// Returns the type, in words, of a file without a mark of its own whose content contradicts its name.
+/// Returns a description of content that has no known marker and is not a PDF, although its name says so.
 fn describe_content(bytes: &[u8]) -> &'static str {
     const UNKNOWN: &str = "not a PDF document";
     let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
-        // The last character is cut off.
+        // The cut at the end split the last character.
         Err(error) if error.error_len().is_none() => head
             .get(..error.valid_up_to())
             .and_then(|whole| std::str::from_utf8(whole).ok())

@@ -1,4 +1,4 @@
-//! PDF: the text layer, page by page.
+//! The text layer of a PDF, page by page.
 
 mod content;
 mod font;
@@ -18,7 +18,7 @@ pub(crate) struct PdfText {
     pub(crate) pages: usize,
 }
 
-/// The rest of the limits while a PDF is read.
+/// The remaining limits while a PDF is read.
 pub(crate) struct Budget<'a> {
     limits: &'a Limits,
     unfolded: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Budget<'a> {
 }
 
 impl Budget<'_> {
-    /// Takes note of `bytes` that were unfolded.
+    /// Subtracts `bytes` that were decompressed from the budget.
     fn unfold(&mut self, bytes: usize) -> Result<(), DocumentError> {
         self.unfolded = self.unfolded.checked_sub(bytes).ok_or_else(|| self.too_much_unfolded())?;
         Ok(())
@@ -37,7 +37,7 @@ impl Budget<'_> {
         DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: self.limits.unfolded }
     }
 
-    /// Takes note of as much work as `operations` drawing operations.
+    /// Subtracts an amount of work from the budget, counted in drawing operations.
     fn work(&mut self, operations: usize) -> Result<(), DocumentError> {
         let limit = self.limits.operations;
         self.operations = self
@@ -47,7 +47,7 @@ impl Budget<'_> {
         Ok(())
     }
 
-    /// Takes note of `bytes` of text that were found.
+    /// Subtracts `bytes` of text that were found from the budget.
     fn text(&mut self, bytes: usize) -> Result<(), DocumentError> {
         let limit = self.limits.text;
         self.text = self.text.checked_sub(bytes).ok_or(DocumentError::TooMuchText { limit })?;
@@ -55,7 +55,7 @@ impl Budget<'_> {
     }
 }
 
-/// Returns the text of a PDF; pages are set apart by an empty line.
+/// Returns the text of a PDF, with an empty line between pages.
 pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<PdfText, DocumentError> {
     match guarded(|| read(bytes, limits)) {
         Ok(read) => read,
@@ -87,7 +87,7 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<PdfText, DocumentError> {
         text.push_str(page.trim_matches('\n'));
         text.push('\n');
     }
-    // Glyphs that no table maps to characters are as good as pictures.
+    // Glyphs without a mapping to characters are no better than pictures.
     if !text.chars().any(|char| char.is_alphanumeric()) {
         return Err(DocumentError::PdfWithoutText { pages: pages.len() });
     }

@@ -1,13 +1,13 @@
-//! Text files: UTF-8, and nothing that a text does not contain.
+//! Text files: UTF-8 without control characters that do not occur in text.
 
 use crate::DocumentError;
 
-/// The byte order mark that some editors put before UTF-8.
+/// The byte order mark that some editors put before UTF-8 text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Checks that the bytes are text in UTF-8 and hands them back without the byte order mark.
+/// Checks that the bytes are UTF-8 text, and returns the text without a byte order mark.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, DocumentError> {
-    // UTF-16 is full of NULs. So the error reports the encoding, not the first NUL.
+    // UTF-16 text has many NULs. The error reports the encoding, not the first NUL.
     if let [byte @ 0xff, 0xfe, ..] | [byte @ 0xfe, 0xff, ..] = bytes {
         return Err(DocumentError::NotUtf8 { byte: *byte, offset: 0 });
     }
@@ -26,7 +26,8 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, DocumentError> {
     }
 }
 
-/// Refuses the first byte that does not occur in a text of any ASCII-compatible encoding.
+/// Checks that no byte is a control character that does not occur in text. The check works for every encoding that
+/// extends ASCII.
 pub(crate) fn no_controls(bytes: &[u8]) -> Result<(), DocumentError> {
     match bytes.iter().position(|byte| is_control(*byte)) {
         Some(offset) => {
@@ -40,8 +41,8 @@ fn is_control(byte: u8) -> bool {
     byte == 0x7f || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
 }
 
-/// Returns a decoded text, such as a mail part or a PDF string, in a form that keeps the promise of
-/// [`Text::text`](crate::Text::text). Line ends become `\n`, other controls the replacement character.
+/// Returns a decoded text, such as a mail part or a PDF string, in the form that [`Text::text`](crate::Text::text)
+/// promises. Line ends become `\n`. Other ASCII control characters become the replacement character.
 pub(crate) fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! The drawing operations of a page, as far as they place text.
+//! The interpreter for a page's drawing operations, limited to those that place text.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,24 +12,24 @@ use super::lines::{Lines, TextRun};
 use super::matrix::Matrix;
 use crate::DocumentError;
 
-/// How deep a drawing may stand in a drawing.
+/// The maximum depth of nested drawings.
 const MAX_NESTING: usize = 8;
-/// How many graphics states are remembered; no honest page needs more.
+/// The maximum number of saved graphics states. A normal page needs fewer.
 const MAX_STATES: usize = 256;
-/// How far up the page tree resources are looked for.
+/// The maximum number of steps up the page tree in the search for resources.
 const MAX_ANCESTORS: usize = 64;
 
-/// Reads pages, one after the other.
+/// The reader of pages, one after the other.
 pub(super) struct Reader<'a, 'b> {
     document: &'a Document,
     budget: Budget<'b>,
-    /// Fonts are shared by pages, and reading one takes long. The document does not change, so the place of a
-    /// dictionary in memory identifies it, with or without an object number.
+    /// The fonts that were read. They are kept because pages share fonts, and reading a font takes long. The document
+    /// does not change, so the address of a font's dictionary identifies it, with or without an object number.
     fonts: HashMap<*const Dictionary, Rc<Font<'a>>>,
     lines: Lines,
 }
 
-/// The graphics state, which `q` saves and `Q` restores.
+/// The graphics state that `q` saves and `Q` restores.
 #[derive(Clone)]
 struct State<'a> {
     matrix: Matrix,
@@ -37,13 +37,13 @@ struct State<'a> {
     size: f32,
     spacing: f32,
     word_spacing: f32,
-    /// Horizontal scale, 1 for unscaled.
+    /// The horizontal scale, which is 1 for unscaled text.
     stretch: f32,
     leading: f32,
     rise: f32,
 }
 
-/// Where text goes on: the start of the line and the pen.
+/// The position of the next text: the start of the line, and the pen.
 #[derive(Clone, Copy)]
 struct Pen {
     line: Matrix,
@@ -62,7 +62,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Self { document, budget, fonts: HashMap::new(), lines: Lines::default() }
     }
 
-    /// Returns the text of a page. A page that is missing or not a dictionary has none.
+    /// Returns the text of a page. It is empty if the page is missing or is not a dictionary.
     pub(super) fn page(&mut self, page: ObjectId) -> Result<String, DocumentError> {
         self.budget.work(self.document.get_page_contents(page).len())?;
         let content = match self.document.get_page_content_with_limit(page, self.budget.unfolded) {
@@ -88,7 +88,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(std::mem::take(&mut self.lines).finish())
     }
 
-    /// Returns the resources of a page, its own or those of the nearest ancestor that has some.
+    /// Returns the resources of a page: its own, or those of its nearest ancestor that has some.
     fn resources(&self, page: ObjectId) -> Option<&'a Dictionary> {
         let mut node = self.document.get_dictionary(page).ok()?;
         for _ in 0..MAX_ANCESTORS {
@@ -178,7 +178,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(())
     }
 
-    /// Draws a form: a drawing with a name, its own place and perhaps its own resources.
+    /// Draws a form. This is a named drawing with its own matrix, and perhaps with its own resources.
     fn draw_form(
         &mut self,
         form: &'a Stream,
@@ -229,7 +229,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(Some(font))
     }
 
-    /// Shows strings; numbers between them move the pen back by thousandths of the text size.
+    /// Shows strings. A number between strings moves the pen back by that many thousandths of the text size.
     fn show(
         &mut self,
         operands: &[Token<'_>],
@@ -251,7 +251,7 @@ impl<'a, 'b> Reader<'a, 'b> {
 
     fn show_text(&mut self, bytes: &[u8], state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
         let Some(font) = &state.font else { return Ok(()) };
-        // One operation may hold a string of any length.
+        // One operation may contain a string of any length.
         self.budget.work(bytes.len() / 16)?;
         let shown = font.show(bytes, self.budget.text);
         self.budget.text(shown.text.len())?;
@@ -276,7 +276,7 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 }
 
-/// Returns the map that six operands write.
+/// Returns the matrix that six operands describe.
 fn matrix(operands: &[Token<'_>]) -> Option<Matrix> {
     let mut numbers = [0.0; 6];
     if operands.len() != numbers.len() {

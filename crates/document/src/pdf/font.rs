@@ -1,4 +1,4 @@
-//! Fonts: from the bytes of a string to characters, and how far they move the pen.
+//! Fonts, which map the bytes of a string to characters, and give the widths by which the pen moves.
 
 use std::collections::HashMap;
 
@@ -9,32 +9,32 @@ use super::matrix::Matrix;
 use super::unicode::Unicode;
 use crate::DocumentError;
 
-/// The most glyph widths that are kept of one font.
+/// The maximum number of glyph widths that are kept for one font.
 const MAX_WIDTHS: usize = 1 << 16;
 
-/// The parts of a font that reading needs.
+/// The parts of a font that are needed to read text.
 pub(super) struct Font<'a> {
-    /// The font's own table from codes to characters, which knows best when there is one.
+    /// The font's own table from codes to characters. It has precedence over the encoding.
     unicode: Option<Unicode>,
-    /// The table that the font names, or the standard one.
+    /// The encoding that the font names, or the standard one.
     encoding: Option<Encoding<'a>>,
-    /// Whether codes have two bytes (a composite font).
+    /// Whether codes have two bytes, as in a composite font.
     wide: bool,
     widths: HashMap<u32, f32>,
-    /// The width of a code that is not in `widths`; `None` when it is estimated from the character.
+    /// The width of a code that is not in `widths`. With `None`, the width is estimated from the character.
     fallback: Option<f32>,
-    /// From glyph units to text units.
+    /// The factor from glyph units to text units.
     scale: f32,
 }
 
 /// The text and width of a string in a font.
 pub(super) struct ShownText {
     pub(super) text: String,
-    /// How far the pen moves, in text units at size 1.
+    /// The distance that the pen moves, in text units at size 1.
     pub(super) width: f32,
-    /// How many codes the string holds: each adds the character spacing.
+    /// The number of codes in the string. Each adds the character spacing.
     pub(super) codes: usize,
-    /// How many of them are the single byte 32: each adds the word spacing.
+    /// The number of codes that are the single byte 32. Each adds the word spacing.
     pub(super) blanks: usize,
 }
 
@@ -49,9 +49,10 @@ impl<'a> Font<'a> {
         budget.work(256 + differences(document, dictionary))?;
         let unicode = unicode(document, dictionary, budget)?;
         let encoding = match dictionary.get_font_encoding_with_limit(document, budget.unfolded) {
-            // Without a table, the codes of a composite font are numbers of glyphs and say nothing.
+            // Without such a table, the codes of a composite font are glyph numbers, which say nothing about
+            // characters.
             Ok(Encoding::OneByteEncoding(_)) if wide => None,
-            // Read already, and with more patience.
+            // The `ToUnicode` table was read above, by a parser that tolerates more errors.
             Ok(Encoding::UnicodeMapEncoding(_)) | Err(_) => None,
             Ok(encoding) => Some(encoding),
         };
@@ -84,7 +85,7 @@ impl<'a> Font<'a> {
         self.fallback = Some(missing.unwrap_or(0.0));
     }
 
-    /// Reads the widths of a composite font: `code [w w …]` or `first last w`, over and over.
+    /// Reads the widths of a composite font: a sequence of `code [w w …]` and `first last w`.
     fn read_wide_widths(
         &mut self,
         document: &Document,
@@ -132,7 +133,7 @@ impl<'a> Font<'a> {
         }
     }
 
-    /// Reads a string that is shown in this font. Stops soon after the text has more than `room` bytes.
+    /// Returns the text and width of a string in this font. Stops soon after the text has more than `room` bytes.
     pub(super) fn show(&self, bytes: &[u8], room: usize) -> ShownText {
         let mut shown = ShownText { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
         let length = if self.wide { 2 } else { 1 };
@@ -151,14 +152,16 @@ impl<'a> Font<'a> {
         shown
     }
 
-    /// Returns the characters of one code; the replacement character when no table knows it.
+    /// Returns the characters of one code. If no table has the code, a composite font gives the replacement
+    /// character, and a simple font nothing.
     fn characters(&self, code: &[u8], number: u32) -> String {
         if let Some(text) = self.unicode.as_ref().and_then(|table| table.get(number)) {
             return apart(text);
         }
         match self.encoding.as_ref().map(|encoding| encoding.bytes_to_string(code)) {
             Some(Ok(text)) if !text.is_empty() => apart(&text),
-            // The table of a simple font leaves out glyphs that are not drawn; a glyph of a composite font is drawn.
+            // The table of a simple font leaves out glyphs that are not drawn. But each glyph of a composite font is
+            // drawn.
             _ if self.wide => char::REPLACEMENT_CHARACTER.to_string(),
             _ => String::new(),
         }
@@ -188,7 +191,7 @@ fn unicode(
     }
 }
 
-/// Returns how many entries the encoding of a font lists, for the account of work.
+/// Returns the number of differences that the encoding of a font lists, for the count of work.
 fn differences(document: &Document, dictionary: &Dictionary) -> usize {
     let encoding = dictionary.get_deref(b"Encoding", document).and_then(Object::as_dict);
     let listed = encoding.and_then(|encoding| encoding.get(b"Differences")).and_then(Object::as_array);
@@ -203,8 +206,8 @@ fn number(document: &Document, object: &Object) -> Option<f32> {
     document.dereference(object).ok().and_then(|(_, found)| found.as_float().ok())
 }
 
-/// Returns the width of a character in a font that does not say, in thousandths: the fonts that every reader must
-/// have are allowed to leave their widths out.
+/// Returns the estimated width of a character in thousandths, for a font without widths. The standard fonts, which
+/// every reader must have, may leave their widths out.
 fn estimate(char: char) -> f32 {
     match char {
         'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | 'I' | '/' | '\\' | 't' | 'f' => {
@@ -218,7 +221,7 @@ fn estimate(char: char) -> f32 {
     }
 }
 
-/// Returns the text with ligatures split into letters, so that words can be found.
+/// Returns the text with ligatures split into letters and hard spaces made plain, so that words can be found.
 fn apart(text: &str) -> String {
     let mut apart = String::with_capacity(text.len());
     for char in text.chars() {

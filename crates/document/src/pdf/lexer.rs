@@ -1,30 +1,30 @@
 //! The tokens of content streams and of character tables.
 //!
-//! Both are read here rather than by the parser of the file. They are the parts of a PDF that unfold furthest, and
-//! nothing of them needs to be kept. Brackets do not nest in the parts that hold text, so nothing here recurses.
-//! Arrays are flattened, and dictionaries are passed over as words without a meaning.
+//! Both are read here and not by the parser of the file. They are the parts of a PDF that grow most by decompression,
+//! and their tokens need not be kept. Brackets do not nest in the parts that hold text, so the lexer does not
+//! recurse. Arrays are flattened, and the delimiters of dictionaries are skipped.
 
-/// The most operands of one operation that are kept.
+/// The maximum number of operands that are kept for one operation.
 const OPERANDS: usize = 1 << 16;
 
-/// A word.
+/// A token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token<'a> {
-    /// A number; one that makes no sense is 0.
+    /// A number. An invalid number is 0.
     Number(f32),
-    /// A name, without its stroke.
+    /// A name, without its slash.
     Name(Vec<u8>),
-    /// A string, literal or hexadecimal.
+    /// A literal or hexadecimal string.
     Text(Vec<u8>),
-    /// `[`
+    /// The token `[`.
     Open,
-    /// `]`
+    /// The token `]`.
     Close,
-    /// Anything else: an operator or a keyword.
+    /// Any other token: an operator or a keyword.
     Word(&'a [u8]),
 }
 
-/// Tokens one after the other. Damage never ends them before the content does.
+/// The tokens of some content, in order. Invalid tokens do not end the iteration early.
 pub(super) struct Tokens<'a> {
     rest: &'a [u8],
 }
@@ -40,13 +40,13 @@ impl<'a> Tokens<'a> {
         taken
     }
 
-    /// Takes the bytes before the first for which `end` holds.
+    /// Returns the bytes before the first byte for which `end` holds, and skips them.
     fn take_until(&mut self, end: impl Fn(u8) -> bool) -> &'a [u8] {
         let length = self.rest.iter().position(|byte| end(*byte)).unwrap_or(self.rest.len());
         self.take(length)
     }
 
-    /// Returns a string in parentheses, which may hold balanced parentheses.
+    /// Returns a string in parentheses, which may contain balanced parentheses.
     fn literal(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut open = 1_usize;
@@ -74,7 +74,7 @@ impl<'a> Tokens<'a> {
             b't' => text.push(b'\t'),
             b'b' => text.push(8),
             b'f' => text.push(12),
-            // The line goes on.
+            // A line break after a backslash is ignored.
             b'\n' => {}
             b'\r' => {
                 if self.rest.first() == Some(&b'\n') {
@@ -95,8 +95,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Passes over the data of an inline image, after its `ID`. The end is an `EI` between blanks with
-    /// something like text after it: the data may hold the two letters by chance.
+    /// Skips the data of an inline image, which follow its `ID`. The end is an `EI` between blanks that is followed
+    /// by plausible text, because the data may contain the two letters by chance.
     fn skip_image(&mut self) {
         let data = self.rest;
         for (at, window) in data.windows(3).enumerate() {
@@ -202,7 +202,8 @@ fn number(word: &[u8]) -> f32 {
     number.filter(|number| number.is_finite()).unwrap_or(0.0)
 }
 
-/// Returns the bytes of hexadecimal digits; other bytes are passed over, and a last digit alone counts sixteenfold.
+/// Returns the bytes of hexadecimal digits. Other characters are skipped. A single last digit is the high half of a
+/// byte.
 fn hex(digits: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut half = None;
@@ -216,7 +217,7 @@ fn hex(digits: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns a name in which `#` and two digits stand for a byte.
+/// Returns a name, with each `#` and two digits replaced by the byte that they stand for.
 fn name(written: &[u8]) -> Vec<u8> {
     let mut name = Vec::with_capacity(written.len());
     let mut rest = written;

@@ -1,32 +1,32 @@
-//! From pieces of text with a place on the page to lines of text.
+//! The assembly of text pieces, each with a position on the page, into lines of text.
 //!
 //! Pieces are taken in the order in which the page draws them, which is nearly always the order of reading. Sorting a
-//! page by place would interleave its columns. Consecutive pieces on one baseline become one line, so that the row of
-//! a table stays together.
+//! page by position would interleave its columns. Consecutive pieces on one baseline become one line, so that the row
+//! of a table stays together.
 
-/// A gap of this many text sizes is a blank.
+/// The gap, in text sizes, that counts as a blank.
 const BLANK: f32 = 0.18;
-/// A gap of this many text sizes parts the columns of a table.
+/// The gap, in text sizes, that separates the columns of a table.
 const COLUMN: f32 = 1.5;
-/// Baselines that are no further apart than this many text sizes are one: an exponent stays on its line.
+/// The largest distance, in text sizes, at which two baselines count as one. An exponent thus stays on its line.
 const BASELINE: f32 = 0.4;
-/// Baselines that are further apart than this many text sizes belong to different paragraphs.
+/// The distance of baselines, in text sizes, beyond which a new paragraph begins.
 const PARAGRAPH: f32 = 1.9;
 
-/// A piece of text as it stands on the page.
+/// A piece of text with its position on the page.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextRun {
     pub(super) text: String,
-    /// Where the pen was before it and after it, on the page.
+    /// The position of the pen before the piece, on the page. `end` is the position after it.
     pub(super) start: (f32, f32),
     pub(super) end: (f32, f32),
-    /// The direction of writing, of length one.
+    /// The direction of writing, as a unit vector.
     pub(super) direction: (f32, f32),
     /// The text size on the page.
     pub(super) size: f32,
 }
 
-/// The lines of a page while they grow.
+/// The lines of a page, as they are built.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     text: String,
@@ -40,7 +40,7 @@ impl Lines {
             return;
         }
         if let Some(last) = self.last.take() {
-            // Bold print is sometimes made by drawing the same thing twice.
+            // Some programs draw the same text twice to make it bold.
             if twice(&last, &run) {
                 self.last = Some(last);
                 return;
@@ -66,7 +66,7 @@ impl Lines {
 
     fn blank(&mut self, blank: &str) {
         let kept = self.text.trim_end_matches(' ').len();
-        // The text may have drawn blanks of its own.
+        // The text may contain blanks of its own.
         if self.text.len() - kept < blank.len() {
             self.text.truncate(kept);
             self.text.push_str(blank);
@@ -127,7 +127,7 @@ fn twice(last: &TextRun, next: &TextRun) -> bool {
 mod tests {
     use super::*;
 
-    /// Pieces as `(x, y, text)`, in letters that are 5 wide and 10 high.
+    /// Checks the lines for pieces `(x, y, text)`, with letters that are 5 wide and 10 high.
     fn check(pieces: &[(f32, f32, &str)], expected: &str) {
         let mut lines = Lines::default();
         for (x, y, text) in pieces {

@@ -1,4 +1,4 @@
-//! From bytes to the objects of a PDF, within bounds.
+//! The loading of a PDF's objects from bytes, within limits.
 
 use std::cell::Cell;
 
@@ -6,21 +6,21 @@ use lopdf::{DecompressError, Document, Error, LoadOptions, Object, ObjectId};
 
 use crate::{DocumentError, Limits};
 
-/// The divisor of the limit for objects. Objects need far more room in memory than in the file, so they may unfold to
-/// a quarter of the pages' limit.
+/// The divisor of the limit for objects. Objects need far more room in memory than in the file, so they may
+/// decompress to only a quarter of the pages' limit.
 const OBJECT_DIVISOR: usize = 4;
 
 thread_local! {
-    /// How many bytes the object streams of the document that is being loaded may still unfold to; `None`
-    /// once they had more. The parser bounds each of them and calls a plain function with each: their sum
-    /// is kept here.
+    /// The number of bytes to which the remaining object streams of the present document may decompress. `None` means
+    /// that the limit was exceeded. The parser limits each stream alone and calls a plain function for each object,
+    /// so the sum is kept here.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Loads a document. One that is encrypted with the empty password, as anyone may read it, is decrypted.
+/// Loads a document. An encrypted document with an empty password, which anyone may read, is decrypted.
 ///
-/// The unfolded size of all object streams is bounded in sum. For such a decrypted document, and for the tables of a
-/// file's object numbers, it is bounded only stream by stream.
+/// The decompressed size of all object streams together is limited. For decrypted documents, and for the tables of
+/// object numbers in a file, each stream is limited alone.
 pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
     let share = limits.unfolded / OBJECT_DIVISOR;
     let options =
@@ -37,7 +37,8 @@ pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, Docume
     Ok(document)
 }
 
-/// Sees each object before the parser unfolds it, and drops it when too much was unfolded already.
+/// Counts the decompressed size of each object stream. Returns `None`, which drops the object, once the limit is
+/// exceeded.
 fn account(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     if let Ok(stream) = object.as_stream()
         && stream.dict.has_type(b"ObjStm")

@@ -1,8 +1,8 @@
-//! The affine maps by which a PDF places things.
+//! The affine maps with which a PDF places text and drawings.
 
 use lopdf::Object;
 
-/// Maps `(x, y)` to `(a·x + c·y + e, b·x + d·y + f)`.
+/// The map from `(x, y)` to `(a·x + c·y + e, b·x + d·y + f)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Matrix {
     pub(super) a: f32,
@@ -16,17 +16,17 @@ pub(super) struct Matrix {
 impl Matrix {
     pub(super) const UNIT: Self = Self { a: 1.0, b: 0.0, c: 0.0, d: 1.0, e: 0.0, f: 0.0 };
 
-    /// Returns the map that moves by `(x, y)`.
+    /// Returns the matrix that moves by `(x, y)`.
     pub(super) fn shift(x: f32, y: f32) -> Self {
         Self { e: x, f: y, ..Self::UNIT }
     }
 
-    /// Returns the map of six numbers in the order in which a PDF writes them.
+    /// Returns the matrix of six numbers, in the order of a PDF.
     pub(super) fn new([a, b, c, d, e, f]: [f32; 6]) -> Self {
         Self { a, b, c, d, e, f }
     }
 
-    /// Returns the map of an array of six numbers.
+    /// Returns the matrix of an array of six numbers, or `None` for any other array.
     pub(super) fn read(array: &[Object]) -> Option<Self> {
         let numbers: Vec<f32> = array.iter().map_while(|number| number.as_float().ok()).collect();
         numbers.try_into().ok().map(Self::new)

@@ -1,27 +1,28 @@
-//! The `ToUnicode` table of a font: the characters that a code stands for.
+//! The `ToUnicode` table of a font, which gives the characters for each code.
 //!
-//! The table is a PostScript program, and programs that write PDF take liberties with it. Only its tables are looked
-//! for here; the rest is passed over.
+//! The table is a PostScript program, and programs that write PDF deviate from its standard form. Only its tables are
+//! read here. The rest is skipped.
 
 use std::collections::HashMap;
 
 use super::lexer::{Token, Tokens};
 
-/// The most entries that are read; a font has at most 65 536 glyphs.
+/// The maximum number of entries that are read. A font has at most 65,536 glyphs.
 const MAX_ENTRIES: usize = 1 << 16;
-/// The most letters that one code may stand for; a ligature has two or three.
+/// The maximum number of letters for one code. A ligature has two or three.
 const MAX_LETTERS: usize = 64;
 
-/// From codes to characters.
+/// The map from codes to characters.
 #[derive(Debug, Default)]
 pub(super) struct Unicode {
     map: HashMap<u32, String>,
-    /// The number of entries that were read, kept or not: the cost of reading the table.
+    /// The number of entries that were read, also of those that were not kept. It measures the cost of reading the
+    /// table.
     pub(super) read: usize,
 }
 
 impl Unicode {
-    /// Reads the unfolded content of the stream. A table that makes no sense is empty.
+    /// Reads the table from the decompressed content of its stream. The table of invalid content is empty.
     pub(super) fn read(content: &[u8]) -> Self {
         let mut table = Self::default();
         let mut tokens = Tokens::new(content);
@@ -43,7 +44,7 @@ impl Unicode {
         self.map.get(&code).map(String::as_str)
     }
 
-    /// `<code> <characters>`, over and over.
+    /// Reads a sequence of `<code> <characters>`.
     fn read_chars(&mut self, tokens: &mut Tokens<'_>) {
         while let Some(Token::Text(code)) = tokens.next() {
             let Some(Token::Text(characters)) = tokens.next() else { return };
@@ -51,7 +52,7 @@ impl Unicode {
         }
     }
 
-    /// `<first> <last> <characters of first>` or `<first> <last> [<characters> …]`, over and over.
+    /// Reads a sequence of `<first> <last> <characters of first>` or `<first> <last> [<characters> …]`.
     fn read_ranges(&mut self, tokens: &mut Tokens<'_>) {
         while let Some(Token::Text(first)) = tokens.next() {
             let Some(Token::Text(last)) = tokens.next() else { return };
@@ -63,7 +64,7 @@ impl Unicode {
                             return;
                         }
                         self.insert(code, decode(&characters));
-                        // Only the last unit counts up.
+                        // The next code has the same characters, with the last unit increased by one.
                         if let [.., high, low] = characters.as_mut_slice() {
                             let next = u16::from_be_bytes([*high, *low]).wrapping_add(1);
                             [*high, *low] = next.to_be_bytes();
@@ -98,12 +99,12 @@ impl Unicode {
     }
 }
 
-/// Returns the number of a code; one that is longer than four bytes keeps its last four.
+/// Returns the number of a code. A longer code counts by its last four bytes.
 fn number(code: &[u8]) -> u32 {
     code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// Characters are written in UTF-16, most significant byte first; a single byte stands for itself.
+/// Decodes characters in big-endian UTF-16. A single byte is a character by itself.
 fn decode(characters: &[u8]) -> String {
     if let [only] = characters {
         return char::from(*only).to_string();
@@ -112,7 +113,7 @@ fn decode(characters: &[u8]) -> String {
         .chunks_exact(2)
         .take(MAX_LETTERS)
         .map(|unit| unit.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)));
-    // Some writers end the characters with a zero.
+    // Some programs append a zero to the characters.
     char::decode_utf16(units).flatten().filter(|char| *char != '\0').collect()
 }
 
