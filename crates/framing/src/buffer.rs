@@ -1,13 +1,13 @@
-//! Bytes that grow with the input, up to a bound, and are wiped on request.
+//! A buffer that grows with its input up to a limit. It can wipe its memory.
 
 use std::io::{self, Read, Write};
 
 use zeroize::Zeroize as _;
 
-/// The bytes that are taken from a stream at one time.
+/// The number of bytes that are read from a stream at a time.
 const PIECE: usize = 64 << 10;
 
-/// Holds a frame while it is put together.
+/// The buffer in which a frame is built.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     offered: u64,
@@ -24,7 +24,7 @@ impl Buffer {
         &self.bytes
     }
 
-    /// Returns how many bytes came, those beyond the bound too.
+    /// Returns how many bytes were written, including those beyond the limit.
     pub(crate) fn offered(&self) -> u64 {
         self.offered
     }
@@ -33,14 +33,14 @@ impl Buffer {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Writes over the first bytes.
+    /// Overwrites the first bytes with `head`.
     pub(crate) fn begin_with(&mut self, head: &[u8]) {
         for (place, byte) in self.bytes.iter_mut().zip(head) {
             *place = *byte;
         }
     }
 
-    /// Takes so many bytes from a stream. Memory grows with those that came.
+    /// Reads from a stream until the buffer has `length` bytes. Memory grows only with the bytes that have arrived.
     pub(crate) fn take_from(&mut self, stream: &mut impl Read, length: usize) -> io::Result<()> {
         while self.bytes.len() < length {
             let begin = self.bytes.len();
@@ -52,7 +52,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Makes room. A vector that grows by itself leaves a copy behind, so one that wipes moves by hand.
+    /// Makes room for more bytes. A vector that grows by itself leaves a copy of its bytes behind. If this buffer
+    /// wipes its memory, it moves the bytes itself.
     fn reserve(&mut self, more: usize) {
         let needed = self.bytes.len().saturating_add(more);
         if needed <= self.bytes.capacity() {
@@ -69,7 +70,7 @@ impl Buffer {
 }
 
 impl Write for Buffer {
-    /// Keeps the bytes that fit and counts the rest, so that a refused caller learns the length.
+    /// Keeps the bytes that fit and counts the rest, so that the error can name the whole length.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.offered = self.offered.saturating_add(bytes.len() as u64);
         if self.offered <= self.max_bytes as u64 {

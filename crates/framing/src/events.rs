@@ -1,42 +1,42 @@
-//! Server-sent events, cut at any byte.
+//! The parser for server-sent events. The stream may be cut at any byte.
 
-/// Puts the `data` of events together from pieces of a stream.
+/// The parser that puts the `data` of events together from pieces of a stream.
 #[derive(Debug)]
 pub struct Events {
-    /// The line being received, without its end.
+    /// The line that is being received, without its end.
     line: Vec<u8>,
-    /// The data lines of the event being received, joined by line feeds.
+    /// The data lines of the event that is being received, joined by line feeds.
     data: Vec<u8>,
     has_data: bool,
-    /// The last byte was a carriage return: a line feed after it belongs to the same end of line.
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
     after_return: bool,
     lines: u64,
     max_bytes: usize,
 }
 
-/// Says that an event is longer than its reader allows.
+/// The error for an event that is longer than its reader allows.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot take an event: it is too long")]
 pub struct TooLarge;
 
 impl Events {
-    /// Returns a reader of events of at most this many bytes each.
+    /// Returns a parser for events of at most `max_bytes` bytes each.
     #[must_use]
     pub fn up_to(max_bytes: usize) -> Self {
         let (line, data) = (Vec::new(), Vec::new());
         Self { line, data, has_data: false, after_return: false, lines: 0, max_bytes }
     }
 
-    /// Returns how many lines have ended, comments and blank lines too.
+    /// Returns how many lines have ended, including comments and blank lines.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Takes in more of the stream and gives the data of each event that it completes to `emit`.
+    /// Parses more of the stream, and passes the data of each completed event to `emit`.
     ///
     /// # Errors
-    /// [`TooLarge`]; after it the stream is of no more use.
+    /// [`TooLarge`]. The rest of the stream cannot be parsed then.
     pub fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
         for &byte in bytes {
             match byte {
@@ -57,7 +57,7 @@ impl Events {
         Ok(())
     }
 
-    /// Returns the event that the stream ended in. Servers forget the last blank line.
+    /// Returns the event with which the stream ended, if it had data. Some servers omit the last blank line.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         let complete = self.end_line();
         complete.or_else(|| self.end_line())

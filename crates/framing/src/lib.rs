@@ -1,10 +1,11 @@
 //! Messages in streams of bytes.
 //!
-//! A frame is a length of four little-endian bytes, then so many bytes of JSON. Every pair of our own processes talks in
-//! frames. Server-sent events are the frames of servers that are not ours, so their reader lives here too: the crates for
-//! models and for servers of tools both need it, and neither knows the other.
+//! A frame consists of a length, in four little-endian bytes, and that many bytes of JSON. Our own processes send
+//! each other frames. Foreign servers send server-sent events in place of frames. The parser for these is here,
+//! because the crates for models and for tool servers both need it, and neither depends on the other.
 //!
-//! A length is foreign: it reserves no memory before the bytes are there, and each caller names its own bound.
+//! A length is foreign input. It reserves no memory before the bytes have arrived, and each caller sets its own
+//! limit.
 #![forbid(unsafe_code)]
 
 mod buffer;
@@ -17,34 +18,34 @@ use serde::de::DeserializeOwned;
 
 use crate::buffer::Buffer;
 
-/// The bytes that say how long a frame is.
+/// The number of bytes of a frame's length.
 const HEAD: usize = 4;
 
-/// Describes the frames of one conversation: how long they may be, and whether their memory is wiped.
+/// The settings for the frames of one conversation: their maximum length, and whether their memory is wiped.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
     max_bytes: usize,
     wipes: bool,
 }
 
-/// Says why a frame cannot be read or written.
+/// The reason why a frame cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The stream failed, or ended inside a frame.
+    /// A failure of the stream, or its end inside of a frame.
     #[error("cannot read or write a frame: the stream failed")]
     Stream(#[from] io::Error),
-    /// The frame is longer than the conversation allows.
+    /// A frame that is longer than the conversation allows.
     #[error("cannot take a frame of {bytes} bytes: the limit is {max_bytes}")]
     TooLarge {
-        /// Its length.
+        /// The length of the frame.
         bytes: u64,
-        /// The longest that is taken.
+        /// The maximum length.
         max_bytes: usize,
     },
-    /// The frame is not the message that is expected.
+    /// A frame that is not the expected message.
     #[error("cannot read a frame: {0}")]
     Malformed(#[source] serde_json::Error),
-    /// The message has no form in JSON.
+    /// A message that has no JSON form.
     #[error("cannot write a frame: {0}")]
     Unwritable(#[source] serde_json::Error),
 }
@@ -59,20 +60,21 @@ impl From<FrameError> for io::Error {
 }
 
 impl Frames {
-    /// Returns frames of at most this many bytes of JSON, and never more than four bytes can say.
+    /// Returns settings for frames of at most `max_bytes` bytes of JSON. The limit is never larger than a length of
+    /// four bytes allows.
     #[must_use]
     pub const fn up_to(max_bytes: usize) -> Self {
         let most = u32::MAX as usize;
         Self { max_bytes: if max_bytes < most { max_bytes } else { most }, wipes: false }
     }
 
-    /// Returns the same for frames that hold secrets: memory that held one is wiped when it is given back.
+    /// Returns the same settings for frames with secrets. Their memory is wiped when it is freed.
     #[must_use]
     pub const fn wiped(self) -> Self {
         Self { wipes: true, ..self }
     }
 
-    /// Returns the bytes of a frame. The caller wipes them if they are secret.
+    /// Returns the bytes of a frame. If they are secret, the caller must wipe them.
     ///
     /// # Errors
     /// [`FrameError::TooLarge`] and [`FrameError::Unwritable`].
@@ -80,10 +82,10 @@ impl Frames {
         Ok(self.fill(message)?.into_vec())
     }
 
-    /// Writes a frame at once and flushes; a frame that is refused leaves nothing in the stream.
+    /// Writes a whole frame and flushes the stream. If the frame is rejected, nothing is written.
     ///
     /// # Errors
-    /// Those of [`FrameError`].
+    /// A [`FrameError`] of any kind but [`FrameError::Malformed`].
     pub fn write(self, stream: &mut impl Write, message: &impl Serialize) -> Result<(), FrameError> {
         stream.write_all(self.fill(message)?.bytes())?;
         Ok(stream.flush()?)
@@ -91,7 +93,7 @@ impl Frames {
 
     fn fill(self, message: &impl Serialize) -> Result<Buffer, FrameError> {
         let mut buffer = Buffer::new(HEAD.saturating_add(self.max_bytes), self.wipes);
-        // Room for the length, which is known afterwards.
+        // The length is known only afterwards, so four bytes are reserved for it.
         buffer.write_all(&[0; HEAD])?;
         serde_json::to_writer(&mut buffer, message).map_err(FrameError::Unwritable)?;
         let bytes = buffer.offered().saturating_sub(HEAD as u64);
@@ -101,15 +103,16 @@ impl Frames {
         Ok(buffer)
     }
 
-    /// Reads a frame, or `None` where the stream ends between frames.
+    /// Reads a frame. Returns `None` if the stream ends between frames.
     ///
     /// # Errors
-    /// Those of [`FrameError`]. After one other than [`FrameError::Malformed`] the stream is of no more use.
+    /// A [`FrameError`]. Reading can continue only after [`FrameError::Malformed`].
     pub fn read<T: DeserializeOwned>(self, stream: &mut impl Read) -> Result<Option<T>, FrameError> {
         Ok(self.read_within(stream, || self.max_bytes)?.map(|(message, _)| message))
     }
 
-    /// Reads a frame with its length. A narrower bound is asked for once a frame is announced.
+    /// Reads a frame and returns its length, too. `bound` can set a narrower limit, and is called when a frame has
+    /// begun.
     ///
     /// # Errors
     /// Those of [`Frames::read`].
