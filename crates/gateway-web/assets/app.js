@@ -1,4 +1,4 @@
-// Keeps pages up to date and holds back what is pressed too early. Every page is whole without it.
+// Updates pages in place and blocks buttons that the user presses too early. Pages also work without this script.
 'use strict';
 (() => {
   const body = document.body, say = document.getElementById('link');
@@ -6,12 +6,12 @@
   const DRAWN = 'drawn key', SETTLE = 600, TOLD = 8000;
   document.documentElement.classList.add('scripted');
 
-  // ---- Letting this browser in -------------------------------------------------------------------------------
+  // ---- Logging this browser in -------------------------------------------------------------------------------
   const login = document.getElementById('login');
   if (login) {
     const bytes = crypto.getRandomValues(new Uint8Array(32));
     const key = [...bytes].map(b => b.toString(16).padStart(2, '0')).join('');
-    // Whether it lets anybody in is known on the page that comes then.
+    // Only the next page shows whether the login has succeeded. Until then nothing uses the key.
     sessionStorage.removeItem(DRAWN);
     login.addEventListener('submit', () => sessionStorage.setItem(DRAWN, key));
     login.elements._key.value = key;
@@ -23,16 +23,16 @@
       history.replaceState(null, '', '/login');
       login.requestSubmit();
     };
-    // Another address that is written while this page is there loads nothing.
+    // If the user enters another login link in this tab, the browser changes only the hash and loads no page.
     addEventListener('hashchange', arrive);
     return arrive();
   }
 
-  // Back, and loading again, look at the page; they do not send its form a second time.
+  // When the user goes back or reloads, the browser requests the page and does not send its form a second time.
   history.replaceState(history.state, '', location.href);
 
-  // ---- What changes something carries a key that the cookie does not have --------------------------------------
-  // It lies where only this port's pages in this tab reach. A tab without it asks the others.
+  // ---- Each request that changes something carries a key besides the cookie -----------------------------------
+  // Session storage holds the key: only pages of this port in this tab can read it. A tab without it asks others.
   const token = () => body.dataset.token, named = of => 'key ' + of, keyed = () => 'keyed' in body.dataset;
   const key = () => sessionStorage.getItem(named(token())) || '';
   const tabs = 'BroadcastChannel' in window ? new BroadcastChannel('almoner keys') : { postMessage() {} };
@@ -41,7 +41,7 @@
     if (own) tabs.postMessage({ token: data.wants, key: own });
     if (!data.key) return;
     sessionStorage.setItem(named(data.token), data.key);
-    // This browser was let in anew.
+    // The key is for another session than this page has: the user may have logged in again, so refresh the page.
     if (data.token !== token()) later();
   };
   const KEYLESS = 'This tab may read and change nothing: `almoner open` opens one that may.';
@@ -71,7 +71,7 @@
     const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
     if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
     if (waits || mute || form.dataset.sent) return event.preventDefault();
-    // The stream may only be between two sessions, or two daemons: whoever answers is sent what was pressed, if that is still it.
+    // The event stream is down. If the daemon still answers, the script sends the form, unless the form has changed.
     if (body.dataset.stream === 'down') {
       event.preventDefault();
       const is = () => JSON.stringify([...new FormData(form)].filter(([name]) => !['_token', '_key'].includes(name)).map(([name, value]) => [name, String(value)])), was = is();
@@ -93,7 +93,7 @@
     form.elements._token.value = token();
   }, true);
 
-  // What was pressed twice is sent once.
+  // The browser sends a form once, even if the user presses its button twice within three seconds.
   addEventListener('submit', ({ target: form, defaultPrevented }) => {
     if (defaultPrevented || form.getAttribute('method') !== 'post') return;
     form.dataset.sent = 'yes';
@@ -104,14 +104,14 @@
   const own = window.trustedTypes
     ? trustedTypes.createPolicy('almoner', { createHTML: text => text })
     : { createHTML: text => text };
-  // Whoever parses a page so has no scripts, and would show what is for those who have none.
+  // DOMParser parses as if scripts were off, so the content of <noscript> would appear. Remove it.
   const parse = text => {
     const page = new DOMParser().parseFromString(own.createHTML(text), 'text/html');
     for (const one of $$('noscript', page)) one.remove();
     return page;
   };
 
-  // ---- A page brought up to date in place: what is focused or written in stays as it is -----------------------
+  // ---- Updating a page in place; fields that are focused or edited stay as they are ---------------------------
   const held = node => node.nodeType === 1 && (node.contains(document.activeElement) || $$('[data-dirty]', node).length > 0 || node.matches('[data-dirty]'));
   const fields = 'input,textarea,select';
   const does = form => [form.getAttribute('action'), form.dataset.draft, ...$$('button', form).map(one => one.name + ' ' + one.value)].join('\n');
@@ -125,12 +125,12 @@
       if (old.data !== now.data) old.data = now.data;
       return;
     }
-    // What a model writes comes by the stream of events alone.
+    // Only the event stream updates the text that a model is writing.
     if (old.isEqualNode(now) || (old.matches('[data-streamed]') && now.matches('[data-streamed]'))) return;
     if (old.dataset.same && old.dataset.same === now.dataset.same) return;
-    // What has come since stays, and comes anew.
+    // A part that was loaded separately stays on the page while the script loads it again.
     if (now.dataset.load && old.dataset.come) { old.dataset.load = now.dataset.load; return load(old); }
-    // A form that somebody is at never comes to do something else.
+    // A form that the user has focused or edited never gets another purpose. The page shows a notice instead.
     if (old.matches('form') && held(old) && (old.matches('[data-weighty]') || does(old) !== does(now))) return stale(old);
     const field = old.matches(fields);
     for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && !name.startsWith('data-') && !(name === 'open' && old.matches('details')) && name !== 'aria-disabled') old.removeAttribute(name);
@@ -138,12 +138,12 @@
     if (field && old.nodeName !== 'SELECT') return;
     children(old, now);
   };
-  // Moved, what is focused stays focused.
+  // An element that `moveBefore` moves keeps the focus; not every browser has that method.
   const move = (parent, node, before) => parent.moveBefore ? parent.moveBefore(node, before) : parent.insertBefore(node, before);
   const children = (old, now) => {
     const ids = new Set([...now.children].map(child => child.id).filter(Boolean));
     const gone = node => node.nodeType === 1 && node.id && !ids.has(node.id);
-    // First what is not there any more: what stands below it need not move then.
+    // Removes vanished elements first, so that the elements below them need not be moved.
     for (const child of [...old.children]) if (gone(child) && !held(child)) child.remove();
     const byId = new Map([...old.children].filter(child => child.id).map(child => [child.id, child]));
     let at = old.firstChild;
@@ -169,7 +169,7 @@
       if (held(rest)) stale(rest); else rest.remove();
     }
   };
-  // What has changed under somebody's hands is not taken away: they are told.
+  // Shows a notice that a part of the page has changed. The part stays, because the user is working in it.
   const stale = node => {
     const near = node.closest('[data-live]') || node.parentElement;
     if (!near || near.querySelector(':scope > .stale')) return;
@@ -184,7 +184,7 @@
     near.prepend(strip);
   };
 
-  // What was sent and taken is no draft any more: our redirect says so.
+  // The server redirects to `#done` after it has accepted a form. The script then deletes the draft of that form.
   const SENT = 'sent draft', done = location.hash === '#done';
   if (done) {
     const sent = sessionStorage.getItem(SENT);
@@ -194,25 +194,25 @@
   sessionStorage.removeItem(SENT);
   for (const one of $$('[data-taken]')) sessionStorage.removeItem('draft ' + one.dataset.taken);
 
-  // What comes above what somebody is at does not push it away under their eyes and hands.
+  // Returns a function that scrolls the focused element back to its present place on the screen after an update.
   const anchored = () => {
     const main = document.getElementById('main'), at = document.activeElement;
     if (!main || at === main || !main.contains(at)) return () => {};
     const top = () => at.getBoundingClientRect().top, before = top();
     if (before < 0 || before > innerHeight) return () => {};
     return () => {
-      // Not every browser keeps the focus of what moves.
+      // In some browsers an element loses the focus when it moves.
       if (at.isConnected && document.activeElement !== at) at.focus({ preventScroll: true });
       const off = top() - before;
       if (!off || !at.isConnected) return;
-      // There may be no room to scroll as far yet.
+      // If the page is too short to scroll that far, it gets padding at the bottom.
       const lacks = Math.ceil(off + innerHeight - body.getBoundingClientRect().bottom);
       if (lacks > 0) main.style.paddingBottom = parseFloat(getComputedStyle(main).paddingBottom) + lacks + 'px';
       scrollBy({ top: off, behavior: 'instant' });
     };
   };
 
-  // A conversation is read at its end, and goes on there for whoever is there.
+  // A conversation opens at its end. While the user is at the end, the page scrolls along with new text.
   const end = document.getElementById('end');
   const toEnd = () => end.scrollIntoView({ block: 'end', behavior: 'instant' });
   const followed = change => {
@@ -227,7 +227,7 @@
   }
 
   let asking = false, again = false, over = false, lost = false;
-  // What was told to be wrong already is not taken away by it.
+  // The offline message never replaces an error message that the page already shows.
   const offline = () => { if (!over && !(say && say.textContent && say.classList.contains('bad'))) tell('offline: what you see may be old', true); };
   const refresh = async () => {
     if (asking) { again = true; return; }
@@ -235,7 +235,7 @@
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
       over = answer.status === 401;
-      // Whoever answers is there, though nobody is told of anything.
+      // The daemon answers although its event stream is down, so the tabs may send forms again.
       if (body.dataset.stream === 'down') share({ kind: 'there' });
       if (over) tell('your session is over: `almoner open` opens another', true);
       const page = parse(await answer.text());
@@ -270,14 +270,14 @@
   let timer = 0;
   const later = () => { clearTimeout(timer); timer = setTimeout(refresh, 40); };
 
-  // ---- What happens, as it happens: one tab listens and tells the others ---------------------------------------
+  // ---- Events: one tab listens to the stream and passes them to the others ------------------------------------
   let fades = 0;
   const tell = (text, bad) => {
     if (!say) return;
     say.textContent = text;
     say.classList.toggle('bad', !!bad);
     clearTimeout(fades);
-    // What is well is known after a while; what is wrong stays until it is not.
+    // Other messages disappear after a while; an error stays until another message replaces it.
     if (text && !bad) fades = setTimeout(() => { say.textContent = ''; }, TOLD);
   };
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
@@ -286,7 +286,7 @@
     if (what.written) { written.delete(what.written); put('progress-', what.written, ''); put('writes-', what.written, ''); }
     if (what.topics.some(topic => topics.has(topic)) || topics.has('all')) later();
   };
-  // What models write meanwhile, by run, in every tab: who comes later, or has missed something, asks the others for it.
+  // The text that models are writing, by run. Each tab has a copy; a tab that missed a piece asks the others for all.
   const channel = 'BroadcastChannel' in window ? new BroadcastChannel('almoner') : null;
   const written = new Map();
   const put = (what, run, text, more) => {
@@ -296,7 +296,7 @@
   const wants = run => { if (channel) channel.postMessage({ kind: 'wants', data: run }); };
   const streamed = ({ run, prompted, from, to, text }) => {
     let all = written.get(run);
-    // What comes from the beginning again, after a failure, is all that counts.
+    // A text that starts again from the beginning, for example after a failure, replaces the earlier one.
     if (!all || all.prompted !== prompted || !from) { all = { prompted, to: 0, text: '' }; put('writes-', run, ''); }
     if (all.to !== from) return wants(run);
     written.set(run, { prompted, to, text: all.text + text });
@@ -326,7 +326,7 @@
     let down = false;
     source.onopen = () => { if (down) share({ kind: 'up', data: true }); down = false; body.dataset.stream = 'up'; };
     source.onerror = () => {
-      // Who was answered with a refusal is let in no more, or one of too many: the page knows.
+      // The server refused the stream: the session is over, or too many streams are open. A refresh finds out.
       if (source.readyState === EventSource.CLOSED) { later(); setTimeout(() => over || listen(), 2000); return; }
       down = true;
       share({ kind: 'up', data: false });
@@ -340,14 +340,14 @@
   else listen();
   addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
 
-  // ---- Weighty buttons wait until one can have read what they stand under -------------------------------------
+  // ---- Approval buttons wait until the user can have read the text above them ---------------------------------
   const settle = () => {
-    // What came just now is as folded as what was there before.
+    // Folds each block that the user must unfold before an approval, including blocks that an update added.
     for (const one of $$('details[data-must-open]:not([data-met])')) { one.open = false; one.dataset.met = 'yes'; }
     for (const form of $$('form[data-weighty]')) {
       const seen = form.elements._seen ? form.elements._seen.value : '', folds = $$('details[data-must-open]', form);
       if (form.dataset.seen !== seen) {
-        // What was read before is not what stands there now.
+        // The form shows other content than the user unfolded before, so the blocks must be unfolded again.
         for (const one of folds) if (!held(one)) { one.open = false; delete one.dataset.opened; }
         form.dataset.seen = seen;
         form.dataset.fresh = 'yes';
@@ -368,7 +368,7 @@
   }, true);
   settle();
 
-  // ---- What was shown is of what stood in the form then ---------------------------------------------------------------
+  // ---- The preview of a grant disappears when the user changes the form ---------------------------------------
   for (const what of ['input', 'change']) addEventListener(what, ({ target }) => {
     const shown = target.name && target.form && target.form.querySelector('#granted');
     if (!shown || shown.contains(target)) return;
@@ -376,9 +376,9 @@
     tell('What you have chosen is not what was shown: show again what it would grant.');
   });
 
-  // ---- What takes time comes when it is there, and what is folded when it is unfolded ---------------------------
+  // ---- Slow parts of a page load separately, folded parts once unfolded ---------------------------------------
   const load = one => {
-    // What nobody sees comes once it is looked at.
+    // A part inside a folded block loads when the user unfolds the block.
     if (one.closest('details:not([open])')) return delete one.dataset.come;
     one.dataset.come = 'yes';
     fetch(one.dataset.load).then(answer => answer.text()).then(text => {
@@ -394,7 +394,7 @@
 
   // ---- The keyboard does what the mouse does -------------------------------------------------------------------
   const rows = () => $$('a.row,summary.row').filter(one => !one.closest('details:not([open])') || one.parentElement.matches('details:not([open])') && !one.parentElement.parentElement.closest('details:not([open])'));
-  // What needs somebody is looked at before it goes.
+  // Dismisses a message that only informs. A message that needs an answer cannot be dismissed here.
   const dismiss = async row => {
     const all = rows(), next = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
     if (!row.closest('#rest') || !row.href) return tell('Only what is there to know is dismissed with e.');
@@ -405,7 +405,7 @@
     later();
   };
   const typing = node => node && (node.matches(fields) || node.isContentEditable);
-  // Letters act where a row has the focus. That `j` and `k` lead there can be turned off, on the page of sessions.
+  // On a focused row, letter keys always work. A setting on the page of sessions turns them off everywhere else.
   const LETTERS = 'letters', letters = () => localStorage.getItem(LETTERS) !== 'off';
   for (const one of $$('[data-letters]')) {
     one.checked = letters();

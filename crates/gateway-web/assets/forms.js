@@ -1,23 +1,23 @@
-// Keeps what is typed, checks fields early, and lets rows and files come and go. Every form is whole without it.
+// Saves drafts, checks fields early, and adds and removes rows and files. Every form also works without this script.
 'use strict';
 (() => {
   const { $$, SENT, fields, post, parse, morph, tell } = window.almoner || {};
-  // Nobody is let in yet.
+  // The user is not logged in: on the login page, app.js does not define `window.almoner`.
   if (!$$) return;
   const LINES = 1000;
 
   addEventListener('submit', event => {
     const form = event.target;
     if (form.getAttribute('method') !== 'post' || event.defaultPrevented) return;
-    // What Enter presses looks where one is: a secret that was typed stays.
+    // The Enter key only checks the form and stays on this page. A secret that the user typed therefore stays too.
     if (form.dataset.check && event.submitter && event.submitter.matches('.default')) {
       event.preventDefault();
       return look(form);
     }
     for (const one of $$('[data-secret]', form)) cover(one);
-    // The text has the bytes already.
+    // A text field already holds the content of the file, so the browser need not send the file too.
     for (const one of $$('[data-bytes-of]', form)) one.removeAttribute('name');
-    // It is dropped once it was taken.
+    // Remembers the name of the draft, so that the next page can delete it if the server accepts the form.
     if (drafts.name(form) && !(event.submitter && event.submitter.formNoValidate)) {
       drafts.keep(form);
       try { sessionStorage.setItem(SENT, drafts.name(form)); } catch (_) { /* Then the draft stays. */ }
@@ -27,10 +27,10 @@
   const below = (name, of) => name === of || name.startsWith(of + '/') || name.startsWith(of + ':');
   const texts = form => [...new FormData(form)].filter(one => typeof one[1] === 'string');
 
-  // ---- Drafts outlive a reload; secrets never leave their field -----------------------------------------------
+  // ---- Drafts survive a reload; a draft never contains a secret -----------------------------------------------
   const drafts = {
     name: form => form.dataset.draft && 'draft ' + form.dataset.draft,
-    // What would be sent, but for secrets, files and what is ours.
+    // The fields that the form would send, without secrets, files and internal fields, whose names begin with `_`.
     pairs: form => {
       const not = new Set($$('[type=password],[data-secret]', form).map(one => one.name));
       return texts(form).filter(([name]) => name[0] !== '_' && !not.has(name));
@@ -38,16 +38,16 @@
     keep: form => {
       const name = drafts.name(form), all = name ? drafts.pairs(form) : [];
       const files = new Set($$('[data-bytes-of]', form).map(one => one.dataset.bytesOf && id(one.dataset.bytesOf).name));
-      // What is too large to be kept is kept without its files, or not at all.
+      // If a draft is too large for the storage, it is saved without its files, or else not at all.
       for (const pairs of name ? [all, all.filter(([field]) => !files.has(field))] : []) {
-        try { return sessionStorage.setItem(name, JSON.stringify(pairs)); } catch (_) { /* Less of it may fit. */ }
+        try { return sessionStorage.setItem(name, JSON.stringify(pairs)); } catch (_) { /* Fewer fields may fit. */ }
       }
     },
     fill: async form => {
       const name = drafts.name(form), kept = JSON.parse(name && sessionStorage.getItem(name) || 'null');
-      // A draft in which nothing is left is one.
+      // An empty draft counts as a draft too.
       if (!kept) return;
-      // What we have picked for the person is newer.
+      // A value that the server has just chosen for the user is newer than the draft.
       const fresh = $$('[data-fresh]', form).map(one => [one.name, one.value]);
       const all = kept.filter(([field]) => fresh.every(([own]) => own !== field)).concat(fresh);
       const names = new Set(all.map(([field]) => field)), own = $$(fields, form).filter(one => one.name);
@@ -55,7 +55,7 @@
       const rows = own.filter(one => one.type === 'hidden' && one.name.endsWith(':given'));
       const others = $$('.list', form).length && ([...names].some(field => !has.has(field)) || rows.some(one => !names.has(one.name)));
       if (others || $$('[data-told]', form).length) {
-        // It has other rows than this page, or something is told of what stands in them: the daemon draws them.
+        // The draft has other rows than this page, or the page has notes on values: the daemon renders them.
         const now = await drawn(form, all, '');
         if (now && others) for (const list of $$('.list', form)) {
           const other = !list.parentElement.closest('.list') && now.getElementById(list.id);
@@ -65,7 +65,7 @@
       }
       const texts = new Map();
       for (const [field, text] of all) texts.set(field, [...texts.get(field) || [], text]);
-      // What was written or chosen while one waited is newer.
+      // A value that the user entered while the script waited is newer than the draft.
       const newer = new Set($$(fields, form).filter(one => one.dataset.dirty).map(one => one.name));
       for (const one of $$(fields, form)) {
         const mine = texts.get(one.name);
@@ -79,13 +79,13 @@
         if (was !== one.checked + one.value) one.dataset.dirty = 'yes';
       }
       drafts.keep(form);
-      // What was written there is not hidden.
+      // Unfolds the block around the form if the form has edited fields.
       const fold = form.closest('details');
       if (fold && $$('[data-dirty]', form).length) fold.open = true;
       form.dispatchEvent(new Event('filled', { bubbles: true }));
     },
   };
-  // What is said of fields, as it is said in another page or a piece of one.
+  // Replaces the notes on fields with those from another page, or from a piece of one.
   const renewed = all => {
     for (const one of all) {
       const place = document.getElementById(one.id);
@@ -100,20 +100,20 @@
     try {
       const answer = await post(form.getAttribute('action'), sent);
       if (answer.ok) return parse(await answer.text());
-    } catch (_) { /* It is told below. */ }
+    } catch (_) { /* The message follows below. */ }
     tell('the rows are as they were: send the form instead', true);
   };
-  // Says what is wrong at a place, or that nothing is: to those who see it and to those who do not.
+  // Shows an error at a field, or removes it, on the screen and for screen readers.
   const mark = (place, text) => {
     if (place.textContent !== text) place.textContent = text;
     const control = id(place.id.replace(/-error$/, ''));
-    // A group has no value that could be wrong; what is in it has. Of a picker one sees the field before the menu.
+    // A group has no value that could be wrong. A picker shows its text field and hides its menu, so mark both.
     if (!control || control.matches('fieldset')) return;
     for (const one of control.matches('.pick > select') ? $$('select,[role=combobox]', control.parentElement) : [control]) {
       if (text) one.setAttribute('aria-invalid', 'true'); else one.removeAttribute('aria-invalid');
     }
   };
-  // Everything is looked at, and what is said of it stands where it would stand on the page that is sent back.
+  // Checks the whole form and shows each error where it would appear on the page that the server sends back.
   const look = async form => {
     const sent = new URLSearchParams(texts(form));
     sent.set('do', 'look');
@@ -125,14 +125,14 @@
       for (const one of $$('#wrong,#looked')) one.remove();
       if (!said) return;
       if (said.id === 'looked') return tell(said.dataset.kept || said.textContent);
-      // A secret is still where it was typed.
+      // Removes the note that the user must type a secret again, because the field still holds it.
       for (const one of $$('[data-lost]', said)) one.remove();
       (form.closest('[data-live]') || form).before(document.adoptNode(said));
       said.focus();
     } catch (_) { tell('It could not be looked at.', true); }
   };
 
-  // ---- Each field is checked by the daemon a little after it was written in, each by itself ---------------------
+  // ---- The daemon checks each field shortly after the user has changed it -------------------------------------
   const checks = new Map();
   const check = form => async field => {
     if (!form.contains(field)) return;
@@ -147,7 +147,7 @@
       if (answer.status === 413 && own) mark(own, 'all that is filled in is more than can be sent: at most 4 MiB');
       if (!answer.ok) return;
       const now = parse(await answer.text()), all = new Map($$('[data-error-of]', now).map(one => [one.id, one]));
-      // What is not named is right, whichever row has made it so; of what nobody has come to yet nothing is said first.
+      // A field that the answer does not name is right. A field that the user has not filled yet gets no new error.
       for (const place of $$('[data-error-of]', form)) {
         const one = all.get(place.id);
         if (!below(place.dataset.errorOf, field.name.split(/[/:]/)[0]) || one && 'late' in one.dataset && !place.textContent) continue;
@@ -167,18 +167,18 @@
     }
   });
 
-  // ---- Rows come, move and go in place, files become text, secrets are shown when one asks for it ----------
-  // One after the other: each begins with what the one before has left.
+  // ---- Changing rows in place, reading files into text fields, showing secrets on request ------------------
+  // These run one after the other: each starts from the result of the one before.
   let changing = Promise.resolve();
   const changed = change => { changing = changing.then(change, change); };
-  // What is called otherwise once a row has changed places with its neighbour.
+  // Returns a function that gives the new name of a field after a row has changed places with its neighbour.
   const renamed = (list, row) => {
     const [what, place] = row.split(' '), item = $$('.item', list).find(one => one.dataset.row === place);
     const near = item && { up: item.previousElementSibling, down: item.nextElementSibling }[what], other = near && near.dataset.row;
     return name => !other ? name : below(name, place) ? other + name.slice(place.length) : below(name, other) ? place + name.slice(other.length) : name;
   };
-  // Puts the rows of a list that a button has changed into it; says nothing if it has to be taken whole. To take a thousand
-  // rows out, and as many in, takes a browser seconds.
+  // Updates only the rows that a button has changed, because a browser needs seconds to replace a thousand rows.
+  // Returns nothing if the caller must replace the whole list.
   const spliced = (list, now, row) => {
     const [what, place] = row.split(' '), rows = of => [...of.querySelector(':scope > .items')?.children || []];
     const old = rows(list), fresh = rows(now), at = old.findIndex(one => one.dataset.row === place);
@@ -189,7 +189,7 @@
     else if (at >= 0 && old[other]) for (const one of [at, other]) { old[one].replaceWith(fresh[one]); old[one] = fresh[one]; }
     else return;
     if (old.length !== fresh.length || old.some((one, at) => one.dataset.row !== fresh[at].dataset.row)) return;
-    // Whoever stands behind what has gone has another number, and who is the last now cannot go further.
+    // The rows after a removed row have new numbers, and the row that is now the last cannot move further down.
     const from = { more: old.length - 2, less: at - 1 }[what] ?? old.length;
     old.forEach((one, at) => { if (at >= (old.length < 2 ? 0 : from) && one !== fresh[at]) morph(one, fresh[at]); });
     for (const one of [...list.children]) if (!one.matches('.items')) one.remove();
@@ -205,7 +205,7 @@
     let now = page && page.getElementById(list.id);
     if (!now) return;
     const fresh = now.querySelector('.item[autofocus]')?.dataset.row, told = $$('[data-told],[data-error-of="' + CSS.escape(now.dataset.place || '') + '"]', page);
-    // What was written while one waited is written again, and who has gone elsewhere stays there.
+    // Copies the values that the user changed while waiting. If the user moved the focus meanwhile, it stays there.
     const late = $$(fields, list).filter(one => before.has(one) && before.get(one) !== state(one));
     const here = document.activeElement, inside = list.contains(here), item = inside && here.closest('.item');
     const rest = item && here.id.startsWith(item.id.slice(0, -5)) ? here.id.slice(item.id.length - 5) : null;
@@ -224,7 +224,7 @@
     if (moved && !inside) return;
     const written = !moved && now.querySelector('textarea[data-caret]');
     if (written) {
-      // One goes on behind what was inserted, and hears whether all of it fits.
+      // The cursor goes behind the inserted text. The input event starts the check whether all of it fits.
       written.focus();
       written.setSelectionRange(written.dataset.caret, written.dataset.caret);
       written.dispatchEvent(new Event('input', { bubbles: true }));
@@ -256,7 +256,7 @@
   addEventListener('paste', event => {
     const field = event.target, text = event.clipboardData.getData('text/plain');
     const item = field.matches('input') && field.closest('[data-split] > .items > .item');
-    // A line would lose where lines end.
+    // An input of one line would drop the line breaks of the pasted text.
     if (!field.matches('input[data-limit]') || field.inputMode || !/[\r\n]./.test(text)) return;
     event.preventDefault();
     const whole = field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd);
@@ -274,7 +274,7 @@
     const list = field.closest('.list').id;
     changed(() => rowed(id(list), 'split ' + field.name, texts(field.form).map(([name, own]) => [name, name === field.name ? whole : own])));
   });
-  // While nothing is said, what one moves stands somewhere and says so.
+  // A slider always has a position. While its text field is empty, it looks unset and screen readers say so.
   const stand = slider => {
     const text = id(slider.dataset.slides).value;
     if (text) slider.value = text;
@@ -317,14 +317,14 @@
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = '';
     for (let at = 0; at < bytes.length; at += 3072) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 3072)));
-    // No bytes are something too.
+    // An empty file is a value too, so the text must not be empty.
     place.value = text || 'hex:';
     place.dispatchEvent(new Event('input', { bubbles: true }));
   });
 
-  // ---- Files that are chosen, or dropped on the page, are brought at once, and wait in the form for what is said next ----
+  // ---- Files that the user chooses or drops are uploaded at once and wait in the form for the next message ----
   const bringer = document.querySelector('[data-bring]');
-  // One after the other: each begins with what the one before has left.
+  // These run one after the other: each starts from the result of the one before.
   let bringing = Promise.resolve();
   const bring = (files, kept) => { bringing = bringing.then(() => brought(files, kept)); };
   const brought = async (files, kept) => {
@@ -359,6 +359,6 @@
     if (lost.length) bring([], lost);
   }
 
-  // Last: what is brought again is looked up in the drafts as they were.
+  // This comes last, because `fill` saves drafts anew and the code above must read the old ones.
   for (const form of $$('form[data-draft]')) drafts.fill(form);
 })();

@@ -1,5 +1,5 @@
-// A menu of names that one can type into: what is typed finds, and what is picked is sent. The menu below it holds the
-// identifier; a name that was only typed is none.
+// A menu of names with a text field for searching. The form sends the identifier from the hidden menu, which holds
+// the option that the user picked. A name that the user only typed is not sent.
 'use strict';
 (() => {
   const { $$ } = window.almoner || {};
@@ -30,7 +30,7 @@
     option.scrollIntoView({ block: 'nearest' });
     input.setAttribute('aria-activedescendant', option.id);
   };
-  // All whose line has every word that was typed, under the menu's headings; those that begin so come first.
+  // Lists the options that contain every typed word, by heading. Options that begin with the first word come first.
   const open = (input, typed) => {
     const box = list(input), words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = one => one.value && words.every(word => one.textContent.toLowerCase().includes(word));
@@ -63,12 +63,12 @@
     const many = all.length > MOST ? 'The first ' + MOST + ' of ' + all.length + ' that fit' : all.length === 1 ? 'One fits' : all.length + ' fit';
     say(input, all.length ? many : 'None of your names fits what is written');
   };
-  // By its place in the menu: something can have several names.
+  // Selects by position, because several options, with different names, can have the same value.
   const set = (input, at) => {
     const select = menu(input);
     if (select.selectedIndex === at) return;
     select.selectedIndex = at;
-    // Where nothing is checked before it is sent, what was missing is there now.
+    // In a form without early checks, removes the error at once, because the user has picked an option.
     const wrong = document.getElementById(select.id + '-error');
     if (at && wrong && !(select.form && select.form.dataset.check)) {
       wrong.textContent = '';
@@ -85,7 +85,7 @@
   addEventListener('input', event => {
     const input = event.target;
     if (!is(input)) return;
-    // What was picked is no longer what stands there.
+    // The text no longer names the option that the user picked before.
     looked.delete(menu(input).id);
     set(input, 0);
     open(input, input.value);
@@ -95,12 +95,12 @@
     if (is(at) && list(at).hidden) open(at, menu(at).value ? '' : at.value);
     const option = at.closest && at.closest('.pick [role=option]');
     if (option) { const input = field(option); take(input, option); input.focus(); }
-    // Its label, and what says that it is wrong, lead to where one writes.
+    // A click on the label, or on a link from an error, moves the focus to the text field.
     const to = at.closest && (at.closest('label') || at.closest('a[href^="#"]'));
     const select = to && document.getElementById(to.htmlFor || to.hash && decodeURIComponent(to.hash.slice(1)));
     if (select && select.matches('.pick > select')) { event.preventDefault(); field(select).focus(); }
   });
-  // The list is no place to be: whoever presses on it stays where he writes.
+  // The list never takes the focus: it stays in the text field when the user presses the mouse on the list.
   addEventListener('mousedown', event => { if (event.target.closest && event.target.closest('.pick [role=listbox]')) event.preventDefault(); });
   addEventListener('keydown', event => {
     const input = event.target;
@@ -124,7 +124,7 @@
   addEventListener('focusin', event => { if (is(event.target)) event.target.select(); });
   addEventListener('focusout', event => { if (is(event.target)) close(event.target); });
 
-  // What stands there is what is picked, also after a draft was filled in or rows were drawn anew.
+  // Shows the picked option in each text field, also after the script has filled in a draft or replaced rows.
   const sync = within => {
     for (const one of $$('.pick > select', within)) {
       const input = field(one), had = document.activeElement === one || one.autofocus && !one.closest('.pick').dataset.on;
@@ -134,7 +134,7 @@
       if (had) input.focus();
     }
   };
-  // What one looked for is there again on the page that refuses the form.
+  // If the server refuses the form, the text field shows again what the user searched for without picking an option.
   const LOOKED = 'looked for', looked = new Map(JSON.parse(sessionStorage.getItem(LOOKED) || '[]'));
   sessionStorage.removeItem(LOOKED);
   sync(document);
@@ -144,9 +144,9 @@
   }
   addEventListener('submit', event => {
     const all = $$('.pick > select', event.target).filter(one => !one.value && field(one).value).map(one => [one.id, field(one).value]);
-    try { if (all.length) sessionStorage.setItem(LOOKED, JSON.stringify(all)); } catch (_) { /* It is looked for anew. */ }
+    try { if (all.length) sessionStorage.setItem(LOOKED, JSON.stringify(all)); } catch (_) { /* The text is lost. */ }
   });
-  // A form that one is at stays as it is, but what can be picked in it is what there is now.
+  // A form in use stays as it is, but its menus get the present options.
   addEventListener('renewed', ({ detail: page }) => {
     for (const select of $$('.pick > select')) {
       const now = page.getElementById(select.id), was = select.selectedOptions[0], listed = one => [...one.options].map(option => option.value + option.label).join('\n');
@@ -154,7 +154,7 @@
       select.replaceChildren(...[...now.children].map(one => document.importNode(one, true)));
       const all = [...select.options], own = was && (all.find(one => one.value === was.value && one.label === was.label) || all.find(one => one.value === was.value));
       select.selectedIndex = own ? own.index : 0;
-      // What was picked and has gone is sent all the same, so that it is said what has become of it.
+      // If the picked option has vanished, the form still sends it, and the server says what happened to it.
       if (was && was.value && !own) { select.append(was); was.selected = true; }
       if (list(select).hidden) close(field(select));
     }

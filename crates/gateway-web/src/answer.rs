@@ -1,29 +1,29 @@
-//! Answers of pages, before they become HTTP responses.
+//! The answers of pages, before they become HTTP responses.
 
 use maud::Markup;
 
-/// An answer.
+/// The answer to a request for a page.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// A page.
+    /// A whole page.
     Page(Box<Page>),
-    /// A redirect to this address, after the request was done.
+    /// A redirect to this address, after the request was carried out.
     Go(String),
-    /// A piece of a page, for the script.
+    /// A part of a page, for the script.
     Piece(Markup),
 }
 
-/// A page, without the parts that all pages share.
+/// A page without the parts that all pages share.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The status; 200 unless something was refused.
+    /// The HTTP status, which is 200 unless the request was refused.
     pub status: u16,
     /// The title of the page, in a few words. It contains no foreign text.
     pub title: String,
-    /// The part of the site that it belongs to: the path of its place in the navigation.
+    /// The part of the site to which the page belongs, as its path in the navigation.
     pub part: &'static str,
-    /// The topics that its live regions follow, separated by spaces: `inbox`, `runs`, `run:17`, `all`. Empty if there
-    /// are none.
+    /// The topics that the page's live regions follow, separated by spaces: `inbox`, `runs`, `run:17`, `all`. Empty
+    /// for a page without live regions.
     pub topics: String,
     /// The main content of the page.
     pub main: Markup,
@@ -35,14 +35,14 @@ impl Page {
         Page { status: 200, title: title.into(), part, topics: String::new(), main }
     }
 
-    /// Returns the same, kept up to date with these topics.
+    /// Returns the page with topics that keep it up to date.
     #[must_use]
     pub fn live(mut self, topics: impl Into<String>) -> Page {
         self.topics = topics.into();
         self
     }
 
-    /// Returns the same with another status.
+    /// Returns the page with another status.
     #[must_use]
     pub fn status(mut self, status: u16) -> Page {
         self.status = status;

@@ -7,20 +7,20 @@ use std::sync::OnceLock;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// A static file that is served beside the pages.
+/// A static file that is served in addition to the pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
-    /// Its name, without the hash.
+    /// The name of the file, without the hash and the extension.
     stem: &'static str,
-    /// Its ending.
+    /// The extension of the file name.
     ending: &'static str,
-    /// Its media type.
+    /// The media type.
     pub media: &'static str,
-    /// Its text.
+    /// The content of the file.
     pub text: &'static str,
 }
 
-/// The script.
+/// The script that every page loads.
 pub const SCRIPT: Asset = Asset {
     stem: "app",
     ending: "js",
@@ -44,7 +44,7 @@ pub const PICK: Asset = Asset {
     text: include_str!("../assets/pick.js"),
 };
 
-/// The style.
+/// The style sheet.
 pub const STYLE: Asset = Asset {
     stem: "app",
     ending: "css",
@@ -52,23 +52,23 @@ pub const STYLE: Asset = Asset {
     text: include_str!("../assets/app.css"),
 };
 
-/// The sign: an open hand that gives.
+/// The icon: an open hand that gives.
 pub const SIGN: Asset =
     Asset { stem: "sign", ending: "svg", media: "image/svg+xml", text: include_str!("../assets/sign.svg") };
 
 impl Asset {
-    /// Returns the path under which it is served.
+    /// Returns the path at which the file is served.
     pub fn path(&self) -> String {
         let hash = blake3::hash(self.text.as_bytes()).to_hex();
         format!("/assets/{}-{}.{}", self.stem, &hash[..12], self.ending)
     }
 
-    /// Returns the one that is served under this path.
+    /// Returns the file at this path, if there is one.
     pub fn at(path: &str) -> Option<Asset> {
         ALL.into_iter().find(|asset| asset.path() == path)
     }
 
-    /// Returns the same text in the format of gzip. All are packed once.
+    /// Returns the content in gzip format. All files are compressed once.
     pub fn packed(&self) -> Vec<u8> {
         static PACKED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
         let packed = PACKED.get_or_init(|| ALL.iter().map(|asset| pack(asset.text)).collect());
@@ -77,12 +77,12 @@ impl Asset {
     }
 }
 
-/// All of them.
+/// All static files.
 const ALL: [Asset; 5] = [SCRIPT, FORMS, PICK, STYLE, SIGN];
 
 fn pack(text: &str) -> Vec<u8> {
     let mut out = GzEncoder::new(Vec::new(), Compression::best());
-    // A vector takes all that is written.
+    // Writing to a vector cannot fail.
     let _ = out.write_all(text.as_bytes());
     out.finish().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The interface of the daemon in whose process the pages run.
+//! The interface through which the pages use the daemon. Both run in the same process.
 
 use control::exit::Failure;
 use control::protocol::{Request, Response};
@@ -9,12 +9,12 @@ use resource::Endowment;
 
 use crate::guard::sessions::Sessions;
 
-/// The daemon, as the pages see it. Every request is one of the store's own host.
+/// The daemon, as the pages use it. Every request is made for the store's own host.
 pub trait Backend: Send + Sync + 'static {
-    /// Answers a request.
+    /// Carries out a request and returns the response.
     ///
     /// # Errors
-    /// The reason why the request was not done, for the user.
+    /// The reason why the request failed, for the user.
     fn ask(&self, request: Request) -> Result<Response, Failure>;
 
     /// Calls `tell` with every event after `after`, and then with each new event. It stops when `tell` returns
@@ -22,16 +22,17 @@ pub trait Backend: Send + Sync + 'static {
     /// browser is still connected.
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool);
 
-    /// Keeps the sessions, so that they outlive the daemon.
+    /// Stores the sessions, so that they outlive the daemon.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// When the sessions cannot be written.
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure>;
 
-    /// Returns the model that a person names, or that the settings name for runs that name none, as a run stores it.
+    /// Returns the model that a user names, in the form in which a run stores it. Without a name, returns the model
+    /// of the settings.
     ///
     /// # Errors
-    /// When it is none, or none is named anywhere.
+    /// When the model is invalid, or neither the user nor the settings name one.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
 
     /// Returns the requirements of a worker for a conversation: its inputs and its slots.
@@ -40,11 +41,11 @@ pub trait Backend: Send + Sync + 'static {
     /// When there is no such worker, its file is invalid, or it cannot hold a conversation.
     fn wanted(&self, with: &ChatPartner) -> Result<ChatSetup, Failure>;
 
-    /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
-    /// is on the disk.
+    /// Stores a file that a browser has sent, for at least a day, and returns its hash. When the method returns, the
+    /// file is on the disk.
     ///
     /// # Errors
-    /// When the disk or the quota does not take it.
+    /// When the disk is full or fails, or the quota is used up.
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
 
     /// Parses a slot binding that a user typed as `SLOT=…`, as for `-e`. Every path must begin at the root.
@@ -66,6 +67,6 @@ pub trait Backend: Send + Sync + 'static {
     /// When the machine has no random source.
     fn random(&self) -> Result<[u8; 32], Failure>;
 
-    /// Returns the time, in milliseconds since 1970.
+    /// Returns the present time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 }

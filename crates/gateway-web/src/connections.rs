@@ -24,28 +24,28 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
-/// Limits on connections.
+/// The limits on connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// How many connections there are at most. A browser has six, and one of them follows the events.
+    /// The maximum number of connections. A browser has six, and one of them follows the events.
     pub most: usize,
     /// The timeout for a complete request head, and for the pause between two requests.
     pub head: Duration,
 }
 
-/// Those of the pages.
+/// The limits for the connections of the pages.
 pub const LIMITS: ConnectionLimits = ConnectionLimits { most: 256, head: Duration::from_secs(10) };
 
-/// How long nothing may come of a form that was begun.
+/// The maximum time between two pieces of a form.
 const PIECE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a form may take from its first byte to its last. Files are brought from afar as well.
+/// The maximum time for a whole form. Forms may also bring files over slow connections.
 const WHOLE: Duration = Duration::from_secs(600);
 
 /// The pause after a failed accept, before the server accepts connections again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Who is connected.
+/// The open connections, and their limits.
 pub struct Connections {
     limits: ConnectionLimits,
     open: Mutex<ConnectionTable>,
@@ -54,17 +54,18 @@ pub struct Connections {
 #[derive(Default)]
 struct ConnectionTable {
     next: u64,
-    /// By number, so the oldest is the first.
+    /// The connections by number, so that the oldest is the first.
     all: BTreeMap<u64, Connection>,
 }
 
-/// One connection. It ends when this is dropped.
+/// One connection. The connection is closed when this value is dropped.
 struct Connection {
     known: AuthFlag,
     _ends: oneshot::Sender<()>,
 }
 
-/// A flag that says whether the browser at the other end is authenticated. Every request of a connection carries it.
+/// A flag that tells whether the browser on a connection is authenticated. Every request carries the flag of its
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub struct AuthFlag(Arc<AtomicBool>);
 
@@ -89,9 +90,9 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a connection and returns its number, its flag, and a receiver that fires when the connection must
-    /// end. At the limit, the oldest unauthenticated connection is closed. If all connections are authenticated, it
-    /// returns `None`.
+    /// Registers a connection. Returns its number, its flag, and a receiver that fires when the connection must end.
+    /// At the limit, the oldest unauthenticated connection is closed. If all connections are authenticated, the
+    /// method returns `None`.
     fn begin(&self) -> Option<(u64, AuthFlag, oneshot::Receiver<()>)> {
         let mut open = self.lock();
         if open.all.len() >= self.limits.most {
@@ -104,13 +105,13 @@ impl Connections {
         Some((number, known, ended))
     }
 
-    /// Takes connections, without end.
+    /// Accepts and serves connections. The method never returns.
     pub async fn serve(self: Arc<Connections>, listener: TcpListener, router: Router) {
         loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-                // Nothing can be opened just now: trying without end would only make it worse.
+                // The process may have no free file descriptors. Retrying at once would make this worse.
                 Err(_) => {
                     sleep(RETRY_INTERVAL).await;
                     continue;
@@ -138,17 +139,17 @@ impl Connections {
     }
 }
 
-/// The body of a form, which fails if it arrives too slowly.
+/// The body of a form. It fails if it arrives too slowly.
 pub struct TimedBody {
     body: BodyDataStream,
-    /// How long nothing may come.
+    /// The maximum time between two pieces.
     piece_timeout: Duration,
     piece: Pin<Box<Sleep>>,
     whole: Pin<Box<Sleep>>,
 }
 
 impl TimedBody {
-    /// Returns the same body, which fails if it takes too long.
+    /// Returns a body with the same content that fails if it takes too long.
     pub fn of(body: Body) -> Body {
         Body::from_stream(TimedBody::within(body, PIECE_TIMEOUT, WHOLE))
     }
@@ -213,7 +214,7 @@ mod tests {
         stream
     }
 
-    /// Returns the text from the stream, up to these words or to its end.
+    /// Returns the text from the stream, up to these words or to the end of the stream.
     fn hear(stream: &mut TcpStream, words: &str) -> String {
         let (mut heard, mut some) = (String::new(), [0; 1024]);
         while !heard.contains(words) {
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!([hear(&mut first, "-"), hear(&mut second, "-")], ["", ""]);
         known.write_all(KNOWN.as_bytes()).unwrap();
         assert!(hear(&mut known, "known").contains("known"));
-        // Where all are known there is no room for one more.
+        // If all connections are authenticated, a new one is refused.
         let (mut one, mut other) = (say(address, KNOWN), say(address, KNOWN));
         assert!(hear(&mut one, "known").contains("known") && hear(&mut other, "known").contains("known"));
         assert_eq!(hear(&mut say(address, WHOLE), "here"), "");
@@ -263,7 +264,7 @@ mod tests {
         assert!(hear(&mut idle, "no such words").contains("here"));
     }
 
-    /// So many pieces, one after each of these times.
+    /// A body with a number of pieces, each of which arrives after this interval.
     struct Slow(usize, Duration, Pin<Box<Sleep>>);
 
     impl Stream for Slow {

@@ -1,7 +1,8 @@
 //! Live events: one stream of server-sent events per browser, numbered like the event log.
 //!
-//! An event names the change, never its appearance. The script then loads the page again and takes the new parts from
-//! it. So each part is rendered in one way only, and a browser that missed an event soon catches up.
+//! An event tells which topics have changed, but not how they look now. The script then loads the page again and
+//! takes the new parts from it. So each part is rendered in one way only, and a browser that missed an event soon
+//! catches up.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,17 +22,19 @@ use crate::guard::sessions::Session;
 use crate::refusal::refused;
 use crate::serve::{Site, StreamError};
 
-/// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
+/// The maximum number of events that wait for a slow browser. Beyond this number, the stream ends, and the browser
+/// begins a new one.
 const MAX_WAITING_EVENTS: usize = 1024;
 
-/// How many browsers are told at once: each has a thread.
+/// The maximum number of streams at a time. Each stream has a thread.
 const MAX_WATCHERS: usize = 64;
 
 /// The longest silence of a stream, in milliseconds. A keep-alive comment then reveals whether the browser is still
 /// connected.
 const KEEP_ALIVE_INTERVAL_MS: u64 = 15_000;
 
-/// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
+/// Answers `GET /events?after=SEQ` with all events after that one. If the browser names the last event that it has
+/// seen, the stream begins there.
 pub async fn events(
     State(site): State<Arc<Site>>,
     Extension(session): Extension<Session>,
@@ -64,7 +67,7 @@ fn stream_events(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) 
 
 fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
     let mut said = site.backend.now_ms();
-    // How long a browser waits before it comes back.
+    // The time after which a browser connects again.
     let mut first = "retry: 500\n\n".to_owned();
     // A browser that has seen a later event was connected to another store, so it must reload everything.
     let last = match site.backend.ask(Request::LastEvent) {
@@ -78,7 +81,7 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
         return;
     }
     site.backend.follow(after.min(last), &mut |response| {
-        // A session that has ended hears nothing more.
+        // After the session has ended, nothing more is sent.
         if !site.sessions().is_open(session, site.backend.now_ms()) {
             return false;
         }
@@ -95,7 +98,7 @@ fn stream_until_closed(site: &Site, session: u64, after: u64, sender: &Sender<By
                 let data = json!({ "run": run.to_string(), "line": line.visible_line() });
                 format!("event: progress\ndata: {data}\n\n")
             }
-            // Also if the clock was put back.
+            // The absolute difference also works after the clock was set back.
             _ if site.backend.now_ms().abs_diff(said) >= KEEP_ALIVE_INTERVAL_MS => ": here\n\n".to_owned(),
             _ => return !sender.is_closed(),
         };

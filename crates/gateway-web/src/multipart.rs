@@ -4,24 +4,24 @@ use axum::body::{Body, Bytes};
 
 use crate::page_request::Pairs;
 
-/// How many parts a form has at most; more are not read.
+/// The maximum number of parts in a form. Further parts are not read.
 const MAX_PARTS: usize = 4096;
 
-/// How many bytes of a file's name are kept.
+/// The maximum number of bytes that are kept of a file's name.
 const MAX_NAME_LEN: usize = 200;
 
-/// A file that came with a form.
+/// A file that was sent with a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormFile {
-    /// The field.
+    /// The name of the form field.
     pub field: String,
-    /// The file name that the browser sent, without directories. Foreign text.
+    /// The file name that the browser sent, without directories. It is foreign text.
     pub name: String,
-    /// Its bytes.
+    /// The content of the file.
     pub bytes: Bytes,
 }
 
-/// Returns the boundary between the parts, if this content type is a form with files.
+/// Returns the boundary between the parts, if this is the content type of a form with files.
 pub fn boundary(content_type: &str) -> Option<String> {
     multer::parse_boundary(content_type).ok().filter(|text| !text.is_empty())
 }
@@ -45,12 +45,12 @@ pub async fn read(body: Bytes, boundary: &str) -> (Pairs, Vec<FormFile>) {
     (pairs, files)
 }
 
-/// Browsers write three characters of a name in another way, so that it ends where it does.
+/// Returns a name with its escapes replaced. Browsers escape three characters, because these would end the name.
 fn unquoted(name: &str) -> String {
     name.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n")
 }
 
-/// Returns the last part of a name: some send the way to the file along.
+/// Returns the last part of a file name. Some browsers send the whole path.
 fn plain(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let end = last

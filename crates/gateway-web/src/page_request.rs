@@ -14,27 +14,27 @@ use crate::guard::sessions::Session;
 use crate::multipart::FormFile;
 use crate::serve::Site;
 
-/// Names and texts, in the order in which they were sent.
+/// Pairs of a name and a text, in the order in which they were sent.
 pub type Pairs = Vec<(String, String)>;
 
-/// A request for a page, or one that a form of a page has sent.
+/// A request for a page, or a form that was sent from a page.
 #[derive(Clone)]
 pub struct PageRequest {
-    /// The site.
+    /// The state of the site.
     pub site: Arc<Site>,
-    /// Whose browser it is.
+    /// The session of the browser that sent the request.
     pub session: Session,
-    /// The parts of the path that differ from page to page, by name.
+    /// The variable parts of the path, by name.
     pub path: Pairs,
     /// The parameters of the query string.
     pub query: Pairs,
     /// The fields that the form sent. Empty for a request that only reads.
     pub body: Pairs,
-    /// The files that came with it.
+    /// The files that were sent with the form.
     pub files: Vec<FormFile>,
 }
 
-/// The name of the field that says where one goes on.
+/// The name of the field with the address to which a form leads back.
 pub const BACK: &str = "_back";
 
 /// Returns the text of the last pair of this name.
@@ -51,7 +51,7 @@ impl PageRequest {
         self.site.backend.ask(request)
     }
 
-    /// Reads something as the store's own host.
+    /// Reads something from the store, as the store's own host.
     ///
     /// # Errors
     /// The daemon's error.
@@ -59,8 +59,8 @@ impl PageRequest {
         self.ask(Request::Look { look })
     }
 
-    /// Changes something as the store's own host. The transcript keeps `text`, the command line that would do the
-    /// same.
+    /// Changes something in the store, as the store's own host. The transcript keeps `text`, the equivalent command
+    /// line.
     ///
     /// # Errors
     /// The daemon's error.
@@ -72,10 +72,10 @@ impl PageRequest {
         }
     }
 
-    /// Changes something that can be answered only once. Another answer may have come first.
+    /// Carries out an act that can be done only once. Another answer may have come first.
     ///
     /// # Errors
-    /// The daemon's error, or a conflict if it was already answered.
+    /// The daemon's error, or a conflict when the message was already answered.
     pub fn act_once(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
         match self.act(verb, text, act)? {
             Reply::AlreadySettled => Err(before()),
@@ -86,7 +86,7 @@ impl PageRequest {
     /// Answers an approval, which can be answered only once. Another answer may have come first.
     ///
     /// # Errors
-    /// The daemon's error, or a conflict if it was already answered.
+    /// The daemon's error, or a conflict when the approval was already answered.
     pub fn answer_once(&self, request: Request) -> Result<(), Failure> {
         match self.ask(request)? {
             Response::Reply(Reply::AlreadySettled | Reply::AlreadyAnswered { .. }) => Err(before()),
@@ -95,10 +95,10 @@ impl PageRequest {
         }
     }
 
-    /// Returns a part of the path, read.
+    /// Returns a part of the path as a parsed value.
     ///
     /// # Errors
-    /// When it is none such.
+    /// When the part is not a valid value of this type.
     pub fn part<T: FromStr<Err = BadId>>(&self, name: &str) -> Result<T, Failure> {
         let text = last(&self.path, name).unwrap_or("");
         text.parse().map_err(|_| {
@@ -106,20 +106,21 @@ impl PageRequest {
         })
     }
 
-    /// Returns a part of the path as it is.
+    /// Returns a part of the path as text.
     pub fn part_text(&self, name: &str) -> &str {
         last(&self.path, name).unwrap_or("")
     }
 
-    /// Returns the same request for a card that is drawn on another page, without that page's fields. After an
-    /// answer, the browser goes on at `place`.
+    /// Returns a request for a card that is drawn on another page, without that page's fields. After an answer, the
+    /// browser returns to `place`.
     #[must_use]
     pub fn within(&self, place: &str) -> PageRequest {
         let body = vec![(BACK.to_owned(), place.to_owned())];
         PageRequest { body, files: vec![], ..self.clone() }
     }
 
-    /// Returns where one goes on who has answered, if that is not where the answer is shown: in a conversation.
+    /// Returns the address of the conversation to which the browser returns after an answer. `None` if the form was
+    /// not in a conversation.
     pub fn back(&self) -> Option<String> {
         let run: RunNumber = self.field(BACK)?.strip_prefix("/chat/")?.parse().ok()?;
         Some(format!("/chat/{run}"))
@@ -147,21 +148,21 @@ fn before() -> Failure {
         .help("nothing of what you have sent now counts; what was answered stands on its page")
 }
 
-/// Returns a word of a command as a person would type it, for the transcript.
+/// Returns a word of a command in the form in which a user would type it, for the transcript.
 pub fn typed(word: &str) -> String {
     let is_plain = |letter: char| !letter.is_whitespace() && letter != '\'' && letter != '"';
     if word.is_empty() || !word.chars().all(is_plain) { format!("{word:?}") } else { word.to_owned() }
 }
 
-/// Returns the error for a response of an unexpected kind. Such a response is a bug of ours.
+/// Returns the error for a response of an unexpected kind. Such a response is a bug of this program.
 pub fn unexpected(response: &Response) -> Failure {
-    // Name only the kind: the content of the response may be anything.
+    // The message names only the kind, because the content of the response may be anything.
     let kind = serde_json::to_value(response).ok();
     let kind = kind.as_ref().and_then(|json| json.get("response")?.as_str()).unwrap_or("something else");
     Failure::new(Exit::Failure, format!("the daemon answered with {}", visible_line(kind)))
 }
 
-/// Takes the answer that a request has if all is well.
+/// Takes the content of a response of the expected kind. For any other kind, the caller returns an error.
 macro_rules! take {
     ($response:expr, $variant:ident) => {
         match $response {

@@ -1,4 +1,4 @@
-//! Refusals and their reasons: a line of text for a program, a page for a user in a browser.
+//! Refused requests. A program gets the reason as a line of text, and a browser that loads a page gets a page.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response as Answered};
@@ -8,14 +8,14 @@ use crate::page::shell;
 use crate::pages::login;
 use crate::serve;
 
-/// Why something is refused, beside the status of the answer.
+/// The reason for a refusal, in addition to the status of the response.
 #[derive(Clone, Copy, Debug)]
 struct RefusalReason(&'static str);
 
-/// The reason that a request without a session gets, if it does not load a page.
+/// The reason for refusing a request without a session, unless the request loads a page.
 pub const SESSION_OVER: &str = "your session is over: `almoner open` opens another";
 
-/// Returns a refusal as a line of text. [`as_page`] turns it into a page for a browser that shows it.
+/// Returns a refusal as a line of text. [`as_page`] turns it into a page if a browser shows it to a user.
 pub fn refused(status: StatusCode, why: &'static str) -> Answered {
     let kind = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
     let mut answer = (status, [kind], format!("{why}\n")).into_response();
@@ -23,7 +23,7 @@ pub fn refused(status: StatusCode, why: &'static str) -> Answered {
     answer
 }
 
-/// Returns whether a browser shows the answer to a user. Current browsers say so in a header. Older ones are
+/// Returns whether a browser shows the response to a user. Current browsers say so in a header. Older ones are
 /// recognized by the content types that they prefer.
 pub fn is_shown(headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -33,7 +33,7 @@ pub fn is_shown(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Returns the same answer, as a page if it is a refusal. `from` is the path of the request.
+/// Returns the response unchanged, or as a page if it is a refusal. `from` is the path of the request.
 pub fn as_page(answer: Answered, from: &str) -> Answered {
     let Some(RefusalReason(why)) = answer.extensions().get().copied() else { return answer };
     let status = answer.status();
@@ -48,13 +48,13 @@ pub fn as_page(answer: Answered, from: &str) -> Answered {
     page
 }
 
-/// Returns a page with the reason for a refusal. It has no script: nothing on it changes, and its reader may not be
-/// authenticated.
+/// Returns a page with the reason for a refusal. It has no script, because nothing on it changes, and its reader may
+/// not be authenticated.
 fn refusal_page(status: StatusCode, why: &str) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            // Under a name that is not ours there is no style either.
+            // Under a foreign host name, the style sheet cannot be loaded either.
             @if status == StatusCode::MISDIRECTED_REQUEST { (shell::bare_head(TITLE)) } @else { (shell::head(TITLE, &[])) }
             body {
                 main #main {
@@ -69,7 +69,7 @@ fn refusal_page(status: StatusCode, why: &str) -> Markup {
 
 const TITLE: &str = "That was not done";
 
-/// Returns a line of ours as a sentence, with the parts between backticks set as code.
+/// Returns a reason of our own as a sentence, with the parts between backticks set as code.
 fn sentence(why: &str) -> Markup {
     let mut letters = why.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

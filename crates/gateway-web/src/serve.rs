@@ -1,5 +1,5 @@
-//! HTTP: every request is guarded, then given to its page, and every answer has the same headers. Input that is not
-//! HTTP, or has a head without end, is refused before that by the HTTP library.
+//! The HTTP server. The guard checks every request, and then a page handles it. All responses have the same security
+//! headers. Before that, the HTTP library rejects input that is not HTTP, or whose head does not end.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,42 +30,42 @@ use crate::page_request::{PageRequest, Pairs};
 use crate::refusal::{self, refused};
 use crate::{live, multipart, page, pages};
 
-/// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
+/// The maximum size of a form, in bytes. A file that fills in a field has at most 100,000 bytes.
 const MAX_FORM_SIZE: usize = 4 << 20;
 
 /// The size limit of a form from a browser without a session, in bytes.
 const MAX_LOGIN_FORM_SIZE: usize = 16 << 10;
 
-/// The most bytes of files that a conversation is handed at once.
+/// The maximum size of the files in one message of a conversation, in bytes.
 pub const MAX_UPLOAD_SIZE: usize = 64 << 20;
 
-/// The stack size of every thread that reads foreign input, in bytes: values and patterns may nest as deep as their
-/// limits allow. The system allocates only the used part.
+/// The stack size of every thread that reads foreign input, in bytes. Values and patterns may nest as deep as their
+/// limits allow. The system only allocates the used part.
 const STACK_SIZE: usize = 16 << 20;
 
-/// The name of the token in forms.
+/// The name of the form field with the session's token.
 pub const TOKEN: &str = "_token";
 
-/// The header in which a script sends the token once more.
+/// The header in which a script repeats the token.
 pub const TOKEN_HEADER: &str = "x-almoner";
 
-/// The name of the script's key in forms.
+/// The name of the form field with the script's key.
 pub const KEY: &str = "_key";
 
 /// The site: the state that all requests share.
 pub struct Site {
     /// The daemon.
     pub backend: Arc<dyn Backend>,
-    /// The names under which it is served.
+    /// The host names under which the pages are served.
     pub names: Names,
     sessions: Mutex<Sessions>,
-    /// How many browsers have a stream of events open.
+    /// The number of open event streams.
     pub(crate) watchers: AtomicUsize,
     ended: Notify,
 }
 
 impl Site {
-    /// Returns a site with the sessions that were kept.
+    /// Returns a site with the stored sessions.
     pub fn new(backend: Arc<dyn Backend>, names: Names, sessions: Sessions) -> Site {
         Site {
             backend,
@@ -76,7 +76,7 @@ impl Site {
         }
     }
 
-    /// Returns whether a browser has a page before it.
+    /// Returns whether any browser has a page open.
     pub fn is_looked_at(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
@@ -91,10 +91,11 @@ impl Site {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an address that lets one browser in under this, once, and goes to this path then.
+    /// Returns an address with which one browser can log in once under this kind of host. The address then leads to
+    /// the path `to`.
     ///
     /// # Errors
-    /// When the pages are not served under it, or the machine has no random bytes.
+    /// When the pages are not served under this kind of host, or the machine has no random source.
     pub fn link(&self, under: HostKind, to: &str) -> Result<String, Failure> {
         let url = self.names.url(under).ok_or_else(|| {
             Failure::new(Exit::Usage, "the pages are served under the names of the settings alone")
@@ -102,14 +103,14 @@ impl Site {
         })?;
         let random = self.backend.random()?;
         let code = self.sessions().code(under, random, self.backend.now_ms());
-        // A browser never sends the part after the `#`, so no log contains it, and no other page learns it.
+        // Browsers never send the part after the `#`. No log contains it, and no other page learns it.
         Ok(format!("{url}/login#{code}{to}"))
     }
 
-    /// Changes the sessions, and keeps them before anybody is told.
+    /// Changes the sessions, and stores them before the result is returned. If this fails, the old sessions stay.
     ///
     /// # Errors
-    /// When they cannot be kept.
+    /// When the sessions cannot be stored.
     pub fn change<T>(&self, change: impl FnOnce(&mut Sessions) -> T) -> Result<T, Failure> {
         let mut sessions = self.sessions();
         let before = sessions.clone();
@@ -124,10 +125,10 @@ impl Site {
     }
 }
 
-/// The function that serves a page.
+/// A function that serves a page or handles its form.
 pub type PageHandler = fn(&PageRequest) -> Result<Answer, Failure>;
 
-/// Returns all that is served.
+/// Returns the router for all addresses.
 pub fn router(site: Arc<Site>) -> Router {
     let mut router = Router::new().route("/events", get(live::events));
     for (path, read, send) in pages::ROUTES {
@@ -157,10 +158,10 @@ pub fn router(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// Serves at all of these until [`Site::end`].
+/// Serves the pages on all these listeners until [`Site::end`] is called.
 ///
 /// # Errors
-/// When the system's runtime cannot be made, or a listener fails.
+/// When the runtime cannot be created, or a listener fails.
 pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -180,7 +181,7 @@ pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io
             Some(ended) = serving.join_next() => ended.map_err(std::io::Error::from),
             () = site.ended.notified() => Ok(()),
         };
-        // The next process that binds the port finds it free.
+        // The connections are closed first, so that the next process can bind the port.
         serving.shutdown().await;
         served
     });
@@ -226,11 +227,11 @@ fn sent(done: PageHandler) -> MethodRouter<Arc<Site>> {
                 Some(boundary) => multipart::read(body, &boundary).await,
                 None => (form(&body), vec![]),
             };
-            // Browsers send every line end as two characters.
+            // Browsers send each line end as two characters.
             let body = body.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect();
             let asked =
                 PageRequest { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
-            // A script signs its requests in a header, which no form of another page can set.
+            // A script repeats the token in a header, which a form of a foreign page cannot set.
             let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
             let by_script = mode.is_some_and(|mode| mode != "navigate");
             let signed = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
@@ -274,11 +275,11 @@ fn form(body: &[u8]) -> Pairs {
     url::form_urlencoded::parse(body).into_owned().collect()
 }
 
-/// Answers away from the thread that reads from the network: the store may take its time.
+/// Returns the response of a page. The page runs in a separate thread, because access to the store may take long.
 async fn answered(asked: PageRequest, show: PageHandler, is_sent: bool) -> Answered {
     let of = asked.clone();
     let said = tokio::task::spawn_blocking(move || {
-        // An event that happens while the page is made is sent a second time, which does no harm.
+        // An event that happens while the page is rendered is sent a second time, which is harmless.
         let after = match of.ask(Request::LastEvent) {
             Ok(Response::LastEvent(after)) => after,
             _ => 0,
@@ -327,7 +328,7 @@ pub fn status(failure: &Failure) -> u16 {
     }
 }
 
-/// Sends a browser on.
+/// Returns a redirect to another address.
 pub fn go(to: &str) -> Answered {
     match HeaderValue::from_str(to) {
         Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
@@ -335,13 +336,12 @@ pub fn go(to: &str) -> Answered {
     }
 }
 
-/// Returns a page as HTTP.
+/// Returns markup as an HTTP response.
 pub fn html(status: StatusCode, text: Markup) -> Answered {
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text.into_string()).into_response()
 }
 
-/// Redirects from an address that only takes a form to the page that contains the form. A reload of such an address
-/// does nothing else.
+/// Redirects from an address that only accepts a form to the page with the form, so that a reload does no harm.
 async fn redirect_to_parent(uri: Uri) -> Answered {
     let parent = uri.path().rsplit_once('/').map_or("", |(parent, _)| parent);
     go(if parent.is_empty() { "/" } else { parent })
@@ -366,7 +366,8 @@ async fn asset(uri: Uri, headers: HeaderMap) -> Answered {
     let kept = (header::CACHE_CONTROL, ASSET.1);
     let varies = (header::VARY, "accept-encoding");
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|takes| takes.to_str().ok()).unwrap_or("");
-    // Compress only files that are the same for all users: the compressed size of a page would leak its content.
+    // Only files that are the same for all users are compressed. The compressed size of a page could reveal its
+    // content.
     match takes.split(',').any(|one| one.trim() == "gzip") {
         true => {
             let packed = (header::CONTENT_ENCODING, "gzip");
@@ -380,11 +381,11 @@ async fn sign() -> Answered {
     go(&crate::assets::SIGN.path())
 }
 
-/// Checks the host, the method and the origin of every request, and sets the headers of every answer.
+/// Checks the host, the method and the origin of every request, and sets the headers of every response.
 async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let (headers, uri) = (request.headers(), request.uri());
     let said = |name: &str| header_value(headers, name);
-    // Where it names another host before its headers, it does not say which one it means.
+    // If the request line names another host than the `Host` header, the request counts as having no host.
     let names_other =
         |host: &str| uri.authority().is_some_and(|other| !other.as_str().eq_ignore_ascii_case(host));
     let knock = RequestHeaders {
@@ -423,8 +424,8 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     answer
 }
 
-/// Returns the value of a request header. A repeated header, or one that is not text, counts as empty: our browsers
-/// send neither.
+/// Returns the value of a request header. A header that is repeated, or is not text, counts as empty, because
+/// browsers send no such header.
 fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -434,8 +435,8 @@ fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Passes on only requests with a session. A page load without one gets the login page, and any other request a
-/// refusal.
+/// Passes on only requests with a session. Without a session, a page load gets the login page, and any other request
+/// is refused.
 async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let under = request.extensions().get().copied().unwrap_or_default();
     match session(&site, request.headers(), under) {

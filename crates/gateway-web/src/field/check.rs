@@ -1,4 +1,4 @@
-//! Validation of form input, by the same code during typing and on submission.
+//! Validation of form input. The same code runs while the user types and when the form is sent.
 
 use control::view::PickRow;
 use kernel::{FormulaId, Pattern, Value};
@@ -11,9 +11,9 @@ use crate::page_request::Pairs;
 /// An error of a form's field, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// The place.
+    /// The place of the field.
     pub place: String,
-    /// The problem at this place; safe to show.
+    /// The problem at this place, in words that are safe to show.
     pub why: String,
 }
 
@@ -63,7 +63,7 @@ pub fn read(
     Err(all)
 }
 
-/// Returns why something that was picked, and is one of a person's things or was, is not offered any more.
+/// Returns why a picked capability is no longer offered, or `None` if that is not the problem.
 fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<String> {
     let Widget::Pick { settled, .. } = &control.widget else { return None };
     let id: FormulaId = text.parse().ok()?;
@@ -79,7 +79,7 @@ fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<Strin
     })
 }
 
-/// Of how many places at most it is told at once that they do not fit.
+/// The maximum number of errors that are reported at once.
 const MAX_ITEMS: usize = 100;
 
 /// Returns the capability for an identifier from a picker or from JSON, if it was among those offered.
@@ -112,7 +112,7 @@ fn takes_promise(pattern: &Pattern) -> bool {
     }
 }
 
-/// Returns whether it takes anything but promises.
+/// Returns whether a pattern accepts anything but promises.
 fn takes_settled(pattern: &Pattern) -> bool {
     match pattern.matcher() {
         Matcher::Promise(_) => false,
@@ -122,13 +122,13 @@ fn takes_settled(pattern: &Pattern) -> bool {
     }
 }
 
-/// Reads a field whose text is sealed; nothing, if it may be left out and was.
+/// Reads a field whose text will be sealed. Returns `None` if the field is optional and was left out.
 ///
 /// # Errors
-/// When it does not fit.
+/// When the text does not match the pattern.
 pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Option<String>, FieldError> {
     let sent = |name: &str| pairs.iter().rev().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
-    // Browsers send every line end as two characters.
+    // Browsers send each line end as two characters.
     let text = sent(prefix).unwrap_or("").replace("\r\n", "\n");
     let given = sent(&format!("{prefix}:given"));
     if pattern.matches(&Value::Undefined) && (given == Some("no") || (given.is_none() && text.is_empty())) {

@@ -1,4 +1,4 @@
-//! Counters for lists that must hold a number of certain elements, shown below each list.
+//! Counters for lists that must contain a given number of certain elements. They are shown below each list.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::place::id;
 /// The counters of a form, by place.
 pub type Counters = BTreeMap<String, Vec<ElementCount>>;
 
-/// Adds the counters of a field to `into`, from its typed values.
+/// Counts elements in the typed values of a field, and adds the counters to `into`.
 pub fn count(pattern: &Pattern, prefix: &str, typed: &FormValues, picks: &[PickRow], into: &mut Counters) {
     let pairs = typed.pairs(prefix);
     let counted = pattern.count_elements_with(&pairs, &mut |part, text| picked(part, text, picks));

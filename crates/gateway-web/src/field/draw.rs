@@ -1,4 +1,4 @@
-//! Rendering of controls as HTML.
+//! The rendering of controls as HTML.
 //!
 //! No control has the browser's own `required` attribute, because the form also contains branches that were not
 //! chosen. The code that reads the form reports missing values.
@@ -18,14 +18,14 @@ use super::preview::input_preview;
 use super::slider::slider;
 use crate::page::parts;
 
-/// Up to so many choices are buttons; above, they are a menu.
+/// The maximum number of choices for buttons. For more, a menu is drawn.
 const MAX_BUTTONS: usize = 5;
 
 /// The maximum number of choices for a menu. For more, the user types to search.
 const MAX_MENU_CHOICES: usize = 20;
 
-/// The maximum length of a text that is entered in a single-line field. Any longer text has an area, which grows with
-/// its content: a single-line field silently drops line ends.
+/// The maximum length of a text that is entered in a single-line field. A text that may be longer gets a text area,
+/// which grows with its content. A single-line field would silently drop line ends.
 const MAX_LINE_LEN: f64 = 200.0;
 
 /// The data with which all fields of a form are drawn.
@@ -38,36 +38,36 @@ pub struct FormRenderer<'a> {
     pub wrong: &'a BTreeMap<String, String>,
     /// The counters, by place.
     pub tallies: &'a Counters,
-    /// Whether something narrower can be made at its pickers.
+    /// Whether the pickers offer to make a narrower capability.
     pub narrows: bool,
 }
 
-/// One control at its place.
+/// A control, its place and its descriptions.
 pub struct PlacedControl<'a> {
     /// The control.
     pub control: &'a Control,
-    /// Its place, which is the name of its field.
+    /// The place of the control, which is the name of its field.
     pub place: &'a str,
     /// The label of the control.
     pub title: Markup,
-    /// The same for those who do not see it; safe to show.
+    /// The label as plain text for assistive technology, which is safe to show.
     pub said: &'a str,
-    /// A further description by its author.
+    /// A further description from the author of the form.
     pub help: Option<Markup>,
-    /// Whether something stands there that one need not touch.
+    /// Whether the field has a preset value that need not be changed.
     pub preset: bool,
 }
 
-/// The body of a control, and the style of the frame that holds its label and its error.
+/// The body of a control, with the style of the frame around its label and its error.
 struct ControlFrame {
-    /// Whether several things are filled in, under a legend.
+    /// Whether the control has several inputs, so that its label is a legend.
     several: bool,
     class: &'static str,
     body: Markup,
 }
 
 impl FormRenderer<'_> {
-    /// Returns a control, with all that belongs to it.
+    /// Returns the markup of a control, with its label, description, error and counters.
     pub fn draw(&self, spot: &PlacedControl<'_>) -> Markup {
         let place = spot.place;
         let json = format!("{place}:json");
@@ -110,7 +110,8 @@ impl FormRenderer<'_> {
         self.frame(spot, &framed)
     }
 
-    /// Returns a control that is one row of several: a text there is a line, since several lines are several rows.
+    /// Returns a control that is one of several rows. A text here is a single line, because several lines become
+    /// several rows.
     pub(super) fn row(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
         let spot = PlacedControl { control, place, title, said, help: None, preset: false };
         match &control.widget {
@@ -152,8 +153,8 @@ impl FormRenderer<'_> {
             } @else {
                 div class=(framed.class) {
                     label for=(own) { (spot.title) }
-                    // A picker's list opens below its field, so the error stands above the field, where the list does
-                    // not cover it.
+                    // A picker's list opens below its field. The error is above the field, where the list does not
+                    // cover it.
                     @if matches!(spot.control.widget, Widget::Pick { .. }) {
                         (wants) (self.error(spot.place)) (framed.body)
                     } @else { (wants) (framed.body) (self.error(spot.place)) (tally) }
@@ -196,7 +197,7 @@ impl FormRenderer<'_> {
         let kind = match (line.secret, line.format) {
             (true, _) => "password",
             (_, Some("date")) => "date",
-            // Browsers change the text in their own fields for addresses.
+            // Browsers alter the text in their own fields for addresses.
             _ => "text",
         };
         let mode = match line.format {
@@ -204,7 +205,7 @@ impl FormRenderer<'_> {
             Some("uri") => Some("url"),
             _ => None,
         };
-        // Names that there are; any other can be written too.
+        // The known names are suggestions. Any other name can be typed, too.
         let known: Vec<String> = match line.format {
             Some("symbol") => Symbol::WELL_KNOWN.iter().map(|name| format!("@@{name}")).collect(),
             Some("error") => ERRORS.iter().map(|name| (*name).to_owned()).collect(),
@@ -216,7 +217,7 @@ impl FormRenderer<'_> {
             Some("error") => Some("TypeError"),
             _ => None,
         };
-        // Browsers fill in known values despite `off`, but not where a new password is asked for.
+        // Browsers fill in known values in spite of `off`, but not in a field for a new password.
         let keep = if line.secret { "new-password" } else { "off" };
         html! {
             input id=(own) type=(kind) inputmode=[mode] name=(place) data-limit=[limit] autocomplete=(keep) spellcheck="false"
@@ -239,7 +240,8 @@ impl FormRenderer<'_> {
         }
     }
 
-    /// Numbers are text to the browser: its own field for them knows no infinity, and loses digits.
+    /// Returns the field for a number. To the browser, it is a text field: the browser's field for numbers has no
+    /// infinity, and loses digits.
     fn number(&self, place: &str, whole: bool) -> Markup {
         let own = id(place);
         let mode = if whole { "numeric" } else { "decimal" };
@@ -312,7 +314,7 @@ impl FormRenderer<'_> {
         }
     }
 
-    /// Returns all variants, each with the values typed into it. The style sheet shows only the chosen one.
+    /// Returns all variants, each with the values that were typed into it. The style sheet shows only the chosen one.
     fn variants(&self, place: &str, variants: &[Variant]) -> Markup {
         let kind = format!("{place}:kind");
         let typed = self.typed.text(&kind);
@@ -358,7 +360,7 @@ impl FormRenderer<'_> {
         }
     }
 
-    /// Returns the picker; `offered` says whether pending answers are offered, and whether anything else is.
+    /// Returns a picker. `offered` tells whether pending answers are offered, and whether other capabilities are.
     fn pick(&self, spot: &PlacedControl<'_>, label: Option<&str>, offered: (bool, bool)) -> Markup {
         let place = spot.place;
         let (pending, settled) = offered;
@@ -382,7 +384,8 @@ impl FormRenderer<'_> {
         picker.draw()
     }
 
-    /// Returns a script writes the bytes of a file into the text; without one the browser sends the file.
+    /// Returns the field for a file. A script writes the bytes of the file into the text. Without scripts, the
+    /// browser sends the file.
     fn file(&self, spot: &PlacedControl<'_>, most: f64) -> Markup {
         let place = spot.place;
         let own = id(place);
@@ -397,12 +400,12 @@ impl FormRenderer<'_> {
         }
     }
 
-    /// Returns a control that is a part of another one.
+    /// Returns a control that is a part of another control.
     pub(super) fn part(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
         self.draw(&PlacedControl { control, place, title, said, help: None, preset: false })
     }
 
-    /// Returns a part that has a name of somebody else's.
+    /// Returns a control that is a part with a foreign name.
     pub(super) fn named(&self, name: &str, required: bool, control: &Control, place: &str) -> Markup {
         let below = format!("{place}/{}", step(name));
         let title = parts::line(&Untrusted::new(name));
@@ -419,7 +422,7 @@ impl FormRenderer<'_> {
 const ERRORS: [&str; 7] =
     ["Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "URIError", "EvalError"];
 
-/// How many lines a text has.
+/// The number of lines that a text may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
     One,
@@ -427,7 +430,7 @@ enum Lines {
     Several,
 }
 
-/// Text that is written.
+/// The properties of a text field.
 struct TextField {
     most: f64,
     lines: Lines,
@@ -443,12 +446,12 @@ fn several(class: &'static str, body: Markup) -> ControlFrame {
     ControlFrame { several: true, class, body }
 }
 
-/// Returns a radio button or a box with its label beside it.
+/// Returns a radio button or a checkbox, with its label next to it.
 pub(super) fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Markup) -> Markup {
     html! { label.beside { input type=(kind) name=(name) value=(text) checked[is_on]; " " (label) } }
 }
 
-/// Returns a fixed value, in words.
+/// Returns the text for a fixed value.
 fn fixed(value: &serde_json::Value) -> String {
     match Value::<NoRef>::from_json(value) {
         Ok(Value::Null) => "nothing (null)".to_owned(),
@@ -496,7 +499,7 @@ mod tests {
     fn browser_fields_keep_the_typed_text() {
         check("M.refine('email')", "", &["type=\"text\" inputmode=\"email\""], &["type=\"email\""]);
         check("M.refine('uri')", "", &["type=\"text\" inputmode=\"url\""], &["type=\"url\""]);
-        // A line would lose the ends of lines.
+        // A single-line field would drop the line ends.
         check("M.string()", "", &["<textarea class=\"grows\"", "rows=\"1\""], &["<input"]);
         check("M.string({ stringLengthLimit: 200 })", "", &["<input"], &["<textarea"]);
         check("M.string({ stringLengthLimit: 200 })", "a\nb", &["a\nb</textarea>"], &["<input"]);

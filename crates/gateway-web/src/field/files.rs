@@ -1,19 +1,19 @@
-//! Files that came with a form: their bytes as the text of a field. A script writes that text itself; without one the
-//! browser sends the file.
+//! Files that were sent with a form. Their bytes become the text of a field. A script writes this text itself;
+//! without scripts, the browser sends the file.
 
 use passable::form_of_bytes;
 
 use crate::page_request::PageRequest;
 
-/// The prefix that turns a place into the name of its file field. Fields with this prefix are no part of an answer.
+/// The prefix of a file field's name, before the place. Fields with this prefix are not part of an answer.
 const FILE: &str = "_file ";
 
-/// Returns the name of the field that takes a file for a place.
+/// Returns the name of the file field for a place.
 pub fn field(place: &str) -> String {
     format!("{FILE}{place}")
 }
 
-/// Returns the same request, the bytes of each file written where it was chosen for.
+/// Returns the request with the bytes of each file as the text of the field for which the file was chosen.
 pub fn written(asked: &PageRequest) -> PageRequest {
     let mut asked = asked.clone();
     for file in std::mem::take(&mut asked.files) {

@@ -1,4 +1,4 @@
-//! The values typed into a form: its pairs, by their places.
+//! The values typed into a form: the form's pairs, by their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,32 +6,32 @@ use passable::{Control, Widget};
 
 use crate::page_request::Pairs;
 
-/// The step at which the names of every field begin that [`passable::Pattern::read_form`] reads.
+/// The first step of every field name that [`passable::Pattern::read_form`] reads.
 pub(super) const ROOT: &str = "value";
 
-/// The name of the button that adds a row, moves one, or takes one away.
+/// The name of the buttons that add, move or remove a row.
 pub const ROW: &str = "_row";
 
-/// The name under which a script says that it needs only the field that it changes.
+/// The name of a field with which a script requests only the part of the page that it changes.
 pub const PIECE: &str = "_piece";
 
-/// Up to so many lines become rows at once.
+/// The maximum number of lines that can be split into rows at once.
 pub const MAX_LINES: usize = 1000;
 
-/// Typed values, by field name. Each name begins with a prefix of ours and continues as in the pattern's form.
+/// Typed values, by field name. Each name begins with a prefix of this module and continues as in the pattern's form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormValues {
     all: BTreeMap<String, Vec<String>>,
-    /// The place at which we have changed something for the person, who goes on there.
+    /// The place that the server has just changed for the user. The focus goes there.
     fresh: Option<String>,
-    /// Where in the text there the person goes on, counted as browsers do.
+    /// The position of the caret in the text at this place, in UTF-16 units.
     caret: Option<usize>,
 }
 
-/// The fields below a row: the rest of each name, and its texts.
+/// The fields below a row: the rest of each name, with its texts.
 type RowFields = Vec<(String, Vec<String>)>;
 
-/// Returns the rest of a name after a prefix, if the prefix ends at a step.
+/// Returns the rest of a name after a prefix, or `None` if the prefix does not end at a step.
 fn below<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     name.strip_prefix(prefix).filter(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
@@ -43,7 +43,7 @@ pub fn of_field(pairs: &Pairs, prefix: &str) -> Pairs {
     pairs.iter().filter_map(own).collect()
 }
 
-/// Returns the number of a row, as a step is written.
+/// Returns the number of a row, if a step is one.
 fn number(step: &str) -> Option<u32> {
     let plain = step == "0" || !step.starts_with('0');
     plain.then(|| step.parse().ok()).flatten()
@@ -66,7 +66,7 @@ impl FormValues {
             .collect()
     }
 
-    /// Returns all of it, as a form would send it.
+    /// Returns all pairs, as a form would send them.
     pub fn all(&self) -> Pairs {
         let texts = |(name, texts): (&String, &Vec<String>)| {
             texts.iter().map(|text| (name.clone(), text.clone())).collect::<Vec<_>>()
@@ -74,12 +74,12 @@ impl FormValues {
         self.all.iter().flat_map(texts).collect()
     }
 
-    /// Writes something else under a name.
+    /// Replaces the texts of a name.
     pub fn set(&mut self, name: &str, text: String) {
         self.all.insert(name.to_owned(), vec![text]);
     }
 
-    /// Fills an untouched field with a default, as [`passable::Pattern::write_form`] writes it.
+    /// Fills an untouched field with a default, in the form of [`passable::Pattern::write_form`].
     pub fn fill(&mut self, prefix: &str, written: Pairs) {
         for (name, text) in written {
             if let Some(rest) = below(&name, ROOT) {
@@ -88,17 +88,17 @@ impl FormValues {
         }
     }
 
-    /// Returns the last text of this name.
+    /// Returns the last text of a name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts(name).last().map(String::as_str)
     }
 
-    /// Returns every text of this name.
+    /// Returns all texts of a name.
     pub fn texts(&self, name: &str) -> &[String] {
         self.all.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns whether anything stands at a place or below it.
+    /// Returns whether the form has values at a place or below it.
     pub fn has(&self, place: &str) -> bool {
         self.all
             .range(place.to_owned()..)
@@ -106,7 +106,7 @@ impl FormValues {
             .any(|(name, _)| below(name, place).is_some())
     }
 
-    /// Returns whether anybody has written or chosen anything at a place or below it, or added a row there.
+    /// Returns whether the user has filled in anything at a place or below it, or has added a row there.
     pub fn is_filled(&self, place: &str) -> bool {
         let written = |(name, texts): (&String, &Vec<String>)| {
             let rest = below(name, place);
@@ -129,29 +129,29 @@ impl FormValues {
         self.all.retain(|name, _| below(name, place).is_none());
     }
 
-    /// Says at which place we have changed something.
+    /// Marks a place as just changed by the server.
     pub fn freshen(&mut self, place: &str) {
         self.fresh = Some(place.to_owned());
     }
 
-    /// Says in which text we have changed something, and where in it the person goes on.
+    /// Marks a text as just changed by the server, and sets the position of its caret.
     pub fn freshen_at(&mut self, place: &str, caret: usize) {
         self.freshen(place);
         self.caret = Some(caret);
     }
 
-    /// Returns where the person goes on in the text at a place in which we have changed something.
+    /// Returns the position of the caret in the text at a place, if the server has just changed this text.
     pub fn caret(&self, place: &str) -> Option<usize> {
         self.caret.filter(|_| self.is_fresh(place))
     }
 
-    /// Returns whether we have changed something at exactly this place.
+    /// Returns whether the server has just changed exactly this place.
     pub fn is_fresh(&self, place: &str) -> bool {
         self.fresh.as_deref() == Some(place)
     }
 
-    /// Handles a button of rows: `more PLACE`, and for choices `ordered PLACE` and `boxes PLACE`. The buttons `less`,
-    /// `up`, `down` and `split` come with `PLACE/ROW`.
+    /// Handles a button of rows. The buttons `more`, `ordered` and `boxes` have the value `NAME PLACE`; the last two
+    /// are for choices. The buttons `less`, `up`, `down` and `split` have the value `NAME PLACE/ROW`.
     pub fn change_rows(&mut self, said: &str) {
         let Some((what, place)) = said.split_once(' ') else { return };
         if what == "more" {
@@ -187,7 +187,7 @@ impl FormValues {
         }
     }
 
-    /// Makes a row of each choice that is ticked.
+    /// Turns each ticked choice into a row.
     fn order(&mut self, place: &str) {
         let mut texts = self.all.remove(place).unwrap_or_default().into_iter().map(Some).collect::<Vec<_>>();
         if texts.is_empty() {
@@ -203,7 +203,7 @@ impl FormValues {
         self.freshen(&format!("{place}/0"));
     }
 
-    /// Ticks each choice for which there is a row.
+    /// Turns each row into a ticked choice.
     fn unorder(&mut self, place: &str) {
         let mut texts = Vec::new();
         for row in self.rows(place) {
@@ -227,7 +227,7 @@ impl FormValues {
         self.freshen(&other);
     }
 
-    /// Makes a row of each line of one; the rows get new numbers.
+    /// Turns each line of a row's text into a row. All rows get new numbers.
     fn split(&mut self, list: &str, row: u32, rows: &[u32]) {
         let own = format!("{list}/{row}");
         let text = self.text(&own).unwrap_or("").to_owned();
@@ -278,7 +278,7 @@ impl FormValues {
             return;
         }
         match &control.widget {
-            // The mark that a row or an optional part exists is kept.
+            // The marker that a row or an optional part exists is kept.
             Widget::Line { .. } => {
                 self.all.remove(place);
                 self.all.remove(&format!("{place}:json"));
@@ -313,27 +313,27 @@ impl FormValues {
     }
 }
 
-/// Returns a name of a record's field as a step of a place.
+/// Returns the name of a record's field as a step of a place.
 pub fn step(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1").replace(':', "~2")
 }
 
-/// Returns whether a control asks for something that must not be shown, in itself or in a part.
+/// Returns whether a control, or a part of it, asks for a secret.
 pub fn has_secret(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Line { secret: true, .. }))
 }
 
-/// Returns whether something that the person has a name for can be put into it.
+/// Returns whether a control, or a part of it, accepts a capability for which the user has a name.
 pub fn has_pick(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Pick { .. } | Widget::Json { .. }))
 }
 
-/// Returns whether a file can be given to it.
+/// Returns whether a control, or a part of it, accepts a file.
 pub fn has_file(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::File { .. }))
 }
 
-/// Returns whether it, or anything in it, is such a widget.
+/// Returns whether a control, or a part of it, has a matching widget.
 fn has(control: &Control, is: &dyn Fn(&Widget) -> bool) -> bool {
     let has = |control: &Control| has(control, is);
     is(&control.widget)
@@ -381,7 +381,7 @@ mod tests {
         for (said, expected, fresh) in [
             ("down f0/1", "f0/1/x=b f0/1/x/0=c f0/12=d f0/4=a f0/4:given=yes", "f0/4"),
             ("up f0/12", "f0/1=a f0/12/x=b f0/12/x/0=c f0/1:given=yes f0/4=d", "f0/4"),
-            // At the end it stays where it is.
+            // The first row cannot move up, nor the last row down.
             ("up f0/1", "f0/1=a f0/12=d f0/1:given=yes f0/4/x=b f0/4/x/0=c", "f0/1"),
             ("down f0/12", "f0/1=a f0/12=d f0/1:given=yes f0/4/x=b f0/4/x/0=c", "f0/12"),
             ("less f0/4", "f0/1=a f0/12=d f0/1:given=yes", "f0/12"),

@@ -16,17 +16,17 @@ use crate::page::parts;
 /// The first word of the insert button's value.
 const INSERT: &str = "insert";
 
-/// The name under which a script says where in the text the caret stands.
+/// The name of the field in which a script sends the position of the caret.
 const CARET: &str = "_at";
 
-/// Returns the name of the picker's field. Fields with this prefix are no part of the answer, and no draft keeps
-/// them.
+/// Returns the name of the picker's field. Fields with this prefix are not part of the answer, and are not stored in
+/// drafts.
 fn field(place: &str) -> String {
     format!("_insert {place}")
 }
 
 impl FormRenderer<'_> {
-    /// Returns the area for JSON, with its picker. `name` is the name of its field.
+    /// Returns the text area for JSON, with its picker. `name` is the name of its field.
     pub(super) fn json(&self, spot: &PlacedControl<'_>, name: &str, pending: bool) -> Markup {
         let place = spot.place;
         let text = self.typed.text(name).unwrap_or("");
@@ -78,7 +78,7 @@ pub fn insert(
     let Some((INSERT, place)) = said.split_once(' ') else { return Ok(()) };
     let field = field(place);
     let id: Option<FormulaId> = typed.text(&field).and_then(|text| text.parse().ok());
-    // Accept only objects that were offered there.
+    // Only objects that were offered at this place are accepted.
     let Some(row) = picks.iter().find(|row| Some(row.id) == id && row.fits(None, pending(place))) else {
         typed.freshen(&field);
         return Err((field, "choose one of your names first".to_owned()));
@@ -86,7 +86,7 @@ pub fn insert(
     let value = if row.pending { Value::promise(row.id) } else { Value::remotable(row.id) };
     let json = format!("{place}:json");
     let name = if typed.text(&json).is_some() { json } else { place.to_owned() };
-    // Browsers send every line end as two characters, but a caret stands behind one.
+    // Browsers send each line end as two characters, but count it as one in the caret's position.
     let text = typed.text(&name).unwrap_or("").replace("\r\n", "\n");
     let caret = typed.text(CARET).and_then(|at| at.parse().ok());
     let (text, caret) = with_insertion(&text, caret, &value.to_json().to_string());
@@ -96,7 +96,8 @@ pub fn insert(
     Ok(())
 }
 
-/// Returns a text with something in it, and where the caret stands behind that. Carets are counted as browsers do.
+/// Returns the text with the insertion, and the position of the caret after it. Positions are counted in UTF-16
+/// units.
 fn with_insertion(text: &str, caret: Option<usize>, what: &str) -> (String, usize) {
     let (before, after) = match gap(text) {
         Some(at) => (text.get(..at).unwrap_or(""), text.get(at + 1..).unwrap_or("")),
@@ -110,7 +111,7 @@ fn with_insertion(text: &str, caret: Option<usize>, what: &str) -> (String, usiz
     (format!("{before}{what}{after}"), caret)
 }
 
-/// Returns where the first `?` stands that is in no string.
+/// Returns the position of the first `?` outside of strings.
 fn gap(text: &str) -> Option<usize> {
     let (mut in_string, mut escaped) = (false, false);
     for (at, letter) in text.char_indices() {
@@ -124,7 +125,7 @@ fn gap(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the byte before which a caret stands.
+/// Returns the byte offset of a caret position, if it is between two characters.
 fn place_of(text: &str, caret: usize) -> Option<usize> {
     let mut units = 0;
     for (at, letter) in text.char_indices() {
@@ -149,8 +150,8 @@ pub fn inserted_note(place: &str, text: &str, picks: &[PickRow]) -> Markup {
     }
 }
 
-/// Returns the identifiers of the capabilities in a text, each once, in their order; while it is no JSON yet, those
-/// that would be some.
+/// Returns the identifiers of the capabilities in a text, in order and without duplicates. While the text is not
+/// valid JSON, all values of `"ref"` count.
 fn inserted(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     match serde_json::from_str(text) {
@@ -184,7 +185,7 @@ fn scan(text: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Returns a description of an identifier, by our own record.
+/// Returns a description of an identifier, taken from the daemon's own record.
 fn in_words(id: &str, picks: &[PickRow]) -> Markup {
     let read: Option<FormulaId> = id.parse().ok();
     let row = picks.iter().find(|row| Some(row.id) == read);
@@ -244,7 +245,7 @@ mod tests {
             ("[]", Some(0), "[]X|"),
             ("[]", Some(99), "[]X|"),
             ("[\"ä😀\",]", Some(7), "[\"ä😀\",X|]"),
-            // Within one letter nothing can stand.
+            // A caret position inside of a character is invalid.
             ("😀1", Some(1), "😀1X|"),
         ] {
             let (text, caret) = with_insertion(text, caret, "X");
@@ -296,11 +297,11 @@ mod tests {
         for (text, expected) in [
             (one(1), vec!["counter", "Counter", "01010101"]),
             (format!(r#"{{"a":[{},{}]}}"#, one(1), one(2)), vec!["counter", "soon", "⏳"]),
-            // Also while it is no JSON yet.
+            // Unfinished JSON is searched, too.
             (format!("[{}", one(1)), vec!["counter"]),
             (one(7), vec!["07070707", "nothing that you have a name for"]),
             (r#"{"@qclass":"remotable","ref":"<b>"}"#.to_owned(), vec!["no identifier"]),
-            // An identifier in plain text is no capability.
+            // An identifier in plain text is not a capability.
             (format!("[\"{}\", {{\"ref\":\"{}\"}}]", id(1), id(1)), vec![]),
             (String::new(), vec![]),
             ("\"ref\" : \"".to_owned(), vec![]),

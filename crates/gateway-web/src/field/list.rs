@@ -1,7 +1,7 @@
-//! Controls with parts: rows, pairs, groups.
+//! Controls with parts: rows, pairs and groups.
 //!
-//! A row is added, moved, and taken away by a button that sends the whole form and gets it back as it is then: so it is
-//! without a script, and the script takes no other way.
+//! The buttons that add, move or remove a row send the whole form, and get back the changed form. This works without
+//! scripts, and the script uses the same requests.
 
 use maud::{Markup, html};
 use passable::{Choice, Control, Widget};
@@ -12,14 +12,14 @@ use super::place::{id, sides};
 use crate::page::parts;
 
 impl FormRenderer<'_> {
-    /// Returns the parts of a control that has such.
+    /// Returns the parts of a control with rows, pairs or a group.
     pub(super) fn listed(&self, spot: &PlacedControl<'_>) -> Markup {
         let place = spot.place;
         match &spot.control.widget {
             Widget::Rows { item, max, distinct } => {
                 let list = List {
                     max: *max,
-                    // One that may be left out says itself that it is there.
+                    // An optional item has its own field that says whether it exists.
                     marked: !matches!(item.widget, Widget::Optional { .. }),
                     ordered: !distinct,
                     splits: matches!(item.widget, Widget::Line { multiline: false, secret: false, .. }),
@@ -102,9 +102,9 @@ impl FormRenderer<'_> {
                     @for (at, number) in rows.into_iter().enumerate() {
                         @let below = format!("{place}/{number}");
                         @let fresh = self.typed.is_fresh(&below);
-                        // The row that was just moved gets the focus, also without a script.
+                        // The row that was just moved gets the focus, even without a script.
                         li.item id={ (id(&below)) "-item" } data-row=(below) tabindex="-1" autofocus[fresh] {
-                            // An empty row is a row.
+                            // The marker makes even an empty row a row.
                             @if list.marked { input type="hidden" name={ (below) ":given" } value="yes"; }
                             (row(&below, at + 1))
                             div.buttons { (handles(spot, list, &below, (at, count))) }
@@ -121,7 +121,7 @@ impl FormRenderer<'_> {
         self.folded(place, "Its rows", shown)
     }
 
-    /// Returns a deep part as folded, unless it has content or an error.
+    /// Returns a part of the form. A deeply nested part is folded, unless it has content or an error.
     fn folded(&self, place: &str, said: &str, body: Markup) -> Markup {
         let is_deep = place.matches('/').count() >= FOLD_DEPTH;
         let is_open = self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
@@ -131,23 +131,23 @@ impl FormRenderer<'_> {
     }
 }
 
-/// How long a list is by Endo's own limit.
+/// The maximum length of a list in Endo.
 const MAX_LEN: f64 = 10_000.0;
 
-/// How deep groups lie that are folded.
+/// The depth from which groups are folded.
 const FOLD_DEPTH: usize = 3;
 
 /// The properties of a list of rows.
 struct List {
-    /// At most so many.
+    /// The maximum number of rows.
     max: f64,
-    /// Whether it is said of each that it is there.
+    /// Whether each row has a hidden field that marks it as existing.
     marked: bool,
-    /// Whether their order says something.
+    /// Whether the order of the rows matters.
     ordered: bool,
-    /// Whether several lines are several rows.
+    /// Whether the lines of a text can be split into rows.
     splits: bool,
-    /// The button for another way to fill it in, if there is one.
+    /// The button that switches to another form of input, if there is one.
     other: Option<Markup>,
 }
 
@@ -291,7 +291,7 @@ mod tests {
             let read = pattern.read_form(&pairs);
             let read = read
                 .unwrap_or_else(|e| panic!("{}: {} of {pairs:?}\n{markup}", pattern.to_text(), e.teach()));
-            // A part that was left out stays left out.
+            // An omitted part stays omitted.
             assert_eq!(pattern.write_form(&read), pattern.write_form(&value), "{markup}");
         }
     }
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(typed, FormValues::default());
     }
 
-    /// Checks that a secret is forgotten, but not the fact that one is expected.
+    /// Checks that a secret is forgotten, but not the marker that the row or part exists.
     #[test]
     fn forgotten_secret_keeps_its_place() {
         for (pattern, sent, kept) in [

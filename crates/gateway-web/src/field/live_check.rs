@@ -14,7 +14,7 @@ use super::{insert, preview::input_preview as told_as};
 use crate::answer::Answer;
 use crate::page_request::PageRequest;
 
-/// Returns whether a place is one of a field's, or lies below it.
+/// Returns whether a place is the place of a field, or is below it.
 pub fn is_below(place: &str, prefix: &str) -> bool {
     place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
@@ -29,9 +29,9 @@ pub fn written_errors(
     wrong.into_iter().filter(is_written).map(|wrong| (wrong.place, wrong.why)).collect()
 }
 
-/// Returns the errors of a field after one of its places was touched, and notes on its content, as a piece of the
-/// page. Places without an error in the piece are valid. `read` is the result of reading the whole field, whose
-/// control stands at the prefix.
+/// Returns the errors of a field and notes on its content, as a piece of the page. The user has just changed the
+/// place `touched` of the field. Places without an error in the piece are valid. `read` is the result of reading the
+/// whole field, whose control is at the prefix.
 pub fn render_check(
     asked: &PageRequest,
     touched: &str,
@@ -42,13 +42,13 @@ pub fn render_check(
     // The touched place, without the suffix that names its part.
     let place = touched.trim_end_matches(":given").trim_end_matches(":kind").trim_end_matches(":json");
     let typed = FormValues::sent(&asked.body);
-    // The error of a part that the user has not reached yet is marked late: it only disturbs, unless the page shows
-    // it already.
+    // An error at a part that the user has not reached yet is marked as late. The page shows it only if it was shown
+    // before.
     let is_late = |wrong: &FieldError| !is_below(place, &wrong.place) && !typed.is_filled(&wrong.place);
     let said = |name: &str| asked.field(name).filter(|_| !has_secret(own));
     let control = control_at(own, prefix, place);
     let json = touched.ends_with(":json").then(|| said(touched)).flatten();
-    // Of rows, those beside the one that was touched count too.
+    // In a list, the counters of all rows are updated, not only those of the changed row.
     let counted = tallies.iter().filter(|(place, _)| is_below(place, prefix));
     Answer::Piece(html! {
         @for wrong in read.err().iter().flatten() {

@@ -1,8 +1,8 @@
-//! Fields: the input of a pattern as HTML, whose pairs [`passable::Pattern::read_form`] reads.
+//! Fields: HTML inputs for a pattern, whose pairs [`passable::Pattern::read_form`] reads.
 //!
-//! A field is drawn from its [`passable::Control`] and its typed values ([`typed`]). A refused page is drawn again
-//! from the same values. The same code ([`check`]) validates values during typing and on submission, so a page never
-//! contradicts a submission.
+//! A field is drawn from its [`passable::Control`] and its typed values ([`form_values`]). A rejected form is drawn
+//! again from the same values. The same code ([`check`]) validates values during typing and on submission, so a page
+//! never contradicts a submission.
 
 pub mod check;
 pub mod counters;

@@ -1,5 +1,5 @@
-//! The picker: a menu of the user's names, described by our own record of each object. The form sends an identifier,
-//! never a name. The script turns the menu into a search field.
+//! The picker: a menu of the user's names. Each name has a description from the daemon's own record of the object.
+//! The form sends an identifier, never a name. The script turns the menu into a search field.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use resource::Kind;
 
 use super::place::id;
 
-/// The name of the button that makes something narrower for a picker; its value is the picker's place.
+/// The name of the button that starts the making of a narrower object for a picker. Its value is the picker's place.
 pub const NARROW: &str = "_narrow";
 
 /// The label of the link to the picked object's page, which has a table of its methods.
@@ -18,15 +18,15 @@ const DETAIL: &str = "What it is, and what it can be asked";
 
 /// A picker.
 pub struct Picker<'a> {
-    /// Its place, which is the name of its field.
+    /// The place of the picker, which is the name of its field.
     pub place: &'a str,
-    /// The name of the picker, safe to show: the same as its label on the page.
+    /// The name of the picker, which equals its label on the page. It is safe to show.
     pub called: &'a str,
     /// The label that the picked object must have.
     pub label: Option<&'a str>,
     /// Whether unresolved promises are offered.
     pub pending: bool,
-    /// Whether data is offered as well, and nothing is asked for by a label.
+    /// Whether data is offered as well, and no label is required.
     pub data: bool,
     /// The objects that the user has names for.
     pub picks: &'a [PickRow],
@@ -34,9 +34,10 @@ pub struct Picker<'a> {
     pub typed: Option<&'a str>,
     /// Whether the picked identifier is invalid.
     pub wrong: bool,
-    /// Whether the server has just picked the object, so that the browser's remembered choice is older.
+    /// Whether the server has just picked the object. The choice that the browser remembers is older then.
     pub fresh: bool,
-    /// The name of the field for which a narrower object can be made, safe to show. `None` if there is no such step.
+    /// The name of the field for which a narrower object can be made, which is safe to show. `None` if no narrower
+    /// object can be made.
     pub narrows: Option<&'a str>,
 }
 
@@ -46,7 +47,7 @@ impl Picker<'_> {
         if self.data { Fit::Recorded } else { row.fit(self.label, self.pending) }
     }
 
-    /// Returns the label, if it is the plain name of an interface.
+    /// Returns the required label, if it is the plain name of an interface.
     fn interface(&self) -> Option<&str> {
         self.label.filter(|label| !self.data && !label.is_empty() && Kind::of(label).is_none())
     }
@@ -78,8 +79,8 @@ impl Picker<'_> {
         }
     }
 
-    /// Returns the search field that the script shows in place of the menu. It is not sent, and its content is the
-    /// browser's own.
+    /// Returns the search field that the script shows in place of the menu. Its content stays in the browser and is
+    /// not sent.
     fn finder(&self, own: &str) -> Markup {
         html! {
             input id={ (own) "-find" } type="text" role="combobox" aria-label=(self.called) aria-autocomplete="list"
@@ -114,7 +115,7 @@ impl Picker<'_> {
 
     fn options(&self, rows: &[&PickRow]) -> Markup {
         let alike = LookAlikes::among(self.picks);
-        // If the picked object has several names, select only one: a browser would show the last.
+        // If the picked object has several names, only one is selected. A browser would show the last.
         let picked = rows.iter().position(|row| self.typed == Some(&row.id.to_string()));
         html! {
             @for (at, row) in rows.iter().enumerate() {
@@ -124,11 +125,11 @@ impl Picker<'_> {
     }
 }
 
-/// Which names look like others.
+/// The number of names for each appearance. Names that look alike have the same appearance.
 pub(super) struct LookAlikes(BTreeMap<String, usize>);
 
 impl LookAlikes {
-    /// Counts the names that look alike among those that can be picked. Spaces at an end are ignored, because they
+    /// Counts the names that look alike among those that can be picked. Surrounding spaces are ignored, because they
     /// are invisible.
     pub(super) fn among(picks: &[PickRow]) -> LookAlikes {
         let mut looks = BTreeMap::new();
@@ -152,7 +153,7 @@ impl LookAlikes {
     }
 }
 
-/// Returns something that can be picked, in a line.
+/// Returns the line of the menu for an object.
 fn in_line(row: &PickRow, alike: &LookAlikes) -> String {
     let alike = alike.badge(row);
     let pending = if row.pending { " · ⏳ nothing has come of it yet" } else { "" };

@@ -1,4 +1,4 @@
-//! From where a value does not fit to the place of a form where that is said, and from places to identifiers.
+//! The mapping from mismatches of a value to places of a form, and from places to HTML identifiers.
 
 use maud::{Markup, html};
 use passable::{Control, Label, Mismatch, Segment, Untrusted, Widget};
@@ -6,13 +6,13 @@ use passable::{Control, Label, Mismatch, Segment, Untrusted, Widget};
 use super::form_values::{FormValues, step};
 use crate::page::parts;
 
-/// Returns the place at which a mismatch is shown: the control for the part of the value that does not fit, as far as
-/// there is one.
+/// Returns the place at which a mismatch is shown. It is the place of the innermost control that contains the
+/// mismatched part.
 pub fn mismatch_place(control: &Control, place: &str, typed: &FormValues, mismatch: &Mismatch) -> String {
     find(control, place, typed, &mismatch.path)
 }
 
-/// Returns the first step among labels, and the labels after it.
+/// Returns the first segment among labels, and the labels after it.
 fn next(labels: &[Label]) -> Option<(&Segment, &[Label])> {
     let at = labels.iter().position(|label| label.segment().is_some())?;
     Some((labels.get(at)?.segment()?, labels.get(at + 1..)?))
@@ -39,7 +39,7 @@ fn find(control: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> 
             },
             _ => here(),
         },
-        // In rows, if there are any; boxes are told of together.
+        // A choice with rows reports the error at a row. Checkboxes share one error.
         Widget::Checks { .. } => match next(steps) {
             Some((Segment::Index(at), _)) => match typed.rows(place).into_iter().nth(*at) {
                 Some(row) => format!("{place}/{row}"),
@@ -49,7 +49,7 @@ fn find(control: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> 
         },
         Widget::Pairs { key, value, .. } => pair(key, value, place, typed, steps),
         Widget::Group { fields, rest, of } => {
-            // The labels of a tagged value's two parts are no steps into the value.
+            // The labels of a tagged value's two parts are not steps into the value.
             let of_tagged = steps.first().filter(|label| *of == "tagged" && label.segment().is_none());
             if let Some(field) =
                 of_tagged.and_then(|label| fields.iter().find(|one| one.name == label.text()))
@@ -58,7 +58,8 @@ fn find(control: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> 
                 return find(&field.control, &format!("{place}/{}", field.name), typed, further);
             }
             let Some((first, further)) = next(steps) else { return here() };
-            // A record has no elements: an index, or a step marked as rest, refers to a row after its own fields.
+            // A record has no elements. An index, or a step marked as rest, refers to a row after the record's own
+            // fields.
             let is_rest = steps.first().is_some_and(Label::is_rest);
             let field = match first {
                 Segment::Index(at) if *of == "list" && !is_rest => fields.get(*at),
@@ -71,7 +72,7 @@ fn find(control: &Control, place: &str, typed: &FormValues, steps: &[Label]) -> 
                 (Some(field), ..) => {
                     find(&field.control, &format!("{place}/{}", step(&field.name)), typed, further)
                 }
-                // Indexes after the elements of a list continue their count, unless the step is marked as rest.
+                // Indices after the elements of a list continue their count, unless the step is marked as rest.
                 (None, Some(rest), Segment::Index(at)) if *of == "list" && !is_rest => {
                     let at = Label::index(at.saturating_sub(fields.len()));
                     let steps: Vec<Label> = std::iter::once(at).chain(further.iter().cloned()).collect();
@@ -115,7 +116,7 @@ fn pair(key: &Control, value: &Control, place: &str, typed: &FormValues, steps: 
     }
 }
 
-/// Returns the control at a place, if the form has one there.
+/// Returns the control at a place of the form, if there is one.
 pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'a Control> {
     if let Widget::Optional { inner } = &control.widget {
         return control_at(inner, own, place);
@@ -152,10 +153,10 @@ pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'
     }
 }
 
-/// One step to a part of a control: its position among its siblings, and its label.
+/// One step to a part of a control: the position among its siblings, and its label.
 pub(super) type PathStep = (usize, Option<Markup>);
 
-/// Returns the steps that lead from a control to a place in it, as a person goes them.
+/// Returns the steps from a control to a place in it, with the labels that the user sees.
 pub(super) fn way(control: &Control, own: &str, place: &str, typed: &FormValues) -> Vec<PathStep> {
     if let Widget::Optional { inner } = &control.widget {
         return way(inner, own, place, typed);
@@ -175,7 +176,7 @@ pub(super) fn way(control: &Control, own: &str, place: &str, typed: &FormValues)
         return vec![];
     };
     let below = format!("{own}/{next}");
-    // Rows are told of as they are numbered on the page.
+    // A row is named by its number on the page.
     let row = || {
         let number = next.parse::<u32>().ok()?;
         let at = typed.rows(own).into_iter().position(|one| one == number)?;
@@ -217,7 +218,8 @@ pub(super) fn sides(of: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns a place as an identifier: letters, digits, `-` and `_`, and no two places alike.
+/// Returns the HTML identifier of a place. It consists of letters, digits, `-` and `_`. Different places have
+/// different identifiers.
 pub fn id(place: &str) -> String {
     let mut out = String::new();
     for letter in place.chars() {
@@ -341,7 +343,7 @@ mod tests {
                 vec![("value/payload/7:kind", "0"), ("value/payload/7/0", "x")],
                 "value/payload/7/0",
             ),
-            // Nor does it know which side of a row of a map.
+            // If a mismatch names no side of a map's row, it is reported at the key.
             (
                 "M.mapOf(M.string(), M.number())",
                 vec![("value/4/key", "k"), ("value/4/key", "x")],

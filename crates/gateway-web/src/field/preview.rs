@@ -1,4 +1,5 @@
-//! Previews of typed text, below its field: the digest of a file, the form of a pattern, the capabilities in JSON.
+//! Previews of typed text, shown below its field: the digest of a file, the form of a pattern, or the capabilities in
+//! JSON.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub fn input_preview(control: &Control, place: &str, text: &str, picks: &[PickRo
     }
 }
 
-/// Returns how many bytes, and their digest.
+/// Returns the number of the bytes and their digest.
 fn bytes(text: &str) -> Markup {
     match form_bytes(text) {
         Some(bytes) if !text.trim().is_empty() => {
@@ -42,7 +43,7 @@ fn bytes(text: &str) -> Markup {
     }
 }
 
-/// Returns the form that a pattern makes, for looking at.
+/// Returns the form that a pattern makes, as a disabled preview.
 fn preview(place: &str, text: &str) -> Markup {
     let text = text.trim();
     if text.is_empty() || text.len() > MAX_LEN {
@@ -52,7 +53,7 @@ fn preview(place: &str, text: &str) -> Markup {
     let (typed, wrong, tallies) = (FormValues::default(), BTreeMap::new(), Counters::new());
     let control = pattern.controls();
     let drawn = FormRenderer { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: false };
-    // Nothing of it is sent, so that it is no part of the answer.
+    // Disabled fields are not sent, so the preview is not part of the answer.
     html! {
         fieldset disabled {
             legend { "The form that it makes" }

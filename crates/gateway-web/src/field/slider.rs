@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::draw::PlacedControl;
 use super::place::id;
 
-/// Returns how far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
+/// Returns the range and the step of a slider. Both bounds must be known, and the slider may have at most a hundred
+/// steps.
 fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> Option<(f64, f64, f64)> {
     let (&(low, from), &(high, to)) = (min?, max?);
     let integral = low.fract() == 0.0 && high.fract() == 0.0;
@@ -15,7 +16,7 @@ fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> O
             let high = if to || high.fract() != 0.0 { high.floor() } else { high - 1.0 };
             (low, high, 1.0)
         }
-        // A bound that is not meant itself could be reached.
+        // A slider could reach a bound that is itself excluded.
         false if !from || !to => return None,
         false if integral && high - low > 1.0 => (low, high, 1.0),
         false => (low, high, (high - low) / 100.0),
@@ -24,7 +25,7 @@ fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> O
     (low < high && step > 0.0 && count <= 100.5 && count.is_finite()).then_some((low, high, step))
 }
 
-/// Returns the same value as in the field of a number, by moving something. It is not sent.
+/// Returns a slider that sets the value of a number's field. The slider's own value is not sent.
 pub(super) fn slider(
     spot: &PlacedControl<'_>,
     min: Option<&(f64, bool)>,
@@ -35,7 +36,7 @@ pub(super) fn slider(
     let value = text.and_then(|text| text.trim().parse::<f64>().ok());
     html! {
         @if let Some((low, high, step)) = steps(min, max, whole) {
-            // It has to stand somewhere, also while nothing is said.
+            // A slider must have a position, even without a value.
             input.by-script.unset[value.is_none()] type="range" data-slides=(id(spot.place)) min=(low) max=(high) step=(step)
                 value=(value.unwrap_or(low).clamp(low, high)) aria-label={ (spot.said) ", as a slider" }
                 aria-valuetext=[value.is_none().then_some("nothing yet")];

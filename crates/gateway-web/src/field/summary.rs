@@ -1,4 +1,4 @@
-//! All that is wrong in a form, each with the way to it, above the form.
+//! The list of all errors in a form. It is shown above the form, and each error is a link to its place.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::form_values::FormValues;
 use super::live_check::is_below;
 use super::place::{id, way};
 
-/// A field of a form.
+/// One field of the form.
 pub struct SummaryPart<'a> {
     /// The label of the field.
     pub title: Markup,
-    /// Its control.
+    /// The control of the field.
     pub control: &'a Control,
-    /// Its place.
+    /// The place of the field.
     pub prefix: &'a str,
 }
 
-/// Returns the errors in the order of the page, each with the path to its part.
+/// Returns the errors in the order of the page. Each names the path to its part.
 pub fn listed(parts: &[SummaryPart<'_>], typed: &FormValues, wrong: &BTreeMap<String, String>) -> Markup {
     let mut all = Vec::new();
     for (at, part) in parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A graph of capabilities as a drawing, and the same as a list.
+//! A graph of capabilities as a drawing, and as a list with the same content.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use passable::visible_line;
 use super::layout::{HEIGHT, Point, WIDTH, layout};
 use crate::page::{link, parts};
 
-/// How many letters of a text stand in a node.
+/// The maximum number of characters of a text in a node.
 const MAX_LETTERS: usize = 21;
 
-/// How deep the list goes.
+/// The maximum depth of the list.
 const MAX_DEPTH: usize = 12;
 
-/// Returns the drawing.
+/// Returns the graph as an SVG drawing.
 pub fn drawing(graph: &Graph) -> Markup {
     let edges: Vec<(usize, usize)> = graph.links.iter().map(|link| (link.from, link.to)).collect();
     let found = layout(graph.nodes.len(), &edges);
@@ -44,7 +44,7 @@ pub fn drawing(graph: &Graph) -> Markup {
     }
 }
 
-/// The entries of the legend: a style class, its words, and whether it is a frame.
+/// The entries of the legend. Each has a style class, its words, and a flag for a frame in place of a line.
 const LEGEND: [(&str, &str, bool); 7] = [
     ("edge holds", "may be used", false),
     ("edge names", "has a name for it", false),
@@ -72,19 +72,19 @@ pub fn legend() -> Markup {
     }
 }
 
-/// Returns the links through which a secret could reach a way out.
+/// Returns the indices of the links through which a secret could reach a way out.
 fn risky(graph: &Graph) -> BTreeSet<usize> {
     graph.risks.iter().flat_map(|risk| risk.secrets.iter().chain(&risk.outlets).flatten().copied()).collect()
 }
 
-/// Returns a smooth way through the points.
+/// Returns the data of a smooth SVG path through the points.
 fn curve(points: &[Point]) -> String {
     let mut path = String::new();
     let mut last: Option<Point> = None;
     for (at, point) in points.iter().enumerate() {
         match last {
             None => path.push_str(&format!("M{:.1} {:.1}", point.x, point.y)),
-            // Through a column it goes straight, from one to the next in a bow.
+            // A path crosses its column in a straight line, and goes from one column to the next in a curve.
             Some(_) if at % 2 == 0 => path.push_str(&format!(" L{:.1} {:.1}", point.x, point.y)),
             Some(from) => {
                 let middle = (from.x + point.x) / 2.0;
@@ -114,7 +114,7 @@ fn edge(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     }
 }
 
-/// Returns the words of an edge, where it ends. They stand above all edges.
+/// Returns the label of an edge, placed at its end. Labels are drawn above all edges.
 fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     let [Some(first), Some(last)] = [points.first(), points.last()] else { return html! {} };
     let leads_on = first.x <= last.x;
@@ -128,7 +128,7 @@ fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     }
 }
 
-/// Shortens a text to so many letters. A longer text keeps its beginning and its end, since either may be
+/// Shortens a text to this number of characters. A longer text keeps its beginning and its end, because either may be
 /// distinctive.
 fn cut(text: &str, letters: usize) -> String {
     let line: Vec<char> = visible_line(text).chars().collect();
@@ -165,7 +165,7 @@ fn address(graph: &Graph, node: &Node) -> String {
     node.run.map_or_else(|| link::formula(&node.id), |run| format!("/r/{run}"))
 }
 
-/// Returns the mark of a special node, in words.
+/// Returns the marker of a special node, in words.
 fn sign(node: &Node) -> &'static str {
     match (node.is_secret, node.is_outlet) {
         (true, _) => "secret",
@@ -201,14 +201,14 @@ fn describe_link(link: &Link) -> String {
     format!("{how} {}{grant}{limits}", visible_line(&link.label))
 }
 
-/// Returns the same as a list. A node that several links lead to appears in full where it is met first, and elsewhere
+/// Returns the graph as a list. A node to which several links lead appears in full at its first place, and elsewhere
 /// by name.
 pub fn list(graph: &Graph) -> Markup {
     let mut drawn = ListState { graph, risky: risky(graph), seen: BTreeSet::new() };
     html! { ul.graph-list { (item(&mut drawn, 0, None, 0)) } }
 }
 
-/// A list, as far as it has come.
+/// The state of the list while it is built.
 struct ListState<'a> {
     graph: &'a Graph,
     risky: BTreeSet<usize>,

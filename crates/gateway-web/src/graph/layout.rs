@@ -1,24 +1,24 @@
-//! Where the nodes of a graph stand: in columns, each edge from one to another further right, as few crossings as can
-//! be had cheaply, and nothing on top of anything else.
+//! The layout of a graph. Nodes are in columns, and edges lead to the right where possible. A cheap method reduces
+//! crossings, and nodes never overlap.
 
 use super::order::{Layers, layers};
 
-/// How wide a node is.
+/// The width of a node.
 pub const WIDTH: f64 = 190.0;
 
-/// How high a node is.
+/// The height of a node.
 pub const HEIGHT: f64 = 40.0;
 
-/// How much room there is between two columns: the words on edges stand there.
+/// The space between two columns, which contains the labels of edges.
 const BETWEEN: f64 = 150.0;
 
-/// How much room there is between two nodes of a column.
+/// The space between two nodes of a column.
 const GAP: f64 = 22.0;
 
-/// How much less a bend needs than a node.
+/// Half of the height that a bend of an edge needs in a column.
 const BEND: f64 = 10.0;
 
-/// The room around all.
+/// The margin around the drawing.
 const MARGIN: f64 = 12.0;
 
 /// The maximum distance of the first node from the top, if it is alone in its layer. A tall drawing begins at the
@@ -31,26 +31,26 @@ const ROUNDS: usize = 10;
 /// A point of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// From the left.
+    /// The distance from the left.
     pub x: f64,
-    /// From the top.
+    /// The distance from the top.
     pub y: f64,
 }
 
-/// Where everything is.
+/// The positions of all nodes and edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// The upper left corner of each node.
     pub nodes: Vec<Point>,
-    /// The points through which each edge leads.
+    /// The points of each edge.
     pub edges: Vec<Vec<Point>>,
-    /// How wide all of it is.
+    /// The width of the drawing.
     pub width: f64,
-    /// How high all of it is.
+    /// The height of the drawing.
     pub height: f64,
 }
 
-/// Lays out so many nodes with these edges.
+/// Returns the layout of this number of nodes, with these edges.
 pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
     let found = layers(nodes, edges);
     let mut middles = middles(nodes, &found);
@@ -70,7 +70,8 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
         for (at, place) in way.iter().enumerate() {
             let (left, right, y) = (x(*place), x(*place) + WIDTH, middles[*place]);
             let (near, far) = if leads_on { (left, right) } else { (right, left) };
-            // A node is left on one side and reached on the other; a bend is passed through.
+            // An edge leaves a node on one side and reaches the next on the other. At a bend, it has a point on
+            // either side.
             if at > 0 {
                 points.push(Point { x: near, y });
             }
@@ -92,8 +93,8 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
     }
 }
 
-/// Spreads the ends of edges over the sides of their nodes, in the order in which they come, so that each can be told
-/// from the others.
+/// Spreads the ends of edges over the sides of their nodes, so that edges can be told apart. The ends keep the order
+/// of the points that they lead to.
 fn spread(nodes: usize, found: &Layers, edges: &mut [Vec<Point>]) {
     // For each side of each node: the edges that end there, whether each begins or ends, and the height of its
     // neighbouring point.
@@ -123,7 +124,7 @@ fn spread(nodes: usize, found: &Layers, edges: &mut [Vec<Point>]) {
     }
 }
 
-/// Returns the middle of each place, from the top.
+/// Returns the vertical middle of each place.
 fn middles(nodes: usize, found: &Layers) -> Vec<f64> {
     let half = |place: usize| if place < nodes { (HEIGHT + GAP) / 2.0 } else { BEND };
     let mut middles = vec![0.0; found.layer_of.len()];
@@ -158,7 +159,7 @@ fn middles(nodes: usize, found: &Layers) -> Vec<f64> {
             }
         }
     }
-    // The highest stands at the margin.
+    // The topmost node is moved to the margin.
     let top = (0..middles.len())
         .map(|place| middles[place] - if place < nodes { HEIGHT / 2.0 } else { 0.0 })
         .fold(f64::INFINITY, f64::min);
@@ -169,7 +170,7 @@ fn middles(nodes: usize, found: &Layers) -> Vec<f64> {
 }
 
 /// Returns positions as near to the wished ones as the order and the space of the layer allow. Nodes that collide
-/// move together, to the middle of their wishes.
+/// become one block, placed at the average of its wishes.
 fn apart(layer: &[usize], wished: &[f64], half: &dyn Fn(usize) -> f64) -> Vec<f64> {
     /// A group of adjacent nodes: their number, the position of the first, and the sum of its wished positions.
     struct Block {
@@ -177,7 +178,7 @@ fn apart(layer: &[usize], wished: &[f64], half: &dyn Fn(usize) -> f64) -> Vec<f6
         first: f64,
         sum: f64,
     }
-    // How far each stands behind the first of the layer if all are close together.
+    // The distance of each node from the first of the layer, if all nodes are close together.
     let mut offsets = Vec::with_capacity(layer.len());
     let mut at = 0.0;
     for (i, place) in layer.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Graphs, drawn by the daemon: where everything stands is decided here, and a browser only shows it.
+//! Graphs that the daemon draws. All positions are computed here, and the browser only shows the result.
 
 pub mod draw;
 pub mod layout;

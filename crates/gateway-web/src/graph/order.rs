@@ -1,32 +1,33 @@
-//! Layers, and the order within each.
+//! The assignment of nodes to layers, and the order of the nodes in each layer.
 
 use std::collections::BTreeSet;
 
-/// A place in a layer: a node, or where an edge passes through.
+/// A place in a layer: a node, or a bend of an edge that passes through the layer.
 pub type Place = usize;
 
-/// Nodes and the bends of long edges in layers: every edge leads from one layer to the next.
+/// The layers of a graph, with the nodes and the bends of long edges. Every edge leads from one layer to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layers {
     /// The layer of each place. The first places are the nodes.
     pub layer_of: Vec<usize>,
     /// The places of each layer, in their order.
     pub layers: Vec<Vec<Place>>,
-    /// Every edge as the places through which it leads, from where it begins to where it ends.
+    /// The places of each edge, from its start to its end.
     pub ways: Vec<Vec<Place>>,
 }
 
-/// How often the order is looked at from either side.
+/// The maximum number of passes that reorder the layers, alternately from the left and from the right.
 const SWEEPS: usize = 12;
 
-/// How many places there are at most: an edge that would need more goes straight.
+/// The maximum number of places. If no place is left, an edge gets no further bends.
 const MAX_ITEMS: usize = 20_000;
 
-/// Puts so many nodes into layers, and orders each so that few edges cross.
+/// Assigns this number of nodes to layers, and orders each layer so that few edges cross.
 pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
     let forward = without_cycles(nodes, edges);
     let mut layer_of = vec![0_usize; nodes];
-    // The longest way to a node says its layer. Without cycles this ends after as many rounds as there are nodes.
+    // The longest path to a node determines its layer. Without cycles, this takes at most as many rounds as there are
+    // nodes.
     for _ in 0..nodes {
         let mut is_done = true;
         for &(from, to) in &forward {
@@ -68,7 +69,7 @@ pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
     found
 }
 
-/// Returns the same edges, those that lead back turned round.
+/// Returns the edges, with those that close a cycle reversed.
 fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut next: Vec<Vec<usize>> = vec![vec![]; nodes];
     for &(from, to) in edges {
@@ -80,7 +81,8 @@ fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)>
         if seen[start] {
             continue;
         }
-        // Each node with the number of its followed edges. There is no recursion, for any graph.
+        // Each node with the number of its edges that were followed. A stack replaces recursion, because a graph may
+        // be deep.
         let mut stack = vec![(start, 0)];
         seen[start] = true;
         on_way[start] = true;
@@ -106,7 +108,7 @@ fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)>
 }
 
 impl Layers {
-    /// Returns every step of every edge, from the layer before to the layer behind.
+    /// Returns all steps of all edges, each from the lower layer to the higher.
     fn steps(&self) -> Vec<(Place, Place)> {
         let mut steps = Vec::new();
         for way in &self.ways {
@@ -119,7 +121,7 @@ impl Layers {
         steps
     }
 
-    /// Returns where each place stands in its layer.
+    /// Returns the position of each place in its layer.
     fn positions(&self) -> Vec<usize> {
         let mut positions = vec![0; self.layer_of.len()];
         for layer in &self.layers {
@@ -130,7 +132,7 @@ impl Layers {
         positions
     }
 
-    /// Returns how many steps of edges cross one another.
+    /// Returns the number of crossings between steps of edges.
     pub fn crossings(&self) -> usize {
         let positions = self.positions();
         let mut between: Vec<Vec<(usize, usize)>> = vec![vec![]; self.layers.len()];
@@ -170,7 +172,7 @@ impl Layers {
                 let positions = self.positions();
                 let middle = |place: Place| {
                     let all = &joined[place];
-                    // A place without neighbours stays.
+                    // A place without neighbours keeps its position.
                     if all.is_empty() {
                         return positions[place] as f64;
                     }
@@ -191,7 +193,7 @@ impl Layers {
 mod tests {
     use super::*;
 
-    /// Graphs that are the same each time: edges from a small generator of numbers.
+    /// Returns pseudo-random graphs, which are the same in every run.
     fn some_graphs() -> Vec<(usize, Vec<(usize, usize)>)> {
         let mut state = 7_u64;
         let mut number = |below: usize| {
@@ -218,7 +220,7 @@ mod tests {
                 for pair in way.windows(2) {
                     assert_eq!(found.layer_of[pair[0]].abs_diff(found.layer_of[pair[1]]), 1, "{edges:?}");
                 }
-                // Between its ends there are only bends.
+                // An edge has only bends between its ends.
                 let inner = way.get(1..way.len().saturating_sub(1)).unwrap_or_default();
                 assert!(inner.iter().all(|place| *place >= nodes));
             }
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn avoidable_crossings_are_removed() {
-        // Two layers that are crossed wholly as they come, and three of them.
+        // The first two graphs have two fully crossed layers, and the last has three layers.
         for (nodes, edges) in [
             (4, vec![(0, 3), (1, 2)]),
             (6, vec![(0, 5), (1, 4), (2, 3)]),
@@ -242,7 +244,7 @@ mod tests {
         ] {
             assert_eq!(layers(nodes, &edges).crossings(), 0, "{edges:?}");
         }
-        // It is never worse than it came.
+        // The result never has more crossings than the initial order.
         for (nodes, edges) in some_graphs() {
             let found = layers(nodes, &edges);
             let mut as_it_came = found.clone();

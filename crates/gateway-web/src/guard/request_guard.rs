@@ -1,4 +1,4 @@
-//! A request as the guard sees it, before anybody knows whose it is.
+//! The first check of a request, before its session is known.
 
 use super::names::Names;
 use super::sessions::HostKind;
@@ -6,32 +6,32 @@ use super::sessions::HostKind;
 /// The parts of a request that the guard checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestHeaders<'a> {
-    /// `GET`, `POST`, …
+    /// The HTTP method, such as `GET` or `POST`.
     pub method: &'a str,
     /// The path.
     pub path: &'a str,
-    /// The host that the browser believes it is asking.
+    /// The `Host` header.
     pub host: Option<&'a str>,
-    /// The origin of the page that asks.
+    /// The `Origin` header, which names the origin of the requesting page.
     pub origin: Option<&'a str>,
-    /// `same-origin`, `same-site`, `cross-site` or `none`.
+    /// The `Sec-Fetch-Site` header: `same-origin`, `same-site`, `cross-site` or `none`.
     pub site: Option<&'a str>,
-    /// `navigate`, `cors`, …
+    /// The `Sec-Fetch-Mode` header, such as `navigate` or `cors`.
     pub mode: Option<&'a str>,
-    /// `document`, `iframe`, …
+    /// The `Sec-Fetch-Dest` header, such as `document` or `iframe`.
     pub dest: Option<&'a str>,
 }
 
-/// Why a request goes no further.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// 421: it is not for us.
+    /// A foreign host name (421).
     Host,
-    /// 405: neither reading nor sending.
+    /// A method other than `GET`, `HEAD` and `POST` (405).
     Method,
-    /// 403: another page asks.
+    /// A form that another page has sent (403).
     Origin,
-    /// 403: another page wants to show or read this one.
+    /// A foreign page that wants to show or read this page (403).
     Site,
 }
 
@@ -47,7 +47,7 @@ impl Refusal {
     }
 }
 
-/// Paths at which somebody may arrive from elsewhere, by going there.
+/// The paths to which a link on a foreign page may lead.
 const DOORS: &[&str] = &["/", "/login"];
 
 impl RequestHeaders<'_> {
@@ -77,7 +77,7 @@ impl RequestHeaders<'_> {
 
     fn check_write(&self, own: &str) -> Result<(), Refusal> {
         let ours = match self.origin {
-            // A browser that hides where it comes from still says whether it is the same page.
+            // A browser that hides the origin still says whether the form is from the same origin.
             Some("null") => self.site == Some("same-origin"),
             Some(origin) => origin.eq_ignore_ascii_case(own),
             None => false,
@@ -208,7 +208,8 @@ mod tests {
         for (what, knock, expected) in table {
             assert_eq!(knock.check(&names, false), *expected, "{what}");
         }
-        // While somebody was let in under the bare address, it has the same rules; it stays another origin.
+        // While a session or code exists for the bare address, the same rules hold there. But it is still another
+        // origin.
         let address = "127.0.0.1:7000";
         let there = RequestHeaders { host: Some(address), ..get.clone() };
         let send = RequestHeaders { method: "POST", origin: Some("http://127.0.0.1:7000"), ..there.clone() };

@@ -1,85 +1,89 @@
-//! Sessions: one per browser that was let in, listed and revocable; and the codes with which one begins.
+//! Sessions, and the codes that begin them. Each browser that has logged in has one session, which is listed and can
+//! be revoked.
 //!
-//! Nothing that opens a door is kept: a session's handle, its key and a code are each kept as a hash.
+//! Nothing that gives access is stored in plain text. The handle and the key of a session, and each code, are stored
+//! as hashes.
 
 use serde::{Deserialize, Serialize};
 
-/// How long a session lasts, in milliseconds.
+/// The duration of a session, in milliseconds.
 pub const SESSION_TIMEOUT_MS: i64 = 12 * 60 * 60 * 1000;
 
-/// How long a code can be used, in milliseconds.
+/// The time until a code expires, in milliseconds.
 pub const CODE_TIMEOUT_MS: i64 = 60 * 1000;
 
-/// The largest step back of the clock that counts as a correction, in milliseconds: clocks are corrected a little all
-/// the time. A session or code that begins later than that has not begun.
+/// The largest step back of the clock that counts as a correction, in milliseconds. Clocks are corrected by small
+/// amounts all the time. If a session or code begins later than that, it is not valid yet.
 const MAX_CLOCK_CORRECTION_MS: i64 = 60 * 1000;
 
-/// The maximum number of codes that wait at once. No user needs more.
+/// The maximum number of unused codes. No user needs more.
 const MAX_CODES: usize = 16;
 
-/// After so many wrong codes within [`CODE_TIMEOUT_MS`], none is taken until it is over.
+/// The maximum number of wrong codes within [`CODE_TIMEOUT_MS`]. After that, all codes are rejected until this time
+/// is over.
 const MAX_WRONG_CODES: usize = 10;
 
-/// The name of the cookie. `__Host-` binds it to this very host.
+/// The name of the cookie. The prefix `__Host-` binds the cookie to this host.
 pub const COOKIE: &str = "__Host-almoner";
 
 /// The kind of host under which a browser asks for the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostKind {
-    /// A name that is ours alone.
+    /// A host name that belongs to this program alone.
     #[default]
     Name,
-    /// `127.0.0.1`, for browsers that do not know names below `localhost`. Cookies ignore ports, so a program on
-    /// another port of this address may receive this session's cookie.
+    /// The address `127.0.0.1`, for browsers that do not know names below `localhost`. Cookies ignore ports, so a
+    /// program on another port of this address may receive this session's cookie.
     Address,
 }
 
-/// One browser that was let in.
+/// One browser that has logged in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its number, by which it is named.
+    /// The number that identifies the session.
     pub number: u64,
-    /// The hash of the handle that its cookie carries.
+    /// The hash of the handle in the session's cookie.
     handle: String,
-    /// The token that its forms carry.
+    /// The token in the session's forms.
     pub token: String,
-    /// The hash of the key that its script keeps apart from the cookie; none if it came without script.
+    /// The hash of the key that the session's script stores apart from the cookie. `None` if the browser logged in
+    /// without a script.
     key: Option<String>,
     /// The kind of host under which the session began. It is valid under no other.
     #[serde(default)]
     pub under: HostKind,
-    /// The browser's own description of itself. Foreign text.
+    /// The browser's own description of itself, which is foreign text.
     pub browser: passable::Untrusted,
-    /// When it began, in milliseconds since 1970.
+    /// The start of the session, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// When it ends.
+    /// The end of the session, in milliseconds since 1970.
     pub ends_ms: i64,
 }
 
 /// The state of all sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
-    /// The number of the next.
+    /// The highest session number that was given.
     next: u64,
-    /// Those that have not been revoked.
+    /// The sessions that have not been revoked.
     open: Vec<Session>,
-    /// Codes that wait.
+    /// The codes that were not used yet.
     #[serde(skip)]
     codes: Vec<Code>,
-    /// When wrong codes came.
+    /// The times of wrong codes.
     #[serde(skip)]
     wrong: Vec<i64>,
 }
 
-/// A code that lets one browser in.
+/// A code with which one browser can log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Code {
-    /// Its hash.
+    /// The hash of the code.
     hash: String,
-    /// Until when it can be used, in milliseconds since 1970.
+    /// The time at which the code expires, in milliseconds since 1970.
     until_ms: i64,
-    /// Where it lets somebody in.
+    /// The kind of host for which the code is valid.
     under: HostKind,
 }
 
@@ -89,7 +93,7 @@ impl Code {
     }
 }
 
-/// Returns whether something that lasts so long, and until then, has begun and has not ended.
+/// Returns whether a period of this length has begun and not ended.
 fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
     until_ms > now_ms && until_ms - long_ms <= now_ms + MAX_CLOCK_CORRECTION_MS
 }
@@ -99,11 +103,11 @@ fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
 pub struct LoginRequest<'a> {
     /// The code.
     pub code: &'a str,
-    /// The key that its script has drawn, if it has one.
+    /// The key that the browser's script has generated. Empty without a script.
     pub key: &'a str,
-    /// The kind of host under which it asks.
+    /// The kind of host that the browser asks.
     pub under: HostKind,
-    /// The cookies that it has.
+    /// The browser's cookies.
     pub cookies: &'a str,
     /// The browser's own description of itself.
     pub browser: &'a str,
@@ -112,16 +116,17 @@ pub struct LoginRequest<'a> {
 /// The reason why a code was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
-    /// It was never given out, was used, or is too old.
+    /// A code that was never issued, was used before, or has expired.
     Code,
-    /// Too many wrong ones have been tried.
+    /// Too many wrong codes in a short time.
     TooMany,
-    /// Under an address, a cookie alone would be all that it takes.
+    /// A login under the bare address without a key. The cookie alone would be enough to use such a session.
     NoKey,
 }
 
 impl Sessions {
-    /// Gives out a code that lets one browser in under this, made of these random bytes.
+    /// Issues a code with which one browser can log in under this kind of host. The code is made from these random
+    /// bytes.
     pub fn code(&mut self, under: HostKind, random: [u8; 32], now_ms: i64) -> String {
         let code = hex(&random);
         self.codes.retain(|code| code.is_open(now_ms));
@@ -132,17 +137,17 @@ impl Sessions {
         code
     }
 
-    /// Returns whether anybody may ask under the bare address: somebody was let in there, or is about to be.
+    /// Returns whether the bare address may be used: a session or an unused code exists for it.
     pub fn are_under_an_address(&self, now_ms: i64) -> bool {
         self.codes.iter().any(|code| code.is_open(now_ms) && code.under == HostKind::Address)
             || self.open(now_ms).any(|session| session.under == HostKind::Address)
     }
 
-    /// Lets a browser in, once per code. The answer is the handle for its cookie. The session that this browser had ends:
-    /// a handle is never used longer than until the next code.
+    /// Logs a browser in and returns the handle for its cookie. Each code works once. The earlier session of this
+    /// browser ends, so that a handle is used at most until the next login.
     ///
     /// # Errors
-    /// When the code is none of ours any more.
+    /// When the code is invalid, too many codes were wrong, or the bare address is used without a key.
     pub fn let_in(
         &mut self,
         arrival: &LoginRequest<'_>,
@@ -184,7 +189,7 @@ impl Sessions {
         Ok(handle)
     }
 
-    /// Returns the session whose cookie this is, if it was let in under the same.
+    /// Returns the session of a cookie, if the session began under the same kind of host.
     pub fn of_cookie(&self, cookies: &str, under: HostKind, now_ms: i64) -> Option<&Session> {
         let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
         handles.map(hash).find_map(|wanted| {
@@ -193,24 +198,24 @@ impl Sessions {
         })
     }
 
-    /// Returns all that have not ended, newest first.
+    /// Returns all sessions that have not ended, newest first.
     pub fn open(&self, now_ms: i64) -> impl Iterator<Item = &Session> {
         self.open.iter().rev().filter(move |session| session.is_open(now_ms))
     }
 
-    /// Returns whether the one of this number has not ended.
+    /// Returns whether the session with this number has not ended.
     pub fn is_open(&self, number: u64, now_ms: i64) -> bool {
         self.open(now_ms).any(|session| session.number == number)
     }
 
-    /// Ends one. Whether there was one.
+    /// Ends the session with this number. Returns whether it existed.
     pub fn revoke(&mut self, number: u64) -> bool {
         let before = self.open.len();
         self.open.retain(|session| session.number != number);
         before != self.open.len()
     }
 
-    /// Ends all.
+    /// Ends all sessions and removes all codes.
     pub fn revoke_all(&mut self) {
         self.open.clear();
         self.codes.clear();
@@ -222,12 +227,12 @@ impl Session {
         lasts(self.ends_ms, SESSION_TIMEOUT_MS, now_ms)
     }
 
-    /// Returns whether its script keeps a key, without which nothing is changed.
+    /// Returns whether the session's script has a key. Changes need this key then.
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Returns whether a form carries this session's token, and its key if it has one.
+    /// Returns whether a form has the session's token, and also its key if the session has one.
     pub fn signed(&self, token: Option<&str>, key: Option<&str>) -> bool {
         let has_key = match &self.key {
             Some(kept) => key.is_some_and(|key| same(kept, &hash(key.trim()))),
@@ -246,7 +251,8 @@ fn hash(text: &str) -> String {
     blake3::Hasher::new_derive_key("almoner web v1").update(text.as_bytes()).finalize().to_hex().to_string()
 }
 
-/// Returns whether two hashes are equal. The duration reveals something of hashes only, never of the hashed text.
+/// Returns whether two hashes are equal. The time of the comparison can reveal something about the hashes, but never
+/// about the hashed text.
 fn same(one: &str, other: &str) -> bool {
     one == other
 }
@@ -316,7 +322,7 @@ mod tests {
         let first = sessions.code(HostKind::Name, [1; 32], 0);
         let handle = sessions.let_in(&arrive(&first, "k"), ([2; 32], [3; 32]), 1).unwrap();
         let cookies = format!("a=b; {COOKIE}={handle}");
-        // A wrong code ends nothing.
+        // A wrong code does not end the session.
         let wrong = LoginRequest { cookies: &cookies, ..arrive("no", "k") };
         assert_eq!(sessions.let_in(&wrong, ([4; 32], [5; 32]), 2), Err(LoginError::Code));
         assert!(sessions.of_cookie(&cookies, HostKind::Name, 2).is_some());

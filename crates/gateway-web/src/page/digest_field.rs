@@ -16,22 +16,22 @@ pub fn digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// Returns the refusal of an action whose content has changed since it was shown.
+/// Returns the message that an action was refused, because the content has changed since it was shown.
 pub fn changed(done: &str) -> Markup {
     parts::not_done(&html! {
         p { "Nothing was " (done) ": this is not what it was when you saw it. Read it again as it is now." }
     })
 }
 
-/// Returns the paths that were marked, of so many. All of them are no choice: then nothing is left to change
-/// meanwhile.
+/// Returns the paths that the user has marked. `of` is the number of paths that were offered. If none were offered,
+/// the result is empty.
 ///
 /// # Errors
-/// When none is.
+/// When paths were offered, but none is marked.
 pub fn chosen(asked: &PageRequest, of: usize) -> Result<Vec<String>, Failure> {
     let marked = asked.body.iter().filter(|(name, _)| name == "only").map(|(_, path)| path.clone());
     let marked: Vec<String> = marked.collect();
-    // No mark at all must never come to mean all of them.
+    // An empty choice must never mean all paths.
     if marked.is_empty() && of > 0 {
         return Err(Failure::new(Exit::Usage, "no file was marked").help("mark those that you mean"));
     }

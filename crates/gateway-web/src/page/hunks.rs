@@ -1,14 +1,15 @@
-//! A unified difference, hunk by hunk.
+//! The hunks of a unified diff.
 
 use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::parts;
 
-/// A hunk of more bytes is folded once the script is there; nothing is done with it before it was unfolded.
+/// The size in bytes above which a hunk is folded, if the script runs. The user must unfold such a hunk before acting
+/// on it.
 const FOLD_THRESHOLD: usize = 20_000;
 
-/// Returns the text before the first hunk, and the hunks, each with its head line.
+/// Returns the text before the first hunk, and the hunks, each with its header line.
 fn split(text: &str) -> (&str, Vec<&str>) {
     let begins = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
     let heads: Vec<usize> = text.match_indices("@@ -").map(|(at, _)| at).filter(begins).collect();
@@ -17,13 +18,13 @@ fn split(text: &str) -> (&str, Vec<&str>) {
     (&text[..first], heads.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect())
 }
 
-/// Returns how many hunks there are.
+/// Returns the number of hunks.
 pub fn count(text: &Untrusted) -> usize {
     split(text.raw()).1.len()
 }
 
-/// Returns the differences of one file, each hunk by itself; with a mark before each, if `choose` names them and
-/// there are several.
+/// Returns the diff of one file, hunk by hunk. If `choose` names a form field and there are several hunks, each has a
+/// checkbox.
 pub fn hunks(text: &Untrusted, choose: Option<&str>, is_marked: impl Fn(usize) -> bool) -> Markup {
     let (head, all) = split(text.raw());
     let of = all.len();

@@ -23,7 +23,7 @@ fn segment(text: &str) -> String {
         .collect()
 }
 
-/// Returns the address of the page for a path of names. Without a path it is the page of all names.
+/// Returns the address of the page for a path of names. The empty path gives the page of all names.
 pub fn names<'a>(path: impl IntoIterator<Item = &'a String>) -> String {
     path.into_iter().fold("/names".to_owned(), |so_far, name| format!("{so_far}/{}", segment(name)))
 }
@@ -33,7 +33,7 @@ pub fn formula(id: &FormulaId) -> String {
     format!("/thing?id={id}")
 }
 
-/// Returns a link to the page of an object, by the user's own name for it, or else by its description.
+/// Returns a link to the page of an object. The link has the user's own name for the object, or else its description.
 pub fn called(one: &FormulaSummary) -> Markup {
     html! {
         @match (&one.name, one.message, one.run) {
@@ -49,7 +49,7 @@ pub fn called(one: &FormulaSummary) -> Markup {
     }
 }
 
-/// Returns a link to where something comes from.
+/// Returns a link to the page that tells where something comes from.
 pub fn why(thing: impl Display) -> Markup {
     let thing = thing.to_string();
     html! { a href={ "/why?thing=" (query(&thing)) } aria-label={ "Why " (visible_line(&thing)) } { "why" } }
@@ -70,20 +70,20 @@ pub fn grant(number: GrantNumber) -> Markup {
     html! { a href={ "/grants/" (number) } { (number) } }
 }
 
-/// Returns where a link of a chain of reasons leads, if it names something that has a page.
+/// Returns the address of the page for the subject of a reason, if it has a page.
 pub fn reason_address(what: &str) -> Option<String> {
     if let Some(number) = what.strip_prefix("message ") {
         let number: MessageNumber = number.parse().ok()?;
         return Some(format!("/m/{number}"));
     }
     if let Some(grant) = what.strip_prefix("grant ") {
-        // A grant that somebody else gave goes by a few digits.
+        // A grant that someone else gave is named by a few digits of its identifier.
         return Some(match grant.parse::<GrantNumber>() {
             Ok(number) => format!("/grants/{number}"),
             Err(_) => format!("/grants?find={}", query(grant)),
         });
     }
-    // `r3, item 2` is about r3.
+    // The subject of `r3, item 2` is r3.
     match what.split_once(',').map_or(what, |(first, _)| first).parse() {
         Ok(WhyTarget::Run(run)) => Some(format!("/r/{run}")),
         Ok(WhyTarget::Step(at)) => Some(format!("/r/{}/step/{}", at.run, at.step)),
@@ -100,7 +100,7 @@ pub fn reason(what: &str) -> Markup {
     }
 }
 
-/// Words of ours, where each message, run, step or grant that they name is a link to its page.
+/// Returns our own text, with a link for each message, run, step or grant that it names.
 pub fn ours(words: &str) -> Markup {
     html! {
         @for (piece, to) in pieces(words) {
@@ -109,7 +109,7 @@ pub fn ours(words: &str) -> Markup {
     }
 }
 
-/// Words in pieces, each that names something with the page of that.
+/// Splits our own text into pieces. A piece that names something with a page comes with the page's address.
 fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
     let (mut all, mut plain, mut at) = (Vec::new(), 0, 0);
     // The start of a word that may be the kind of the next number.

@@ -1,4 +1,5 @@
-//! Small things that pages are made of. Foreign text comes into a page through [`line`] and [`block`] only.
+//! Small parts of pages. Foreign text is put into a page only by functions of this module, such as [`line`] and
+//! [`block`].
 
 use control::exit::Failure;
 use control::show::{journal, message_view};
@@ -14,7 +15,8 @@ use crate::guard::sessions::Session;
 use crate::page_request::{BACK, PageRequest};
 use crate::serve::TOKEN;
 
-/// Text of so many bytes is shown folded once the script is there; nothing is approved before it was unfolded.
+/// The number of bytes above which a text is folded, if the script runs. The user must unfold such a text before
+/// approving.
 const FOLD_THRESHOLD: usize = 2000;
 
 /// Returns foreign text in a line, with its own style and text direction.
@@ -22,7 +24,7 @@ pub fn line(text: &Untrusted) -> Markup {
     html! { bdi.foreign dir="ltr" { (text.visible_line()) } (safe_links::host_note(text.raw())) }
 }
 
-/// Returns foreign text with all of its lines, where there is room for them.
+/// Returns foreign text with all of its lines.
 pub fn foreign_text(text: &Untrusted) -> Markup {
     html! { bdi.foreign.package dir="ltr" { (text.visible()) } (safe_links::host_note(text.raw())) }
 }
@@ -34,12 +36,12 @@ pub fn short(text: &Untrusted) -> Markup {
     html! { (line(&Untrusted::new(head))) (message_view::more_bytes(more)) }
 }
 
-/// Returns a message in a line: words of ours plain, the beginning of its sender's words set apart.
+/// Returns a message in one line. Our own words are plain, and the beginning of the sender's words is set apart.
 pub fn summary(body: &Body) -> Markup {
     in_a_line(message_view::summary_parts(body))
 }
 
-/// Returns a message in a line, as it stands after the name of its sender.
+/// Returns a message in one line, to be shown after the name of its sender.
 pub fn says(body: &Body) -> Markup {
     in_a_line(message_view::bare_summary(body))
 }
@@ -53,7 +55,7 @@ fn in_a_line(summary: message_view::Summary) -> Markup {
     }
 }
 
-/// Returns a foreign reason within a line of ours. A long one is shortened.
+/// Returns a foreign reason for use within a line of our own. A long reason is shortened.
 pub fn reason(text: &Untrusted) -> Markup {
     if text.raw().len() > FOLD_THRESHOLD { short(text) } else { foreign_text(text) }
 }
@@ -63,7 +65,7 @@ pub fn rest_of_reason(text: &Untrusted) -> Markup {
     html! { @if text.raw().len() > FOLD_THRESHOLD { (block("The whole reason", text)) } }
 }
 
-/// Names and words that the person chose, or that were checked when they came to be; safe to show.
+/// Returns text that the user chose, or that was checked when it was stored. It is safe to show.
 pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }
 }
@@ -80,7 +82,7 @@ pub fn block(label: &str, text: &Untrusted) -> Markup {
     folded(label, bytes, &whole(label, text))
 }
 
-/// Returns this markup, folded if it shows many bytes of foreign text.
+/// Returns the markup. If it shows many bytes of foreign text, it is folded.
 pub fn folded(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
         @if bytes > FOLD_THRESHOLD { (unfolded_first(label, bytes, body)) } @else { (body) }
@@ -97,12 +99,12 @@ pub fn unfolded_first(label: &str, bytes: usize, body: &Markup) -> Markup {
     }
 }
 
-/// Says why a yes cannot be pressed, as long as something above it is folded.
+/// Returns a note that is shown while something above is folded, and explains why the approval buttons are disabled.
 pub fn unfold_first() -> Markup {
     html! { p.note.unfold #unfold hidden { "Unfold everything above first: a yes is for all of it." } }
 }
 
-/// Returns the same block, never folded, where the user only reads.
+/// Returns foreign text as a block that is never folded, for pages on which the user only reads.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
     html! {
         pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) }
@@ -110,24 +112,25 @@ pub fn whole(label: &str, text: &Untrusted) -> Markup {
     }
 }
 
-/// Returns a text of several lines that is ours or the user's.
+/// Returns our own or the user's text, with all of its lines.
 pub fn own_block(label: &str, text: &str) -> Markup {
     html! { pre role="group" tabindex="0" aria-label=(label) { (visible(text)) } }
 }
 
-/// Returns a time.
+/// Returns a time in a readable form.
 pub fn when(ms: i64) -> Markup {
     // The attribute has the exact time.
     html! { time datetime=(kernel::time::iso(ms)) { (kernel::time::shown(ms)) } }
 }
 
-/// Returns a time to the minute, where there is little room.
+/// Returns a time to the minute, for narrow places.
 pub fn minute(ms: i64) -> Markup {
     let iso = kernel::time::iso(ms);
     html! { time { (iso.get(..16).unwrap_or(&iso).replace('T', " ")) } }
 }
 
-/// Returns how a run stands. Why it stands still is told in words that a model or a server may have chosen.
+/// Returns the state of a run. The reason for a stall may be in the words of a model or server, so it is set apart as
+/// foreign text.
 pub fn state(run: &Run) -> Markup {
     match &run.state {
         State::Stalled { trouble } => html! { "stalled: " (short(&trouble.message)) },
@@ -138,7 +141,7 @@ pub fn state(run: &Run) -> Markup {
     }
 }
 
-/// Returns a sentence of ours, with its quotations set apart. Objects that our own words name are linked.
+/// Returns a sentence of our own, with its quotations set apart. Objects that our own words name are linked.
 pub fn linked_sentence(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
@@ -147,7 +150,7 @@ pub fn linked_sentence(said: &Quoting) -> Markup {
     }
 }
 
-/// Returns the same without links, for use inside a link.
+/// Returns a sentence of our own without links, for use inside of a link.
 pub fn plain_sentence(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
@@ -156,7 +159,7 @@ pub fn plain_sentence(said: &Quoting) -> Markup {
     }
 }
 
-/// Returns a finding of a gate in a line, with its rule.
+/// Returns a finding of a gate in one line, with its rule.
 pub fn finding(found: &Finding) -> Markup {
     let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
     html! {
@@ -167,7 +170,7 @@ pub fn finding(found: &Finding) -> Markup {
     }
 }
 
-/// Returns the digest of a text: its beginning, and all of it when it is unfolded.
+/// Returns the digest of a text, shortened. The whole digest can be unfolded.
 pub fn digest(hash: &BlobHash) -> Markup {
     html! { details.hash { summary { "digest " code { (hash.short()) } } code { (hash) } } }
 }
@@ -177,12 +180,12 @@ pub fn run(run: RunNumber) -> Markup {
     html! { a href={ "/r/" (run) } { (run) } }
 }
 
-/// Returns the hidden field with the session's token, which every form carries.
+/// Returns the hidden field with the session's token, which every form has.
 pub fn token(session: &Session) -> Markup {
     html! { input type="hidden" name=(TOKEN) value=(session.token); }
 }
 
-/// Returns text of ours, with the parts between backticks set as code.
+/// Returns our own text, with the parts between backticks set as code.
 pub fn help(text: &str) -> Markup {
     html! {
         @for (at, piece) in text.split('`').enumerate() {
@@ -191,12 +194,12 @@ pub fn help(text: &str) -> Markup {
     }
 }
 
-/// Returns the hidden field with the address at which a form in a conversation goes on.
+/// Returns the hidden field with the address to which a form in a conversation leads back.
 pub fn back(asked: &PageRequest) -> Markup {
     html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
-/// Returns an error and its remedy, under this title.
+/// Returns an error and its remedy, with this title.
 pub fn failure(title: &str, failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
@@ -206,12 +209,12 @@ pub fn failure(title: &str, failure: &Failure) -> Markup {
     }
 }
 
-/// Returns the same below the title of a page that goes on.
+/// Returns an error and its remedy without a title, for use within a page.
 pub fn failure_below(failure: &Failure) -> Markup {
     not_done(&with_help(failure))
 }
 
-/// Returns the same with a link to each field that it concerns, given by its id and its label.
+/// Returns an error and its remedy, with links to the fields that it concerns. Each field has an id and a label.
 pub fn failure_at(failure: &Failure, fields: &[(&str, &str)]) -> Markup {
     not_done(&html! {
         (with_help(failure))
@@ -223,7 +226,7 @@ pub fn failure_at(failure: &Failure, fields: &[(&str, &str)]) -> Markup {
     })
 }
 
-/// Returns why nothing was done, on a page that goes on: the script goes there first.
+/// Returns the reason why nothing was done, for use within a page. The script moves the focus there.
 pub fn not_done(words: &Markup) -> Markup {
     html! { div.failure #wrong role="alert" tabindex="-1" { (words) } }
 }
@@ -235,7 +238,8 @@ fn with_help(failure: &Failure) -> Markup {
     }
 }
 
-/// Returns the error of one field, beside it. `id` is the element that the field names in `aria-describedby`.
+/// Returns the error of one field, shown next to the field. `id` is the element that the field names in
+/// `aria-describedby`.
 pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     html! {
         p.error #(id) role=[failure.map(|_| "alert")] {
@@ -247,7 +251,7 @@ pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     }
 }
 
-/// Returns a difference of two texts, line by line, with removed and added lines marked.
+/// Returns the diff of two texts, line by line, with removed and added lines marked.
 pub fn difference(label: &str, text: &Untrusted) -> Markup {
     let shown = text.visible();
     html! {

@@ -1,4 +1,4 @@
-//! Capabilities, and values that contain them, by the user's own names.
+//! Capabilities, and values that contain them, shown with the user's own names.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::link::called;
 use super::parts;
 use crate::page_request::PageRequest;
 
-/// Returns a capability in words: the user's name for it, its description, its methods and its limits.
+/// Returns a description of a capability: the user's name for it, its description, its methods and its limits.
 pub fn powers(one: Option<&Powers>) -> Markup {
     let Some(one) = one else { return html! { "something that is gone" } };
     let line = |text: &str| parts::line(&Untrusted::new(text));
-    // Methods of code are called as the code has called them.
+    // The method names of code objects are chosen by the code, so they are foreign text.
     let is_of_code = one.methods.iter().any(|method| method.effect.is_empty());
     let methods = narrow::in_words(&one.methods, one.others);
     html! {
@@ -36,7 +36,7 @@ pub fn powers(one: Option<&Powers>) -> Markup {
     }
 }
 
-/// Returns a value as the user would write it, with each capability by its name.
+/// Returns a value as the user would write it, with the user's name for each capability.
 pub fn value(asked: &PageRequest, label: &str, value: &Value) -> Markup {
     let ids: Vec<FormulaId> = value.references().into_iter().copied().collect();
     let known: BTreeMap<FormulaId, _> = match asked.look(Look::FormulaSummaries { ids }) {

@@ -1,8 +1,8 @@
-//! Links in somebody else's words: where they lead, written so that no letter looks like another one.
+//! The targets of links in foreign text, written so that no letter can pass for another.
 
 use maud::{Markup, html};
 
-/// How many different hosts of one text are told of.
+/// The maximum number of different hosts that are listed for one text.
 const MAX_ITEMS: usize = 10;
 
 /// Returns whether a character ends the host of a link.
@@ -10,14 +10,14 @@ fn ends(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control() || "/?#\\\"'<>()[]{}`,;".contains(letter)
 }
 
-/// Returns the hosts of the links in a text that have other letters than English ones, each as it is written there
-/// and as machines know it.
+/// Returns the hosts of links in a text that have other than ASCII characters. Each comes as it is written, and in
+/// its ASCII form.
 fn hosts(text: &str) -> Vec<(&str, String)> {
     let mut all: Vec<(&str, String)> = Vec::new();
     for (at, mark) in text.match_indices("://") {
         let rest = &text[at + mark.len()..];
         let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
-        // The part before the `@` is no host, and the part after the `:` is a port.
+        // The part before the `@` is not a host, and the part after the `:` is a port.
         let host = authority.rsplit('@').next().unwrap_or(authority);
         let host = host.split(':').next().unwrap_or(host);
         if host.is_ascii() || all.iter().any(|(own, _)| *own == host) {
@@ -32,7 +32,7 @@ fn hosts(text: &str) -> Vec<(&str, String)> {
     all
 }
 
-/// Returns a note with the hosts of a text's links, if their letters may look like others.
+/// Returns a note with the hosts of a text's links, if their letters may pass for others.
 pub fn host_note(text: &str) -> Markup {
     let all = hosts(text);
     html! {

@@ -54,10 +54,10 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     }
 }
 
-/// Returns the script of all pages, and the scripts for the input fields of this one. A text that only resembles a
-/// field's markup loads a script that finds nothing to do.
+/// Returns the scripts of a page: the one of all pages, and those for the input fields of this page. If a text only
+/// resembles a field's markup, a script is loaded in vain.
 fn scripts(main: &Markup) -> Vec<Asset> {
-    // A picker may come with the first row that is added.
+    // A picker may be added later, with the first row of a list.
     let wanted: [(&[&str], Asset); 2] =
         [(&[" data-draft="], FORMS), (&[" class=\"pick\"", " data-picks"], PICK)];
     let has = |marks: &[&str]| marks.iter().any(|mark| main.0.contains(mark));
@@ -77,7 +77,7 @@ pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     }
 }
 
-/// Returns the head of a page that nothing is fetched for.
+/// Returns the head of a page that loads no other files.
 pub fn bare_head(title: &str) -> Markup {
     html! { head { (meta_tags(title)) } }
 }

@@ -1,10 +1,10 @@
-//! Tables. Where there is no room for columns, the cells of a row stand below one another.
+//! Tables. On narrow screens, the cells of a row are shown below one another.
 
 use maud::{Markup, html};
 
 /// Returns a table with these columns. The first cell of each row is its header.
 pub fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
-    // The roles keep it a table for screen readers, even where the style shows it as a list.
+    // The roles keep the element a table for screen readers, even if the style shows it as a list.
     html! {
         div.wide tabindex="0" role="region" aria-label=(label) {
             table.stack role="table" {

@@ -1,4 +1,4 @@
-//! Answers to messages.
+//! The answers to approvals.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
@@ -16,7 +16,7 @@ use crate::field::pick::NARROW;
 use crate::page::{digest_field, parts};
 use crate::page_request::{PageRequest, take, typed};
 
-/// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
+/// Answers `POST /m/NUMBER/answer`: approves or denies an approval, if it is still as it was shown.
 pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     if asked.field(NARROW).is_some() {
@@ -95,7 +95,7 @@ pub fn answer(asked: &PageRequest) -> Result<Answer, Failure> {
         }
         answered => answered?,
     }
-    // A card in a conversation leads back to it.
+    // A card in a conversation leads back to the conversation.
     Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/m/{number}"))))
 }
 
@@ -137,19 +137,19 @@ fn unseen_preview(
     message::page(asked, number, Some(wrong), if was_shown { 409 } else { 422 })
 }
 
-/// Returns the entries that were marked, if the card had several.
+/// Returns the indices of the marked entries, or `None` if nothing is marked and only one entry is open.
 fn entries(asked: &PageRequest, card: &Card) -> Result<Option<Vec<usize>>, Failure> {
     let marked = approval::marked(asked)
         .ok_or_else(|| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
-    // No mark at all must never come to mean all of them.
+    // An empty choice must never mean all entries.
     if marked.is_empty() && open > 1 {
         return Err(Failure::new(Exit::Usage, "no entry was marked").help("mark those that you answer"));
     }
     Ok((!marked.is_empty()).then_some(marked))
 }
 
-/// `POST /m/NUMBER/dismiss`.
+/// Answers `POST /m/NUMBER/dismiss`: dismisses a message.
 pub fn dismiss(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     let act = AgentAct::Mail { act: Box::new(MailAct::Dismiss { number }) };

@@ -13,24 +13,24 @@ use crate::serve::MAX_UPLOAD_SIZE;
 /// The name of a file without a name.
 const NAMELESS: &str = "file";
 
-/// A file that the daemon has.
+/// A file that was uploaded to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
-    /// The file name that the browser sent. Foreign text.
+    /// The file name that the browser sent, which is foreign text.
     pub name: String,
-    /// Its bytes.
+    /// The hash of the file's content.
     pub hash: BlobHash,
-    /// Their size in bytes.
+    /// The size of the file, in bytes.
     pub bytes: usize,
 }
 
 impl UploadedFile {
-    /// Returns the text with which a form carries the file: hash, size, name.
+    /// Returns the text by which a form names the file: hash, size and name.
     pub fn written(&self) -> String {
         format!("{} {} {}", self.hash, self.bytes, self.name)
     }
 
-    /// Returns the same, read.
+    /// Parses the text by which a form names a file.
     pub fn read(text: &str) -> Option<UploadedFile> {
         let mut words = text.splitn(3, ' ');
         let (hash, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -38,15 +38,15 @@ impl UploadedFile {
     }
 }
 
-/// Returns the files that a form has: those that were brought before and are still wanted, and those that come with
-/// it, which are brought now.
+/// Returns the files of a form. Files that were uploaded before are kept if they are still marked, and new files are
+/// uploaded now.
 ///
 /// # Errors
-/// When one cannot be kept; those before it are there.
+/// When a file cannot be stored. The files before it are stored then.
 pub fn upload_files(asked: &PageRequest) -> Result<Vec<UploadedFile>, Failure> {
     let mut all = before(asked);
     for file in asked.files.iter().filter(|file| file.field == "file") {
-        // A form in which no file was chosen sends one without a name and without bytes.
+        // If no file was chosen, a form sends one file without a name and without content.
         if file.name.is_empty() && file.bytes.is_empty() {
             continue;
         }
@@ -60,16 +60,16 @@ pub fn upload_files(asked: &PageRequest) -> Result<Vec<UploadedFile>, Failure> {
     Ok(all)
 }
 
-/// Returns the files that a form names as brought before.
+/// Returns the files that a form names as uploaded before.
 pub fn before(asked: &PageRequest) -> Vec<UploadedFile> {
     let named = asked.body.iter().filter(|(name, _)| name == "kept");
     named.filter_map(|(_, text)| UploadedFile::read(text)).collect()
 }
 
-/// Returns all documents that a form names: files that were brought, and paths of this machine.
+/// Returns all documents that a form names: uploaded files, and paths on this machine.
 ///
 /// # Errors
-/// When a path does not begin at the root: a browser is in no directory.
+/// When a path does not begin at the root, because a browser has no working directory.
 pub fn documents(asked: &PageRequest, kept: &[UploadedFile]) -> Result<Vec<Document>, Failure> {
     let paths = asked.filled("documents").unwrap_or("").lines().map(str::trim);
     let paths: Vec<&str> = paths.filter(|path| !path.is_empty()).collect();
@@ -96,7 +96,7 @@ pub fn list(kept: &[UploadedFile], wrong: Option<&Failure>) -> Markup {
     }
 }
 
-/// Returns the fields with which documents are handed over.
+/// Returns the fields for documents.
 pub fn fields(asked: &PageRequest, kept: &[UploadedFile], wrong: Option<&Failure>) -> Markup {
     let is_wrong = wrong.map(|_| "true");
     html! {
@@ -113,7 +113,7 @@ pub fn fields(asked: &PageRequest, kept: &[UploadedFile], wrong: Option<&Failure
     }
 }
 
-/// Returns the button that brings the files and says nothing yet.
+/// Returns the button that uploads the files without sending a message.
 pub fn button() -> Markup {
     html! { button name="do" value="attach" formnovalidate { "Only bring the files" } }
 }

@@ -15,14 +15,14 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts, table};
 use crate::page_request::{PageRequest, take};
 
-/// How many events a page shows.
+/// The number of events on a page.
 const PAGE: usize = 100;
 
-/// Where the log is verified.
+/// The path of the page that verifies the log.
 const VERIFIED: &str = "/audit/verified";
 
-/// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere. To verify the log
-/// takes the longer, the longer it is; so the page comes without it, unless there is such a line to be found.
+/// Answers `GET /audit`. `?before=` shows older events, and `?contains=` searches a line that the user kept
+/// elsewhere. Verifying a long log takes long, so the page appears without it, unless such a line is searched.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let wanted = asked.query("contains").map(str::trim).filter(|text| !text.is_empty());
     let anchor: Option<Result<Anchor, String>> = wanted.map(str::parse);
@@ -73,7 +73,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Page::new("/audit", "Audit", main).into())
 }
 
-/// `GET /audit/verified`: whether the log is whole.
+/// Answers `GET /audit/verified`: verifies the log.
 pub fn verify(asked: &PageRequest) -> Result<Answer, Failure> {
     let whole = Request::Audit { last: None, contains: None, before: None, unverified: false };
     let found = *take!(asked.ask(whole)?, Audited);
@@ -115,7 +115,7 @@ fn verified(found: &AuditReport) -> Markup {
     }
 }
 
-/// Returns those of the named formulas that still exist.
+/// Returns the formulas in naming events that still exist.
 fn there(asked: &PageRequest, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failure> {
     let named = events.iter().filter_map(|event| match &event.change {
         Change::Named { id, .. } => Some(*id),

@@ -1,6 +1,6 @@
-//! Doctor: the health of the daemon, of its store, and of its environment.
+//! The doctor page: the health of the daemon, of its store, and of its environment.
 //!
-//! Slow checks are requested apart: by the script as soon as the page is there, by a link without it.
+//! Slow checks are requested separately: by the script as soon as the page is loaded, or by links without a script.
 
 use control::exit::{Exit, Failure};
 use control::health_check::{HealthCheck, PARTS};
@@ -12,7 +12,7 @@ use crate::answer::{Answer, Page};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 
-/// `GET /doctor`.
+/// Answers `GET /doctor`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let status = take!(asked.ask(Request::Status)?, Status);
     let main = html! {
@@ -44,7 +44,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Page::new("/doctor", "Doctor", main).into())
 }
 
-/// `GET /doctor/PART`.
+/// Answers `GET /doctor/PART`: runs the checks of one part.
 pub fn part(asked: &PageRequest) -> Result<Answer, Failure> {
     let name = asked.part_text("part");
     let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {

@@ -1,4 +1,4 @@
-//! The graph of capabilities: which object leads to which.
+//! The graph of capabilities, which shows the objects that can be reached from each object.
 
 use control::exit::Failure;
 use control::protocol::Look;
@@ -12,7 +12,7 @@ use crate::page_request::{PageRequest, take};
 use crate::pages::names::no_name;
 use crate::serve;
 
-/// `GET /graph`, with `?focus=` for where it begins: a run, a name or an identifier.
+/// Answers `GET /graph`. `?focus=` is the start of the graph: a run, a name or an identifier.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let focus = asked.query("focus").map(str::trim).filter(|focus| !focus.is_empty());
     let found = match asked.look(Look::Graph { focus: focus.map(str::to_owned) }) {

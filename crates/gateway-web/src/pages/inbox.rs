@@ -1,4 +1,4 @@
-//! The inbox: messages that need the user, apart from messages for information.
+//! The inbox. Messages that need the user are shown separately from messages for information.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::pages::message_status;
 
-/// How many messages that need an answer a page shows, and how many others.
+/// The number of messages on a page, separately for those that need an answer and the others.
 const PAGE: usize = 20;
 
-/// The kinds of messages that can be looked for, by their names on the wire.
+/// The kinds of messages for which the inbox can be filtered, as the protocol names them.
 const KINDS: &[&str] =
     &["approval", "definition", "form", "request", "eval-request", "package", "value", "command"];
 
-/// How messages can stand that are looked for, by their names in an address.
+/// The states of messages for which the inbox can be filtered, by their names in an address.
 const STANDINGS: &[(&str, MessageStatus)] = &[
     ("open", MessageStatus::Open),
     ("answered", MessageStatus::Answered),
@@ -41,7 +41,8 @@ struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Returns the address of the inbox so filtered; from a message on down, if one is said.
+    /// Returns the address of the inbox with this filter. With `below`, the address shows only messages with lower
+    /// numbers.
     fn address(self, below: Option<MessageNumber>) -> String {
         let named = STANDINGS.iter().find(|(_, one)| Some(*one) == self.standing);
         let parts = [
@@ -58,8 +59,8 @@ impl Filter<'_> {
     }
 }
 
-/// Serves `GET /`, with `?kind=` for messages of one kind, `?state=` for messages in one state, and `?below=` for
-/// older ones. With `?thread=` it shows the thread of a message, with `?of=` the other requests of its sender.
+/// Answers `GET /`. `?kind=` shows messages of one kind, `?state=` messages in one state, and `?below=` older ones.
+/// `?thread=` shows the thread of a message, and `?of=` the other requests of its sender.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number = |name: &str| asked.query(name).and_then(|text| text.parse::<MessageNumber>().ok());
     let below = number("below");
@@ -186,14 +187,14 @@ fn needs(
     }
 }
 
-/// Returns the requests of one asker: the newest as rows, the others folded into one.
+/// Returns the requests of one asker. The newest are rows, and the others are folded into one row.
 fn asker(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
     let oldest = one.oldest;
     html! {
         @for line in &one.lines { (item(asked, known, line)) }
         @if let (Some(last), 1..) = (one.lines.last(), one.more) {
             @let to = format!("/?of={oldest}&below={}", last.letter.number);
-            // The oldest message stays the oldest, so it identifies the row.
+            // The oldest message stays the oldest, so its number identifies the row.
             li #{ "f-" (oldest) } {
                 details #{ "o-" (oldest) } {
                     summary.row { (one.more) " more of " (parts::word(&who(asked, known, one.run, &last.letter))) }
@@ -204,7 +205,8 @@ fn asker(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Asker) 
     }
 }
 
-/// Returns who asks: a run with all that it has started goes by its own number and its worker's name.
+/// Returns the name of an asker. A run and its descendants have the number of the topmost run and the name of its
+/// worker.
 fn who(
     asked: &PageRequest,
     known: &BTreeMap<FormulaId, String>,
@@ -218,7 +220,7 @@ fn who(
     }
 }
 
-/// Messages that answer one another, folded under the first.
+/// Returns a thread of messages, folded under its first message.
 fn thread(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, thread: &Thread) -> Markup {
     let first = thread.first.letter.number;
     html! {
@@ -234,7 +236,8 @@ fn thread(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, thread: &Thr
     }
 }
 
-/// Returns the place of rows that come once they are unfolded; without scripts a link leads to them.
+/// Returns the place for rows that are loaded when the user unfolds them. Without scripts, it is a link to these
+/// rows.
 fn fold(id: &str, to: &str) -> Markup {
     html! { div.fold #(id) data-load=(to) { a href=(to) { "Show them" } } }
 }
@@ -243,8 +246,8 @@ fn counted(many: usize) -> String {
     if many == 1 { "1 message below".to_owned() } else { format!("{many} messages below") }
 }
 
-/// Returns a page of a message's thread, or of its sender's requests. The inbox loads the same list where the user
-/// unfolds it.
+/// Returns a page with a message's thread, or with its sender's requests. The inbox loads the same list when the user
+/// unfolds a row.
 fn part(
     asked: &PageRequest,
     known: &BTreeMap<FormulaId, String>,
@@ -338,11 +341,11 @@ fn sender(asked: &PageRequest, known: &BTreeMap<FormulaId, String>, one: &Mailbo
     }
 }
 
-/// Returns the content of a message in a line, which follows the name of its sender.
+/// Returns the content of a message in one line, to be shown after the name of its sender.
 fn summary(asked: &PageRequest, line: &Line) -> Markup {
     let one = &line.letter;
     match one.body() {
-        // Proposals of guests are told apart by their content.
+        // Proposals of guests are distinguished by their content.
         Some(Body::Definition { by: None, .. }) => match asked.look(Look::Message { number: one.number }) {
             Ok(Response::Message(view)) => proposed(&view),
             _ => html! { "code that is gone" },
@@ -368,7 +371,7 @@ fn summary(asked: &PageRequest, line: &Line) -> Markup {
     }
 }
 
-/// Returns a call in a line: its effect, its slot and method, and its arguments.
+/// Returns a call in one line: its effect, slot, method and arguments.
 fn call(call: &AskedCall) -> Markup {
     html! {
         (call.effect.as_words()) " " code { (visible_line(&call.slot)) "." (visible_line(&call.method)) }
@@ -376,7 +379,7 @@ fn call(call: &AskedCall) -> Markup {
     }
 }
 
-/// Returns a proposal of code or of a worker in a line: its slots, and the beginning of its text.
+/// Returns a proposal of code or of a worker in one line: its slots, and the beginning of its text.
 fn proposed(view: &MessageView) -> Markup {
     let slots: Vec<&str> = view.fields.iter().map(|hole| hole.name.as_str()).collect();
     html! {

@@ -1,4 +1,4 @@
-//! Where a browser is let in, with the code that `almoner open` gave it.
+//! The login page, which accepts the code from `almoner open`.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::page::shell;
 use crate::refusal::refused;
 use crate::serve::{self, KEY, Site};
 
-/// The reason why a browser is not logged in.
+/// The reason why the login page is shown.
 pub enum LoginFailure {
-    /// They have only just come.
+    /// No failure: the browser has just arrived.
     None,
-    /// A form was sent without a session, or after the session had ended.
+    /// A form that was sent without a session, or after the session had ended.
     SessionEnded,
-    /// The code, in a sentence of ours.
+    /// A rejected code, with a sentence of our own that explains why.
     CodeRejected(String),
 }
 
-/// Returns the page that asks for the code, and goes on to `to` then. The script takes the code from the address;
-/// without one it is typed.
+/// Returns the page that asks for the code, and that leads on to `to` after the login. The script takes the code from
+/// the address. Without a script, the user types it.
 pub fn page(trouble: &LoginFailure, to: &str) -> Markup {
     let wrong = match trouble {
         LoginFailure::CodeRejected(wrong) => Some(wrong.as_str()),
@@ -62,12 +62,12 @@ pub fn page(trouble: &LoginFailure, to: &str) -> Markup {
     }
 }
 
-/// `GET /login`.
+/// Answers `GET /login`.
 pub async fn read() -> Answered {
     serve::html(StatusCode::OK, page(&LoginFailure::None, "/"))
 }
 
-/// `POST /login`.
+/// Answers `POST /login`: logs a browser in.
 pub async fn send(
     State(site): State<Arc<Site>>,
     Extension(under): Extension<HostKind>,
@@ -91,7 +91,7 @@ pub async fn send(
     let now = site.backend.now_ms();
     match site.change(|sessions| sessions.let_in(&arrival, (one, other), now)) {
         Ok(Ok(handle)) => {
-            // An address that leads nowhere in particular leads back to where one was.
+            // If the address names no page, the browser returns to the page that it came from.
             let to = place.filter(|place| *place != "/").unwrap_or(field("to"));
             let mut answer = serve::go(local(to));
             if let Ok(cookie) = HeaderValue::from_str(&serve::cookie(&handle)) {
@@ -131,7 +131,7 @@ fn parse_code(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns a path of ours, or the first page.
+/// Returns the path if it is on this site, or else the path of the inbox.
 fn local(to: &str) -> &str {
     let ours = to.starts_with('/')
         && !to.starts_with("//")

@@ -1,4 +1,4 @@
-//! One message: a card for a request, text for a notice.
+//! The page of one message. A request is shown as a card, and a notice as text.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
@@ -15,13 +15,13 @@ use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::serve;
 
-/// `GET /m/NUMBER`.
+/// Answers `GET /m/NUMBER`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     page(asked, number, None, 200)
 }
 
-/// Handles `POST /m/NUMBER`: the answer to a card, by the card's kind.
+/// Answers `POST /m/NUMBER`: handles the answer to a card, by the card's kind.
 pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = letter(asked)?;
     Ok(match (handle_form(asked, &view)?, asked.back()) {
@@ -55,7 +55,7 @@ fn handle_form(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failur
     }
 }
 
-/// Returns the result of a form below a message. After an error, it returns the message again with the typed text.
+/// Returns the result of a form below a message. After an error, returns the message again with the typed text.
 fn retry_page(
     asked: &PageRequest,
     view: &MessageView,
@@ -68,19 +68,19 @@ fn retry_page(
     page(asked, view.letter.number, Some(wrong), serve::status(&failure))
 }
 
-/// Returns the message that an address names.
+/// Returns the message that the address names.
 ///
 /// # Errors
-/// When there is none.
+/// When the message does not exist.
 pub fn letter(asked: &PageRequest) -> Result<MessageView, Failure> {
     let number: MessageNumber = asked.part("number")?;
     Ok(*take!(asked.look(Look::Message { number })?, Message))
 }
 
-/// Returns the page of a message, with the error of a form that was sent there.
+/// Returns the page of a message. `wrong` is the error of a form that was sent from this page.
 ///
 /// # Errors
-/// When there is no such message.
+/// When the message does not exist.
 pub fn page(
     asked: &PageRequest,
     number: MessageNumber,

@@ -1,4 +1,4 @@
-//! How a message stands, in a few words.
+//! The state of a message, in a few words.
 
 use control::protocol::{Request, Response};
 use control::show::outcome;
@@ -10,7 +10,7 @@ use crate::page::parts;
 use crate::page_request::PageRequest;
 use crate::pages::runs::descendants;
 
-/// Returns how a message stands, if anything came of it: for a row that is a link.
+/// Returns the state of a message, or its outcome if it has one. It has no links, because the row itself is a link.
 pub fn state(asked: &PageRequest, one: &MailboxEntry) -> Markup {
     if let Some(came) = &one.mail.outcome {
         return parts::plain_sentence(&outcome::render_outcome(came));
@@ -27,7 +27,7 @@ pub fn state(asked: &PageRequest, one: &MailboxEntry) -> Markup {
     html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
 }
 
-/// Returns an answer to a message of a kind, in the words of the command that gives it.
+/// Returns an answer to a message, in the words of the command that gives such an answer.
 fn word(kind: &str, said: &Said) -> &'static str {
     match (kind, said) {
         (_, Said::Approved { for_run: true, .. }) => "approved for the run",

@@ -1,4 +1,4 @@
-//! The pages, one file each.
+//! The pages. Each has its own file or folder.
 
 mod approval;
 mod approval_answer;
@@ -24,12 +24,12 @@ mod workers;
 
 use crate::serve::PageHandler;
 
-/// Returns whether forms that are sent here have files.
+/// Returns whether forms that are sent to this path may contain files.
 pub fn takes_files(path: &str) -> bool {
     path == "/chat" || path == "/chat/{run}"
 }
 
-/// Every address: its path, the function that shows it, and the function that handles its form.
+/// All addresses. Each has its path, the function that shows the page, and the function that handles its form.
 pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/", Some(inbox::show), None),
     ("/m/{number}", Some(message::show), Some(message::send)),

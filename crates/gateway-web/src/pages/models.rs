@@ -1,4 +1,4 @@
-//! Models: those that can be asked, those that were asked, and their cost.
+//! The page of models: the available models, the earlier calls of models, and their cost.
 
 use control::exit::{Exit, Failure};
 use control::models::KnownModel;
@@ -18,17 +18,17 @@ use crate::pages::runs::figures::took;
 /// The worker that tries a model. It costs next to nothing, and its run shows the number of tokens.
 const TRIAL: &str = "---\ndescription: Tries a model.\n---\nAnswer with the one word: ready\n";
 
-/// How many tokens trying a model may take.
+/// The maximum number of tokens for a trial of a model.
 const TRIAL_TOKENS: u64 = 4000;
 
-/// How long the longest bar is.
+/// The length of the longest bar.
 const MAX_LEN: u64 = 300;
 
-/// The spans of time for which figures are shown: a word, and so many days.
+/// The periods for which figures are shown. Each has a label and a number of days.
 const SINCE: &[(&str, Option<i64>)] =
     &[("all time", None), ("last 30 days", Some(30)), ("last 7 days", Some(7)), ("last 24 hours", Some(1))];
 
-/// `GET /models`, with `?days=`.
+/// Answers `GET /models`. `?days=` selects the period.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(page(asked, None)?.into())
 }
@@ -67,7 +67,7 @@ fn page(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Page, Failure> {
     Ok(Page::new("/models", "Models", main))
 }
 
-/// Returns the models that are there, each with a button that tries it.
+/// Returns the available models. Each has a button that tries it.
 fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
     html! {
         @if all.is_empty() {
@@ -90,7 +90,7 @@ fn askable(asked: &PageRequest, all: &[KnownModel]) -> Markup {
     }
 }
 
-/// Returns a field for any model.
+/// Returns a form for trying any other model.
 fn another(asked: &PageRequest, stats: &Stats, wrong: Option<&Failure>) -> Markup {
     html! {
         form.card method="post" action="/models" {
@@ -106,7 +106,7 @@ fn another(asked: &PageRequest, stats: &Stats, wrong: Option<&Failure>) -> Marku
     }
 }
 
-/// `POST /models`: asks a model for one word.
+/// Answers `POST /models`: asks a model for one word.
 pub fn try_it(asked: &PageRequest) -> Result<Answer, Failure> {
     match start_trial(asked) {
         Ok(to) => Ok(Answer::Go(to)),
@@ -114,7 +114,7 @@ pub fn try_it(asked: &PageRequest) -> Result<Answer, Failure> {
     }
 }
 
-/// Returns where the run is that asks it.
+/// Starts the run that asks the model, and returns the address of the run's page.
 fn start_trial(asked: &PageRequest) -> Result<String, Failure> {
     let model = asked.site.backend.model(asked.filled("model"))?;
     let request = RunRequest {
@@ -132,7 +132,8 @@ fn start_trial(asked: &PageRequest) -> Result<String, Failure> {
     }
 }
 
-/// Returns a bar for each model below its name: by its cost, or by its tokens where no model had a cost.
+/// Returns a bar for each model, below its name. The length shows the cost, or the number of tokens if no model had a
+/// cost.
 fn usage_bars(models: &[ModelStats]) -> Markup {
     let is_paid = models.iter().any(|one| one.asked.usd_micros > 0);
     let size = |one: &ModelStats| if is_paid { one.asked.usd_micros } else { one.asked.tokens() };

@@ -1,4 +1,4 @@
-//! The words of a message, with the objects that came along.
+//! The card of a message from an agent or a run: its text, and the objects that came with it.
 
 use kernel::MessageNumber;
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use super::messages::reply;
 use crate::page::{parts, safe_links};
 use crate::page_request::PageRequest;
 
-/// Returns the card. Words that are many are folded.
+/// Returns the card. A long text is folded.
 pub fn card(
     asked: &PageRequest,
     number: MessageNumber,

@@ -1,4 +1,4 @@
-//! The operator's policies: those in force, and the problems of the file.
+//! The page of the operator's policies. It shows those in force, and the problems of the file.
 
 use control::exit::Failure;
 use control::protocol::{PolicyRow, Request};
@@ -9,7 +9,7 @@ use crate::answer::{Answer, Page};
 use crate::page::{parts, table};
 use crate::page_request::{PageRequest, take};
 
-/// `GET /policy`.
+/// Answers `GET /policy`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let report = take!(asked.ask(Request::Policy)?, Policy);
     let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
@@ -43,7 +43,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             @if stats.rules.is_empty() { p.note { "No rule had anything to say yet." } }
             @else {
                 @let row = |one: &Rule| vec![parts::word(&one.rule), html! { (one.asked) }, html! { (one.denied) }];
-                (table::table("Rules by how often they spoke", &["Rule", "PageRequest", "Refused"], stats.rules.iter().map(row)))
+                (table::table("Rules by how often they spoke", &["Rule", "Asked", "Refused"], stats.rules.iter().map(row)))
             }
         }
     };

@@ -1,4 +1,4 @@
-//! The browsers that were let in.
+//! The page of sessions, which are the browsers that have logged in.
 
 use control::exit::{Exit, Failure};
 use maud::html;
@@ -9,7 +9,7 @@ use crate::guard::sessions::HostKind;
 use crate::page::parts;
 use crate::page_request::PageRequest;
 
-/// `GET /sessions`.
+/// Answers `GET /sessions`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
     let open: Vec<_> = asked.site.sessions().open(now).cloned().collect();
@@ -47,7 +47,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Page::new("/sessions", "Sessions", main).into())
 }
 
-/// `POST /sessions`.
+/// Answers `POST /sessions`: ends a session.
 pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.field("session").unwrap_or("");
     let number: Option<u64> = text.parse().ok();
@@ -61,7 +61,7 @@ pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     }
 }
 
-/// `POST /logout`.
+/// Answers `POST /logout`: ends the session of this browser.
 pub fn leave(asked: &PageRequest) -> Result<Answer, Failure> {
     asked.site.change(|sessions| sessions.revoke(asked.session.number))?;
     Ok(Answer::Go("/login".to_owned()))

@@ -1,4 +1,5 @@
-//! Why: from a thing back to the rule, the answer, the grant and the command that caused it.
+//! The page that explains why something happened. It shows the chain of reasons back to the rule, answer, grant and
+//! command that caused it.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request, Response};
@@ -11,11 +12,11 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, unexpected};
 
-/// `GET /why`, with `?thing=`: a run, a step, a message, a grant, a name, an identifier, or the path of a file.
+/// Answers `GET /why`. `?thing=` is a run, a step, a message, a grant, a name, an identifier, or the path of a file.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let thing = asked.query("thing").filter(|thing| !thing.trim().is_empty());
     let found = thing.map(|thing| chain(asked, thing));
-    // A name may begin or end with a blank, and more often one was pasted along.
+    // A name may begin or end with a blank, but a blank was more often pasted by mistake.
     let found = match (thing, found) {
         (Some(thing), Some(Err(_))) if thing.trim() != thing => Some(chain(asked, thing.trim())),
         (_, found) => found,

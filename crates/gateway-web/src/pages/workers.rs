@@ -1,4 +1,4 @@
-//! Workers: those that have run or were endowed, and their results.
+//! The page of workers: those that have run or have a name, and their results.
 
 use control::exit::Failure;
 use control::protocol::{Look, Request};
@@ -10,7 +10,7 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts, table};
 use crate::page_request::{PageRequest, take};
 
-/// `GET /workers`.
+/// Answers `GET /workers`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
     let names = take!(asked.look(Look::Names { path: None })?, Names);
@@ -35,7 +35,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
 }
 
 /// The columns of the table of workers.
-const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "PageRequest models", "Tokens", "Cost"];
+const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "Asked models", "Tokens", "Cost"];
 
 fn row(one: &WorkerStats) -> Vec<Markup> {
     vec![
@@ -48,7 +48,7 @@ fn row(one: &WorkerStats) -> Vec<Markup> {
     ]
 }
 
-/// Returns how many of the runs that are over have a result, as a bar with its figures.
+/// Returns the share of ended runs that have a result, as a bar with its figures.
 fn success(runs: &Runs) -> Markup {
     let over = runs.done + runs.failed + runs.cancelled;
     html! {

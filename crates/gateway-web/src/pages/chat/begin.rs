@@ -28,16 +28,16 @@ use crate::page_request::{PageRequest, take, unexpected};
 use crate::pages::attachments::{self, UploadedFile};
 use crate::pages::messages::step_up;
 
-/// Where the inputs of a worker stand in the form.
+/// The place of the worker's inputs in the form.
 const INPUT: &str = "i";
 
-/// The prefix that turns the name of a slot into the name of its field.
+/// The prefix of a slot field's name, before the name of the slot.
 pub(super) const SLOT: &str = "slot-";
 
-/// The form, as far as it was filled in.
+/// The state of the form.
 #[derive(Default)]
 pub(super) struct Form {
-    /// The files that were brought.
+    /// The files that were uploaded.
     pub(super) kept: Vec<UploadedFile>,
     /// The errors of the form.
     pub(super) told: FormErrors,
@@ -71,7 +71,7 @@ impl Form {
         })
     }
 
-    /// Returns all that is wrong, each with a way to its field.
+    /// Returns all errors, each with a link to its field.
     pub(super) fn wrong(&self) -> Result<Markup, Failure> {
         let pattern =
             self.wanted.as_ref().filter(|_| !self.inputs.is_empty()).map(input).transpose()?.flatten();
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// Returns the controls of its inputs, if it has any.
+    /// Returns the controls of the worker's inputs, if it has any.
     fn inputs(&self, asked: &PageRequest, wanted: &ChatSetup) -> Result<Option<Markup>, Failure> {
         let Some(pattern) = input(wanted)? else { return Ok(None) };
         let control = pattern.controls();
@@ -139,7 +139,7 @@ impl Form {
         })))
     }
 
-    /// Returns fields for further bindings of slots, in lines, as for `-e` and `--allow`.
+    /// Returns fields for further slot bindings, one per line, as for `-e` and `--allow`.
     fn more(&self, asked: &PageRequest) -> Markup {
         let typed = |name: &str| asked.field(name).unwrap_or("");
         let wrong = self.told.at(&FormPlace::Slots);
@@ -163,7 +163,7 @@ impl Form {
 fn input(wanted: &ChatSetup) -> Result<Option<Pattern>, Failure> {
     let pattern = Pattern::from_value(&wanted.input)
         .map_err(|error| Failure::from_error(Exit::Invalid, error).help("mend the worker file"))?;
-    // A file that says nothing of inputs takes any, and does nothing with them.
+    // A file that describes no inputs accepts any and ignores them.
     let has_fields = matches!(&pattern.controls().widget, Widget::Group { .. });
     Ok(has_fields.then_some(pattern))
 }
@@ -172,13 +172,13 @@ fn picks(asked: &PageRequest) -> Result<Vec<PickRow>, Failure> {
     Ok(take!(asked.look(Look::Picks)?, Picks))
 }
 
-/// Returns the lines of a field that are not blank.
+/// Returns the lines of a field, without blank ones.
 fn lines<'a>(asked: &'a PageRequest, name: &str) -> impl Iterator<Item = &'a str> {
     let text = asked.field(name).unwrap_or("");
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// Returns the bindings as they would be typed after `-e`, each with its place in the form.
+/// Returns the slot bindings in the syntax of `-e`, each with its place in the form.
 fn fills(asked: &PageRequest, wanted: &ChatSetup) -> Vec<(FormPlace, String)> {
     let own = wanted.slots.iter().filter_map(|slot| {
         let fill = asked.filled(&format!("{SLOT}{}", slot.name))?;
@@ -187,7 +187,7 @@ fn fills(asked: &PageRequest, wanted: &ChatSetup) -> Vec<(FormPlace, String)> {
     own.chain(lines(asked, "fills").map(|line| (FormPlace::Slots, line.to_owned()))).collect()
 }
 
-/// Handles `POST /chat`: begins a conversation and sends the first message, or shows the requirements of the chosen
+/// Answers `POST /chat`: begins a conversation and sends the first message, or shows the requirements of the chosen
 /// worker.
 pub fn begin(asked: &PageRequest) -> Result<Answer, Failure> {
     let mut form = Form { typed: FormValues::sent(&asked.body), ..Form::default() };
@@ -265,7 +265,7 @@ impl Form {
         Ok(Some((request, said)))
     }
 
-    /// Returns the inputs, as JSON.
+    /// Returns the worker's inputs as JSON. If an input is invalid, records the errors and returns `None`.
     fn values(
         &mut self,
         asked: &PageRequest,
@@ -291,7 +291,7 @@ impl Form {
         }
     }
 
-    /// Returns the bindings of slots. Missing and invalid ones are recorded as errors at their slots.
+    /// Returns the slot bindings. Missing and invalid ones are recorded as errors at their slots.
     fn endow(&mut self, asked: &PageRequest, wanted: &ChatSetup) -> Vec<Endowment> {
         let all = fills(asked, wanted);
         let fill = |line: &str| line.split_once('=').map_or("", |(_, fill)| fill).to_owned();
@@ -329,7 +329,8 @@ fn started(
     Ok(run)
 }
 
-/// Returns where a refusal to begin belongs: to the documents, if there would be none without them.
+/// Returns the place of an error in the form. If the request would work without the documents, the error belongs to
+/// them.
 fn error_place(asked: &PageRequest, request: RunRequest, failure: Failure) -> (FormPlace, Failure) {
     let had = !request.spec.documents.is_empty();
     let spec = StartSpec { documents: vec![], dry_run: true, ..request.spec };

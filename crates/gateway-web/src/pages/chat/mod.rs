@@ -1,4 +1,4 @@
-//! Conversations: their list, the messages of each, and the form that begins another.
+//! Conversations: their list, the messages of each, and the form that begins a new one.
 
 mod begin;
 mod talk;
@@ -21,10 +21,10 @@ use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use begin::{Form, SLOT};
 
-/// How many conversations that are over stand on a page.
+/// The number of finished conversations on a page.
 const ENDED_PER_PAGE: usize = 30;
 
-/// How many that are open do at most.
+/// The maximum number of open conversations on a page.
 const MAX_OPEN: usize = 200;
 
 /// A place of a form.
@@ -33,17 +33,17 @@ enum FormPlace {
     Said,
     Worker,
     Model,
-    /// The slot of this name.
+    /// The slot with this name.
     Slot(String),
-    /// The lines that fill slots.
+    /// The lines that bind slots.
     Slots,
     Documents,
-    /// The whole of it.
+    /// The form as a whole.
     Form,
 }
 
 impl FormPlace {
-    /// Returns the id and the label of its field. The form as a whole has none.
+    /// Returns the id and the label of the field, or `None` for the form as a whole.
     fn field(&self) -> Option<(String, String)> {
         let (id, called) = match self {
             FormPlace::Said => ("said", "What you say"),
@@ -78,7 +78,7 @@ impl FormErrors {
     fn all(&self, inputs: Option<&Markup>) -> Markup {
         match self.0.as_slice() {
             [] => html! {},
-            // Nothing else is wrong.
+            // The form as a whole has the only error.
             [(FormPlace::Form, failure)] if inputs.is_none() => parts::failure_below(failure),
             all => parts::not_done(&html! {
                 p { "Nothing was done yet:" }
@@ -100,12 +100,12 @@ impl FormErrors {
     }
 }
 
-/// `GET /chat`, with `?before=` for older ones that are over.
+/// Answers `GET /chat`. `?before=` shows older conversations that have ended.
 pub fn list(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(begins(asked, &Form::default())?.into())
 }
 
-/// Returns the conversations that there are, and the form that begins one.
+/// Returns the page with the list of conversations and the form for a new one.
 fn begins(asked: &PageRequest, form: &Form) -> Result<Page, Failure> {
     let chats = |open: bool, below: Option<RunNumber>, limit: usize| {
         Ok::<Vec<ChatRow>, Failure>(take!(asked.ask(Request::Chats { open, below, limit })?, Chats))
@@ -174,7 +174,7 @@ fn message_field(asked: &PageRequest, rows: &str, wrong: Option<&Failure>) -> Ma
 fn read_message(asked: &PageRequest) -> Result<String, Failure> {
     match asked.filled("said") {
         None => Err(Failure::new(Exit::Invalid, "nothing was said")),
-        // Before a conversation begins with it.
+        // The length is checked here, before a conversation is begun with the message.
         Some(said) if said.len() > MAX_USER_TEXT_BYTES => {
             let message = format!("{} bytes are said at once, and {MAX_USER_TEXT_BYTES} can be", said.len());
             Err(Failure::new(Exit::Invalid, message).help("bring what is longer as a document"))
@@ -190,12 +190,12 @@ fn speak(asked: &PageRequest, run: RunNumber, said: String, documents: Vec<Docum
     Ok(())
 }
 
-/// Returns whether files are brought and nothing is said yet.
+/// Returns whether the form only uploads files, without sending a message.
 fn is_bringing(asked: &PageRequest) -> bool {
     asked.field("do") == Some("attach")
 }
 
-/// Returns a page again with the sent values and their errors. The script gets the list of files alone.
+/// Returns the page with the sent values and their errors. The script gets only the list of files.
 fn answered(
     asked: &PageRequest,
     kept: &[UploadedFile],

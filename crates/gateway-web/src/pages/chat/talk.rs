@@ -1,4 +1,4 @@
-//! One conversation: its messages, the answer while it is written, and the open requests as cards.
+//! One conversation: its messages, the streamed answer, and the open requests as cards.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Look, Request, Response};
@@ -17,10 +17,10 @@ use crate::pages::attachments::{self, UploadedFile};
 use crate::pages::message;
 use crate::serve::KEY;
 
-/// Why a conversation is cancelled that a person has ended.
+/// The reason that is recorded when the user ends a conversation.
 const END_REASON: &str = "the conversation is over";
 
-/// `GET /chat/RUN`.
+/// Answers `GET /chat/RUN`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
@@ -79,7 +79,7 @@ fn page(asked: &PageRequest, run: &Run, kept: &[UploadedFile], told: &FormErrors
     Ok(Page::new("/chat", format!("Chat {number} {}", visible_line(&run.name)), main).live(topics))
 }
 
-/// Returns how it stands, and a way to end it.
+/// Returns the state of the conversation, and a form that ends it.
 fn state(asked: &PageRequest, run: &Run) -> Markup {
     let number = run.number;
     let cancelled = run.cancelled.as_ref().filter(|why| why.raw() != END_REASON);
@@ -116,7 +116,7 @@ fn form(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile], told: &Fo
     }
 }
 
-/// Returns a message that was not sent because the conversation was over by then. It stays on the page during
+/// Returns a message that was not sent, because the conversation had already ended. It stays on the page during
 /// updates.
 fn unsent_message(asked: &PageRequest) -> Markup {
     html! {
@@ -127,7 +127,7 @@ fn unsent_message(asked: &PageRequest) -> Markup {
     }
 }
 
-/// Returns the note in the place of the form, once the conversation is over.
+/// Returns the note that replaces the form after the conversation has ended.
 fn ended_note(run: &Run) -> Markup {
     let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == END_REASON);
     html! {
@@ -149,7 +149,7 @@ fn begun_with(run: &Run, steps: &[Step]) -> Vec<Attachment> {
     run.input.attachments.iter().filter(|document| !later(document)).cloned().collect()
 }
 
-/// Documents, by name and size.
+/// Returns a list of documents with their names and sizes.
 fn shown(documents: &[Attachment]) -> Markup {
     html! {
         @if !documents.is_empty() {
@@ -162,8 +162,8 @@ fn shown(documents: &[Attachment]) -> Markup {
     }
 }
 
-/// Returns the open requests: the oldest in full, the others as links. They are answered one after the other, so that
-/// no two cards of a page have places of the same name.
+/// Returns the open requests. The oldest is shown in full, and the others as links. Only one card is shown at a time,
+/// so that places on a page have unique names.
 fn asks(asked: &PageRequest, run: RunNumber, messages: &[MessageNumber]) -> Markup {
     let within = asked.within(&format!("/chat/{run}"));
     html! {
@@ -183,7 +183,7 @@ fn asks(asked: &PageRequest, run: RunNumber, messages: &[MessageNumber]) -> Mark
     }
 }
 
-/// Returns the whole journal.
+/// Returns all steps of a run's journal.
 fn all_steps(asked: &PageRequest, run: RunNumber) -> Result<Vec<Step>, Failure> {
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -196,7 +196,7 @@ fn all_steps(asked: &PageRequest, run: RunNumber) -> Result<Vec<Step>, Failure> 
     }
 }
 
-/// Returns a step as a part of the conversation, if it belongs there.
+/// Returns the markup of a step, if it is part of the conversation.
 fn turn(asked: &PageRequest, step: &Step) -> Result<Option<Markup>, Failure> {
     Ok(match &step.entry {
         Entry::Said { text, documents, .. } => Some(html! {
@@ -204,7 +204,7 @@ fn turn(asked: &PageRequest, step: &Step) -> Result<Option<Markup>, Failure> {
         }),
         Entry::Replied { reply, .. } => {
             let text = text(asked, *reply)?;
-            // A reply is kept as the JSON that `model::Reply` is.
+            // A reply is stored as the JSON of `model::Reply`.
             let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
             let words = json.get("text").and_then(|text| text.as_str()).unwrap_or("");
             (!words.is_empty()).then(|| {
@@ -233,7 +233,7 @@ fn expect_taken(asked: &PageRequest, run: RunNumber, documents: Vec<Document>) -
     Ok(())
 }
 
-/// `POST /chat/RUN`.
+/// Answers `POST /chat/RUN`: sends a message, or uploads files.
 pub fn say(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let (kept, told) = match attachments::upload_files(asked) {
@@ -250,13 +250,14 @@ pub fn say(asked: &PageRequest) -> Result<Answer, Failure> {
     })
 }
 
-/// Returns where the conversation goes on: a script comes to the newest by itself.
+/// Returns the address of the newest message. With a script, the fragment is omitted, because the script scrolls by
+/// itself.
 fn newest(asked: &PageRequest, number: RunNumber) -> String {
     let place = if asked.field(KEY).is_some() { "" } else { "#newest" };
     format!("/chat/{number}{place}")
 }
 
-/// Says it; `false` if only files were to be brought.
+/// Sends the message. Returns `false` if the form only uploads files.
 fn send_message(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile]) -> Result<bool, FormErrors> {
     let at = |place: FormPlace| move |failure| FormErrors::single(place, failure);
     let documents = attachments::documents(asked, kept).map_err(at(FormPlace::Documents))?;
@@ -269,7 +270,7 @@ fn send_message(asked: &PageRequest, number: RunNumber, kept: &[UploadedFile]) -
     Ok(true)
 }
 
-/// `POST /chat/RUN/end`.
+/// Answers `POST /chat/RUN/end`: ends the conversation.
 pub fn end(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let reason = Untrusted::new(END_REASON);

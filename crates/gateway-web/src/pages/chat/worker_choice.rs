@@ -1,4 +1,4 @@
-//! With whom one talks: a model alone, a worker that has run or that has a name, a worker file.
+//! The choice of a conversation partner: a model alone, a worker that has run before or has a name, or a worker file.
 
 use control::exit::{Exit, Failure};
 use control::protocol::Request;
@@ -10,10 +10,10 @@ use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 use crate::pages::attachments::UploadedFile;
 
-/// The prefix of a worker that is chosen by its name.
+/// The prefix of an option's value for a worker that is chosen by its name.
 const NAMED: &str = "name:";
 
-/// Returns the fields with which somebody is chosen.
+/// Returns the fields for the choice of a conversation partner.
 pub(super) fn fields(asked: &PageRequest, wrong: Option<&Failure>) -> Result<Markup, Failure> {
     let typed = |name: &str| asked.field(name).unwrap_or("");
     let talkers = take!(asked.ask(Request::Talkers)?, Talkers);
@@ -64,7 +64,7 @@ fn option(talker: &Talker) -> (String, String) {
     }
 }
 
-/// Returns the worker file that came with the form, or was brought with it before.
+/// Returns the worker file that was sent with this form, or else the one that was uploaded before.
 fn uploaded_worker(asked: &PageRequest) -> Option<UploadedFile> {
     let sent = asked.files.iter().find(|file| file.field == "worker-file" && !file.bytes.is_empty());
     match sent {
@@ -76,10 +76,10 @@ fn uploaded_worker(asked: &PageRequest) -> Option<UploadedFile> {
     }
 }
 
-/// Returns the chosen worker.
+/// Returns the chosen conversation partner.
 ///
 /// # Errors
-/// When the uploaded file is not text, or the form names no worker.
+/// When the uploaded file is not text, or the choice is not a valid worker.
 pub(super) fn chosen(asked: &PageRequest) -> Result<ChatPartner, Failure> {
     if let Some(kept) = uploaded_worker(asked) {
         let name = kept.name.strip_suffix(".worker").unwrap_or(&kept.name).to_owned();

@@ -14,10 +14,10 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// How many grants a page shows.
+/// The number of grants on a page.
 const PAGE: usize = 100;
 
-/// Returns how a grant stands, in a word.
+/// Returns the state of a grant, in one or two words.
 pub fn state(row: &GrantRow, now_ms: i64) -> &'static str {
     match row.grant.ended(now_ms) {
         None => "in force",
@@ -26,7 +26,8 @@ pub fn state(row: &GrantRow, now_ms: i64) -> &'static str {
     }
 }
 
-/// `GET /grants`, with `?state=all` for those that have ended too, `?find=` for some, `?below=` for older ones.
+/// Answers `GET /grants`. `?state=all` also shows grants that have ended, `?find=` searches, and `?below=` shows
+/// older grants.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let now = asked.site.backend.now_ms();
     let all = asked.query("state") == Some("all");
@@ -90,7 +91,7 @@ fn is_found(row: &GrantRow, find: &str) -> bool {
         || row.held_by.raw().contains(find)
 }
 
-/// Returns who holds a grant, with their page if they are still there.
+/// Returns the holder of a grant, with a link to the holder's page if it still exists.
 pub fn holder(row: &GrantRow) -> Markup {
     html! {
         @if row.is_gone { (parts::line(&row.held_by)) }
@@ -98,7 +99,7 @@ pub fn holder(row: &GrantRow) -> Markup {
     }
 }
 
-/// Grants as a table.
+/// Returns a table of grants.
 pub fn table(rows: &[GrantRow], now_ms: i64) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label="Table of grants" {

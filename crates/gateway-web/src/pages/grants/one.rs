@@ -1,4 +1,4 @@
-//! One grant: its use, and its revocation.
+//! The page of one grant: its use, and its revocation.
 
 use control::exit::Failure;
 use control::inspect::{CodeHolder, GrantView, Use};
@@ -20,20 +20,20 @@ fn view(asked: &PageRequest) -> Result<GrantView, Failure> {
     Ok(*take!(asked.look(Look::Grant { grant })?, Grant))
 }
 
-/// Returns the digest to which a revocation is bound: the grant, and the grants that fall with it. Its use goes on
-/// meanwhile.
+/// Returns the digest to which a revocation is bound. It covers the grant and the grants that are revoked with it,
+/// but not its use, which may continue.
 fn digest(view: &GrantView) -> Result<String, Failure> {
     let falls: Vec<_> = view.falls.iter().map(|row| &row.grant).collect();
     digest_field::digest(&(&view.row, falls))
 }
 
-/// `GET /grants/GRANT`.
+/// Answers `GET /grants/GRANT`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = view(asked)?;
     page(asked, &view, None)
 }
 
-/// `POST /grants/GRANT`: revokes it as it was shown.
+/// Answers `POST /grants/GRANT`: revokes the grant, if it is still as it was shown.
 pub fn revoke(asked: &PageRequest) -> Result<Answer, Failure> {
     let view = view(asked)?;
     let number = view.row.grant.number;
@@ -110,7 +110,7 @@ fn page(asked: &PageRequest, view: &GrantView, said: Option<Markup>) -> Result<A
         .into())
 }
 
-/// Returns a call that was made or tried.
+/// Returns the row of a call that was made or tried.
 fn call(one: &Use, row: &GrantRow) -> Markup {
     html! {
         tr role="row" {
@@ -125,7 +125,7 @@ fn call(one: &Use, row: &GrantRow) -> Markup {
             }
             td role="cell" data-label="Outcome" { (parts::word(&one.outcome)) }
             td role="cell" data-label="Why" {
-                // A caller without a journal calls because it holds the grant.
+                // A caller without a journal may call because it holds the grant, so the link explains the grant.
                 @if let Some(at) = one.at { (link::why(at)) } @else { (link::why(row.grant.number)) }
             }
         }
@@ -140,7 +140,7 @@ fn caller(by: &FormulaId, row: &GrantRow) -> Markup {
     }
 }
 
-/// Returns a note on the journals that tell more about the use of the grant by code.
+/// Returns a note on the journals of code, which have more details about its use of the grant.
 fn of_code(code: &[CodeHolder]) -> Markup {
     let (there, gone): (Vec<&CodeHolder>, Vec<_>) = code.iter().partition(|one| one.has_journal);
     html! {

@@ -1,5 +1,4 @@
-//! The context of an approval around its calls: earlier approvals, the state of an answer, and the amounts by which
-//! limits are raised.
+//! The context of an approval: earlier approvals, the state of an answer, and the amounts by which limits are raised.
 
 use control::exit::Failure;
 use control::show::approval_count::{self, RuleSuggestion};
@@ -12,7 +11,7 @@ use passable::visible_line;
 use crate::page::parts;
 use crate::page_request::PageRequest;
 
-/// Returns how often the user was asked about the same before, and the rule that would prevent it.
+/// Returns how often the user was asked the same before, and the rule that would prevent the question.
 pub fn asked_before(card: &Card) -> Markup {
     html! {
         @for one in &card.asked {
@@ -33,7 +32,8 @@ pub fn asked_before(card: &Card) -> Markup {
     }
 }
 
-/// Returns when something was cut off, why a yes would come to nothing, and why nothing came of one.
+/// Returns the state of an entry: when the call was interrupted, why an approval would have no effect, and why an
+/// earlier one had none.
 pub fn state(entry: &CardEntry) -> Markup {
     html! {
         @if let Some(cut_off) = entry.cut_off { p { (cut_off.in_words()) } }
@@ -44,17 +44,17 @@ pub fn state(entry: &CardEntry) -> Markup {
     }
 }
 
-/// Returns whether a yes to anything on a card could come to something.
+/// Returns whether an approval of any part of the card could still have an effect.
 pub fn can_be_approved(card: &Card) -> bool {
     card.more.is_some() || card.entries.iter().any(|entry| entry.answer.is_none() && entry.ended.is_none())
 }
 
-/// Returns the field of an amount.
+/// Returns the name of an amount's field.
 fn field(flag: &str) -> String {
     format!("more-{flag}")
 }
 
-/// Fields for other amounts than the one that is offered.
+/// Returns fields for amounts that differ from the offered one.
 pub fn amounts(asked: &PageRequest, card: &Card) -> Markup {
     let typed = |flag: &str| asked.field(&field(flag)).unwrap_or("");
     let wants = format!("more-{}-wants", card.number);
@@ -74,10 +74,10 @@ pub fn amounts(asked: &PageRequest, card: &Card) -> Markup {
     }
 }
 
-/// Returns the amounts that were written, read, and as they would be typed.
+/// Returns the amounts that the user has typed, as parsed values and as options of the command line.
 ///
 /// # Errors
-/// When one of them cannot be read.
+/// When an amount is invalid.
 pub fn raise(asked: &PageRequest, card: &Card) -> Result<(Option<Raise>, String), Failure> {
     if card.more.is_none() {
         return Ok((None, String::new()));

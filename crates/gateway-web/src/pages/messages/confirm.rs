@@ -1,4 +1,5 @@
-//! Cards that are answered only with yes or no: a preview, a button that is bound to it, and a refusal.
+//! Cards that can only be approved or denied. Each has a preview, a button that is bound to the preview, and a form
+//! for a denial.
 
 use control::exit::{Exit, Failure};
 use control::view::MessageView;
@@ -10,17 +11,17 @@ use crate::page::parts;
 use crate::page_request::PageRequest;
 use crate::pages::message;
 
-/// Such a card.
+/// A card that can only be approved or denied.
 pub struct YesNoCard {
-    /// Its kind, in a word.
+    /// The kind of the card, in one word.
     pub kind: &'static str,
     /// The digest to which an answer is bound.
     pub digest: String,
     /// The preview of the action.
     pub shown: Markup,
-    /// The button that says yes. Without one only a no is of use.
+    /// The label of the approving button. `None` if only a denial is possible.
     pub yes: Option<&'static str>,
-    /// The heading over the refusal.
+    /// The heading of the form for a denial.
     pub or: &'static str,
 }
 
@@ -53,7 +54,7 @@ impl YesNoCard {
     }
 }
 
-/// Handles `POST /m/NUMBER`: an approval of exactly the shown content, by its digest.
+/// Answers `POST /m/NUMBER`: approves exactly the content that was shown, identified by its digest.
 ///
 /// # Errors
 /// When the form has no answer, or the daemon refuses.

@@ -1,5 +1,5 @@
-//! The definition card: the exact text that would run, its use of each slot, a choice for each slot, and the
-//! resulting grants. Only a complete choice shows the button that endows, which is bound to that preview.
+//! The definition card. It shows the exact text that would run, how the text uses each slot, a choice for each slot,
+//! and the resulting grants. The button that endows appears only for a complete choice, and is bound to that preview.
 
 mod choices;
 mod endowment_preview;
@@ -30,7 +30,7 @@ use endowment_preview::EndowmentPreview;
 pub use source::numbered;
 use source::{DONE, RejectedEdit};
 
-/// Returns the card, with nothing chosen.
+/// Returns the card without any choices.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -52,10 +52,10 @@ pub fn redrawn(asked: &PageRequest, view: &MessageView, place: &str) -> Result<M
     Ok(shown.draw(asked, view, &chosen, None))
 }
 
-/// Returns the picker at a place.
+/// Returns the field of the picker at a place.
 ///
 /// # Errors
-/// When there is none.
+/// When the place has no picker.
 pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Result<FieldSpec, Failure> {
     let shown = DefinitionCard::of(asked, view)?;
     DefinitionChoices::sent(&shown.proposed, &asked.body)
@@ -63,7 +63,7 @@ pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Resul
         .ok_or_else(no_picker)
 }
 
-/// Returns the result that the sender has received, once there is one.
+/// Returns the result that the sender has received, if there is one.
 fn result(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Markup {
     let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
     let promise = promise.filter(|_| shown.author.name.is_some());
@@ -82,13 +82,13 @@ fn result(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Ma
     }
 }
 
-/// Whose words a definition has.
+/// The author of a definition.
 struct Author {
     /// The user's name for the recipient of the results, or `None` if that is the user alone.
     name: Option<String>,
-    /// The run that has written it.
+    /// The run that has written the definition.
     run: Option<RunNumber>,
-    /// The original message, if this is the user's own changed copy of it.
+    /// The original message, if the definition is the user's own changed copy.
     copy_of: Option<MessageNumber>,
 }
 
@@ -100,7 +100,7 @@ impl Author {
             Some(run) => Some(run.to_string()),
             None => Some(view.from.clone()).filter(|_| !is_own(view)),
         };
-        // A copy of a copy has the same first author.
+        // A copy of a copy has the author of the first original.
         let mut before = copy_of;
         for _ in 0..MAX_COPIES {
             let (None, Some(number)) = (&name, before) else { break };
@@ -115,7 +115,7 @@ impl Author {
         Author { name, run, copy_of }
     }
 
-    /// Returns the author of the slot descriptions.
+    /// Returns the author of the slot descriptions, as the subject of a sentence.
     fn speaker(&self) -> &'static str {
         match (&self.name, self.copy_of) {
             (_, Some(_)) => "The original",
@@ -125,20 +125,20 @@ impl Author {
     }
 }
 
-/// How many copies of copies are gone back.
+/// The maximum number of copies that are followed back to the original.
 const MAX_COPIES: usize = 20;
 
-/// Returns whether the person has sent it.
+/// Returns whether the user has sent the message to themselves.
 fn is_own(view: &MessageView) -> bool {
     view.letter.message.as_ref().is_some_and(|message| message.from == message.to)
 }
 
-/// All that a card is made from.
+/// The data from which a card is made.
 struct DefinitionCard {
     proposed: ProgramProposal,
-    /// The objects that the user has names for, each once.
+    /// The objects for which the user has names. Each object appears once.
     picks: Vec<PickRow>,
-    /// How often something was done with the definition.
+    /// The number of endowments and edits of the definition so far.
     done: u64,
     author: Author,
     /// The endowments of the definition so far, oldest first.
@@ -176,7 +176,7 @@ impl DefinitionCard {
     ) -> Markup {
         let number = view.letter.number;
         let shown = &self.proposed;
-        // As long as this value stays the same, an update does not redraw the user's choices.
+        // While this value is unchanged, an update does not redraw the user's choices.
         let same = format!("endow {} {} {}", shown.digest, self.done, reply::is_open(view));
         html! {
             (self.introduction(view))
@@ -185,7 +185,7 @@ impl DefinitionCard {
                 data-draft={ "endow " (number) } data-same=(same) data-dirty[granted.is_some()] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
-                // Enter presses this button: it shows the preview of the grants, and grants nothing.
+                // The Enter key presses this button. It shows the preview of the grants and grants nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look"
                 }
@@ -201,7 +201,7 @@ impl DefinitionCard {
             }
             @if reply::is_open(view) {
                 (source::edit(asked, number, shown, self.done, changed))
-                // A sender that has received a result is not refused any more.
+                // Once the sender has received a result, the definition can no longer be sent back.
                 @if view.letter.mail.answers.is_empty() {
                     (reply::refusal(asked, number, "Or send it back", "Send it back with this note"))
                 }
@@ -263,7 +263,7 @@ impl DefinitionCard {
     }
 }
 
-/// Returns each object once, by the first of its names. The description lists its other names.
+/// Returns each object once, with the first of its names. The description lists the other names.
 fn each_once(rows: Vec<PickRow>) -> Vec<PickRow> {
     let mut others: BTreeMap<FormulaId, Vec<String>> = BTreeMap::new();
     let mut all: Vec<PickRow> = Vec::new();
@@ -281,7 +281,7 @@ fn each_once(rows: Vec<PickRow>) -> Vec<PickRow> {
     all
 }
 
-/// The description of a use that the text does not reveal.
+/// The description of a use that the static analysis cannot determine.
 const UNREADABLE_USE: &str =
     "does something with it that the text does not tell: hands it on, or calls it by a name that is computed";
 
@@ -349,7 +349,7 @@ fn analysis(shown: &ProgramProposal) -> Markup {
     }
 }
 
-/// Handles `POST /m/NUMBER`: shows the preview of the grants, endows, or proposes a changed copy.
+/// Answers `POST /m/NUMBER`: shows the preview of the grants, endows, or proposes a changed copy.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -368,7 +368,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         Ok(granted) => granted,
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            // Each at its own field as well.
+            // Each error is also shown at its own field.
             let card = shown.draw(asked, view, &chosen.clone().with_errors().with_name(asked), None);
             return Ok(message_page::with_card(
                 asked,
@@ -394,7 +394,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            // Read the message again, to show events that have happened since.
+            // The message is read again, to show what has happened since.
             let number: MessageNumber = number;
             let view = *take!(asked.look(Look::Message { number })?, Message);
             let shown = DefinitionCard::of(asked, &view)?;
@@ -404,7 +404,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     }
 }
 
-/// Handles `do=edit`. A refused copy is shown again with its typed text.
+/// Handles the edit button. A rejected copy is shown again with its typed text.
 fn edited(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let source = asked.field("source").unwrap_or_default().replace("\r\n", "\n");
@@ -437,7 +437,7 @@ fn edited(asked: &PageRequest, view: &MessageView, shown: &DefinitionCard) -> Re
         slots: BTreeMap::new(),
         result_name: None,
         edit: Some(number),
-        // Without the counter, the daemon cannot know the state that the user saw.
+        // Without the counter, the daemon cannot know which state the user saw.
         done: Some(asked.field(DONE).and_then(|done| done.parse().ok()).unwrap_or(u64::MAX)),
     };
     match asked.act("edit", format!("edit {number}"), act) {

@@ -1,5 +1,6 @@
-//! A request to run code over objects that its sender already holds: the code, the objects by the user's own names,
-//! and yes or no. The request cannot be edited. A user who wants a change denies it with a reason.
+//! The card of a request to run code over objects that its sender already holds. It shows the code and the objects,
+//! with the user's own names. The request can be approved or denied, but not edited. A user who wants a change denies
+//! it with a reason.
 
 use control::exit::Failure;
 use control::protocol::{AgentAct, Look, Response};
@@ -25,7 +26,7 @@ fn digest(view: &MessageView) -> Result<String, Failure> {
 /// Returns the card.
 ///
 /// # Errors
-/// When it cannot be written down.
+/// When the card cannot be serialized.
 pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> {
     let source = view.source.clone().unwrap_or_else(|| Untrusted::new(""));
     let shown = html! {
@@ -55,7 +56,7 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
     })
 }
 
-/// Returns the result of the code, once it was allowed to run.
+/// Returns the result of the code, if it was allowed to run and has ended.
 fn result_section(asked: &PageRequest, view: &MessageView) -> Markup {
     let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
     let state = match promise.map(|id| asked.look(Look::Formula { id })) {
@@ -76,7 +77,7 @@ fn result_section(asked: &PageRequest, view: &MessageView) -> Markup {
     }
 }
 
-/// Handles `POST /m/NUMBER`: an approval of exactly the shown content.
+/// Answers `POST /m/NUMBER`: approves exactly the content that was shown.
 ///
 /// # Errors
 /// When the daemon refuses.

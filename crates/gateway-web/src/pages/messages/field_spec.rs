@@ -1,17 +1,17 @@
-//! A picker of a card, as the page that makes something narrower for it needs it.
+//! The properties of a card's picker, for the page on which the user makes a narrower object for it.
 
 use control::exit::{Exit, Failure};
 use control::view::{Fit, PickRow};
 
 use crate::page_request::Pairs;
 
-/// The picker for which something is made.
+/// A picker for which a narrower object is made.
 pub struct FieldSpec {
     /// The label that the picked object must have.
     pub label: Option<String>,
-    /// Whether anything may be picked, data as well.
+    /// Whether any object may be picked, including data.
     pub data: bool,
-    /// The name of the picker, safe to show.
+    /// The name of the picker, which is safe to show.
     pub said: String,
     /// The typed values, without those that must not be shown again.
     pub filled: Pairs,
@@ -30,7 +30,7 @@ pub fn no_picker() -> Failure {
     Failure::new(Exit::Usage, "nothing can be picked at this place").help("open the message again")
 }
 
-/// Returns the pairs of a form that are carried along, without our own marks and buttons.
+/// Returns the pairs of a form that are carried along. Hidden fields of the pages and buttons are left out.
 pub fn carried(pairs: &Pairs, keep: impl Fn(&str) -> bool) -> Pairs {
     let own = |(name, _): &&(String, String)| !name.starts_with('_') && name != "do" && keep(name);
     pairs.iter().filter(own).cloned().collect()

@@ -26,7 +26,7 @@ use crate::field::{control_at, files, insert};
 use crate::page::parts;
 use crate::page_request::{PageRequest, Pairs, take};
 
-/// Fields, as they are drawn and read.
+/// The fields of a form, and the objects that can be picked in them.
 pub struct Fields {
     all: Vec<FormField>,
     picks: Vec<PickRow>,
@@ -77,7 +77,7 @@ impl Fields {
         tallies
     }
 
-    /// Returns whether promises are offered where JSON is typed.
+    /// Returns whether the field at a place accepts promises, if JSON is typed there.
     fn takes_promises(&self, place: &str) -> bool {
         let control = self.all.iter().find_map(|one| control_at(&one.control, &one.prefix, place));
         !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
@@ -90,7 +90,7 @@ impl Fields {
         live_check::written_errors(typed, wrong)
     }
 
-    /// Returns the field in which a button has changed something.
+    /// Returns the markup of the field that a button has changed.
     fn piece(&self, change: &str, typed: &FormValues, wrong: &BTreeMap<String, String>) -> Answer {
         let place = change.split_once(' ').map_or("", |(_, place)| place);
         let tallies = self.tallies(typed);
@@ -99,7 +99,7 @@ impl Fields {
         Answer::Piece(html! { @for one in own { (one.draw(&form)) } })
     }
 
-    /// Returns the typed values, without those that must not be shown again.
+    /// Returns the typed values, without secrets.
     fn sent(&self, pairs: &Pairs) -> FormValues {
         let mut typed = FormValues::sent(pairs);
         self.all.iter().for_each(|one| typed.forget_secrets(&one.control, &one.prefix));
@@ -107,7 +107,7 @@ impl Fields {
     }
 }
 
-/// Returns the control for a sealed value: text that is not shown, for any pattern.
+/// Returns the control for a sealed value. It is a text field that hides its text, whatever the pattern is.
 fn sealed(control: Control, may_be_left_out: bool) -> Control {
     let mut line = control;
     while let Widget::Optional { inner } = line.widget {
@@ -129,7 +129,7 @@ fn sealed(control: Control, may_be_left_out: bool) -> Control {
 }
 
 impl FormField {
-    /// Returns the submission of the field, and its value unless that is sealed. A secret that was left out is not
+    /// Returns the input of the field for submission, and its value unless it is sealed. An omitted secret is not
     /// submitted.
     fn read(
         &self,
@@ -147,7 +147,7 @@ impl FormField {
         Ok((Some(FieldInput::Value { value: value.clone() }), Some(value)))
     }
 
-    /// Returns whether a secret was typed, which is not shown again.
+    /// Returns whether the user has typed a secret, which is not shown again.
     fn has_secret_text(&self, pairs: &Pairs) -> bool {
         has_secret(&self.control)
             && pairs
@@ -155,7 +155,7 @@ impl FormField {
                 .any(|(name, text)| is_below(name, &self.prefix) && !name.contains(':') && !text.is_empty())
     }
 
-    /// Returns the label of the field; safe to show.
+    /// Returns the label of the field, which is safe to show.
     fn said(&self) -> String {
         let label = self.field.label.visible_line();
         if label.is_empty() { visible_line(&self.field.name).into_owned() } else { label.to_string() }
@@ -183,10 +183,10 @@ impl FormField {
     }
 }
 
-/// Returns the untouched card.
+/// Returns the card with its default values.
 ///
 /// # Errors
-/// When its patterns cannot be read.
+/// When a pattern of the form cannot be read.
 pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> {
     let fields = Fields::of(asked, view)?;
     let typed = fields.defaults();
@@ -196,7 +196,7 @@ pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> 
 /// Returns the card with the typed values, and with an object that was just picked.
 ///
 /// # Errors
-/// When its patterns cannot be read.
+/// When a pattern of the form cannot be read.
 pub fn redrawn(asked: &PageRequest, view: &MessageView, place: &str) -> Result<Markup, Failure> {
     let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let mut typed = fields.sent(&asked.body);
@@ -204,10 +204,10 @@ pub fn redrawn(asked: &PageRequest, view: &MessageView, place: &str) -> Result<M
     Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
 }
 
-/// Returns the picker at a place.
+/// Returns the field of the picker at a place.
 ///
 /// # Errors
-/// When there is none.
+/// When the place has no picker.
 pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Result<FieldSpec, Failure> {
     let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let found = fields.all.iter().find_map(|one| Some((one, control_at(&one.control, &one.prefix, place)?)));
@@ -245,7 +245,7 @@ fn drawn(
                 enctype=[fields.all.iter().any(|one| has_file(&one.control)).then_some("multipart/form-data")] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
-                // Enter presses this button: it checks the values, and sends nothing.
+                // The Enter key presses this button. It checks the values and sends nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look again"
                 }
@@ -269,7 +269,7 @@ fn drawn(
     }
 }
 
-/// The note on secrets, for a page other than the one on which they were typed.
+/// The note on secrets. They are lost when a page is shown again.
 const TYPED_AGAIN: &str = "What is secret is not kept: type it again before you send it.";
 
 /// Returns the errors above the form, each with a link to its field.
@@ -293,7 +293,7 @@ fn summary(wrong: &BTreeMap<String, String>, typed: &FormValues, fields: &Fields
     }
 }
 
-/// Handles `POST /m/NUMBER`: adds or removes rows, checks the typed values, or sends them.
+/// Answers `POST /m/NUMBER`: changes rows, checks the typed values, or sends them.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -306,7 +306,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         let place = |place: &str| fields.takes_promises(place);
         let mut wrong: BTreeMap<String, String> = fields.typed_errors(&typed);
         wrong.extend(insert::insert(&mut typed, change, &fields.picks, place).err());
-        // A script puts the field that was changed into its page.
+        // The script replaces only the changed field.
         if asked.field(PIECE).is_some() {
             return Ok(fields.piece(change, &typed, &wrong));
         }
@@ -329,7 +329,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
         let card = drawn(asked, view, &fields, &typed, wrong);
         Ok(message_page::with_card(asked, view, &card, said, status))
     };
-    // No page contains a typed secret.
+    // A page never contains a typed secret.
     let lost = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
     if asked.field("do") != Some("submit") {
         let fits = html! {
@@ -356,7 +356,7 @@ pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     }
 }
 
-/// Returns a field as it stands in the transcript; secrets are left out.
+/// Returns the words for a field in the transcript. Secrets are left out.
 fn in_words(one: &FormField, value: Option<&Value>, picks: &[PickRow]) -> String {
     let name = &one.field.name;
     match value {
@@ -374,7 +374,7 @@ fn in_words(one: &FormField, value: Option<&Value>, picks: &[PickRow]) -> String
     }
 }
 
-/// Handles `POST /m/NUMBER/check`: returns the errors of one field in its current state, for the script.
+/// Answers `POST /m/NUMBER/check`: returns the errors of one field in its present state, for the script.
 pub fn check(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     let view = *take!(asked.look(Look::Message { number })?, Message);

@@ -35,12 +35,12 @@ pub fn with_card(
     Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
 }
 
-/// Returns the sender, the recipient, the time, and the message that it answers, by the user's own names.
+/// Returns the sender, the recipient, the time, and the message that this one answers. The names are the user's own.
 fn envelope(view: &MessageView) -> Markup {
     let mail = &view.letter.mail;
     html! {
         p.envelope {
-            // A dismissed message has only its envelope left, which names no sender.
+            // A dismissed message has only its envelope, which names no sender.
             @if !view.from.is_empty() { "from " strong { (sender(view)) } " to " (parts::word(&view.to)) ", " }
             (parts::when(mail.envelope.sent_ms))
             @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
@@ -49,7 +49,7 @@ fn envelope(view: &MessageView) -> Markup {
     }
 }
 
-/// Returns who sent it; a run with its page.
+/// Returns the sender of a message. A run is a link to its page.
 fn sender(view: &MessageView) -> Markup {
     html! {
         @match view.letter.body().and_then(Body::said_by) {
@@ -59,7 +59,7 @@ fn sender(view: &MessageView) -> Markup {
     }
 }
 
-/// Returns how a message that asks for one thing was answered.
+/// Returns the answers to a message, unless its card shows them.
 fn answers(view: &MessageView) -> Markup {
     let own_card = matches!(
         view.letter.body(),
@@ -92,7 +92,7 @@ fn answers(view: &MessageView) -> Markup {
 
 fn dismissal(asked: &PageRequest, view: &MessageView) -> Markup {
     let number = view.letter.number;
-    // A message that waits for yes or no must be answered, and cannot be dismissed.
+    // An open message that must be approved or denied cannot be dismissed.
     let asks = matches!(
         view.letter.body(),
         Some(

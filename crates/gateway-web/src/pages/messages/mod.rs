@@ -1,4 +1,4 @@
-//! The cards that ask for something else than a yes, and those that only tell; one file for each kind of message.
+//! The cards of messages, with one file for each kind, and the parts that cards share.
 
 pub mod approval_context;
 pub mod confirm;

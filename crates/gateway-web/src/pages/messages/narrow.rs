@@ -1,7 +1,8 @@
-//! A step at a picker: the user makes a narrower version of an object, and the card goes on with that.
+//! An extra step at a picker: the user makes a narrower version of an object, and the card continues with that
+//! version.
 //!
-//! The form of this page carries the card's values along, so the card comes back as it was, with scripts and without.
-//! The daemon computes and enforces the remaining authority.
+//! The form of this page carries the card's values along, so that the card returns unchanged, with or without
+//! scripts. The daemon computes and enforces the remaining authority.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ const LASTS: &str = "_n-lasts";
 const TO: &str = "_n-to";
 const FORCE: &str = "_n-force";
 
-/// The limits that the user types: the limit, the name of its field, its label, and its hint.
+/// The limits that the user types. Each has a field name, a label and a hint.
 const WRITTEN: [(Limit, &str, &str, &str); 4] = [
     (Limit::Suffixes, "_n-suffixes", "Only files whose names end so", "as in .pdf .md; empty: all"),
     (
@@ -86,10 +87,10 @@ fn back(
     Ok(message_page::with_card(&asked, view, &card, said, 200))
 }
 
-/// `POST /m/NUMBER` while something narrower is made for one of the card's pickers.
+/// Answers `POST /m/NUMBER` while the user makes a narrower object for one of the card's pickers.
 ///
 /// # Errors
-/// When there is no such picker, or the daemon does not answer.
+/// When the picker does not exist, or the daemon does not answer.
 pub fn step(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     let place = asked.field(NARROW).unwrap_or_default();
     let hole = field_spec(asked, view, place)?;
@@ -102,7 +103,7 @@ pub fn step(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> 
     let row = picks.iter().find(|row| Some(row.id) == chosen && hole.takes(row));
     let mut at = NarrowStep { asked, view, place, hole: &hole, picks: &picks, row, thing: None, left: None };
     let Some(row) = row else {
-        // It had a name when it was chosen.
+        // The object had a name when it was chosen, but has none now.
         let gone = asked.filled(OF).map(|_| refusals::gone());
         return Ok(at.page(gone.as_ref(), if gone.is_some() { 409 } else { 200 }));
     };
@@ -162,7 +163,7 @@ fn new_name(asked: &PageRequest) -> Result<NamePath, Failure> {
     path(name).map_err(|failure| failure.help("a name has no `@`; a path has `/` between names"))
 }
 
-/// Returns the same as a person would have typed it.
+/// Returns the equivalent command line, for the transcript.
 fn in_words(of: &str, to: &NamePath, by: &Narrowing) -> String {
     let mut text = format!("narrow {of} {to}");
     if let Some(methods) = &by.methods {
@@ -182,7 +183,7 @@ fn in_words(of: &str, to: &NamePath, by: &Narrowing) -> String {
     if by.private { text + " --private" } else { text }
 }
 
-/// How far it has come.
+/// The state of the step.
 struct NarrowStep<'a> {
     asked: &'a PageRequest,
     view: &'a MessageView,
@@ -205,7 +206,7 @@ impl NarrowStep<'_> {
         if self.is_shown() || name == TO { self.asked.field(name).unwrap_or("").trim() } else { "" }
     }
 
-    /// Returns the methods that stay, among those that are shown.
+    /// Returns the methods that the user has kept, among those that are shown.
     fn kept(&self) -> BTreeSet<String> {
         let kept = self.asked.body.iter().filter(|(name, _)| name == METHOD);
         kept.map(|(_, method)| method.clone()).collect()
@@ -215,7 +216,7 @@ impl NarrowStep<'_> {
         let all = self.thing.as_ref().map_or(&[][..], |thing| &thing.methods);
         let named = self.text(NAMED).split([' ', ',', '\n', '\r']).filter(|name| !name.is_empty());
         let methods: BTreeSet<String> = self.kept().into_iter().chain(named.map(str::to_owned)).collect();
-        // If the methods of the object are unknown and none is named, keep all.
+        // If the methods of the object are unknown and none is named, all methods are kept.
         let methods = Some(methods).filter(|methods| !(all.is_empty() && methods.is_empty()));
         let text = |name: &str| self.text(name).to_owned();
         Narrowing {
@@ -361,7 +362,7 @@ impl NarrowStep<'_> {
     }
 }
 
-/// Returns a hidden field. A text of several lines survives only in a hidden area.
+/// Returns a hidden field. A text with several lines survives only in a hidden text area.
 fn hidden(name: &str, text: &str) -> Markup {
     html! {
         @if text.contains(['\n', '\r']) {

@@ -1,4 +1,4 @@
-//! Messages that inform: a value, or a command of the user.
+//! The cards of messages that only inform: a value, or a command of the user.
 
 use control::exit::Failure;
 use control::protocol::{Look, Request, Response};
@@ -17,7 +17,7 @@ use crate::page_request::PageRequest;
 /// Returns the card.
 ///
 /// # Errors
-/// None now.
+/// None at present.
 pub fn card(asked: &PageRequest, view: &MessageView, body: &Body) -> Result<Markup, Failure> {
     let number = view.letter.number;
     Ok(match body {
@@ -40,8 +40,8 @@ pub fn card(asked: &PageRequest, view: &MessageView, body: &Body) -> Result<Mark
     })
 }
 
-/// Returns the outcome of a command. For a command that started a run, or one stored by an earlier version, it
-/// returns the state of the run.
+/// Returns the outcome of a command. If the command started a run, or was stored by an earlier version, returns the
+/// state of the run.
 fn outcome(asked: &PageRequest, view: &MessageView, run: Option<RunNumber>) -> Markup {
     let Some(came) = &view.letter.mail.outcome else {
         let run = run.map(|run| asked.ask(Request::GetRun { run }));
@@ -51,7 +51,7 @@ fn outcome(asked: &PageRequest, view: &MessageView, run: Option<RunNumber>) -> M
             }
         };
     };
-    // The line may be shortened, so the full text stands below.
+    // The line may be shortened, so the full text is shown below.
     let whole = match came {
         CommandOutcome::Done { to: Some(OutcomeValue::Value { value }) } => {
             Some(("The value", Untrusted::new(control::show::value::argument(value))))
@@ -67,7 +67,7 @@ fn outcome(asked: &PageRequest, view: &MessageView, run: Option<RunNumber>) -> M
     }
 }
 
-/// Returns the sent value, as far as it is data.
+/// Returns the sent value, if it is data.
 fn value(asked: &PageRequest, view: &MessageView) -> Markup {
     let path = NamePath::new(["@mail".to_owned(), view.letter.number.to_string(), "@value".to_owned()]);
     let thing = path.ok().and_then(|path| asked.look(Look::Object { path }).ok());

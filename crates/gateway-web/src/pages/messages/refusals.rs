@@ -1,4 +1,4 @@
-//! The errors of an answer that was not sent, or not done.
+//! The errors of answers that were not sent or not carried out.
 
 use control::exit::{Exit, Failure};
 use maud::{Markup, html};
@@ -6,7 +6,7 @@ use passable::visible_line;
 
 use crate::page::parts;
 
-/// Returns the refusal of an action that would differ from its preview.
+/// Returns the message that an action was refused, because it would differ from its preview.
 pub fn stale() -> Markup {
     parts::not_done(&html! {
         p { "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now." }
@@ -22,7 +22,7 @@ pub fn gone() -> Failure {
     .help("choose again")
 }
 
-/// Returns an error of the daemon, which knows more than the page.
+/// Returns an error of the daemon, which makes checks that the page cannot make.
 pub fn refused(failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {

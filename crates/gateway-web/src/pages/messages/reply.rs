@@ -1,4 +1,4 @@
-//! Replies that fit any message: a refusal, words, a name for an object that came with it.
+//! Replies that fit any message: a refusal, a text, or a name for an object that came with the message.
 
 use control::exit::{Exit, Failure};
 use control::messages::{MessageFilter, PageBounds};
@@ -15,7 +15,7 @@ use crate::page::parts;
 use crate::page_request::{PageRequest, typed};
 use crate::pages::message_status;
 
-/// Returns whether a message that asks for one thing can still be answered.
+/// Returns whether a message with one question can still be answered.
 pub fn is_open(view: &MessageView) -> bool {
     let again =
         matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. } | Body::Definition { .. }));
@@ -26,7 +26,7 @@ pub fn is_open(view: &MessageView) -> bool {
     }
 }
 
-/// Says no, and why.
+/// Returns a form for a refusal with a reason.
 pub fn refusal(asked: &PageRequest, number: MessageNumber, legend: &str, button: &str) -> Markup {
     html! {
         form.card method="post" action={ "/m/" (number) } data-draft={ "no " (number) } {
@@ -42,13 +42,13 @@ pub fn refusal(asked: &PageRequest, number: MessageNumber, legend: &str, button:
     }
 }
 
-/// `do=reject`.
+/// Handles the button that refuses a message.
 pub fn reject(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let reason = asked.filled("reason").unwrap_or("no");
     let text = format!("reject {number} -r {}", typed(reason));
     let act = match view.letter.body() {
-        // A request for an approval is denied, and not rejected.
+        // A request for an approval is denied, which is another command than rejecting.
         Some(Body::Release { .. }) => {
             let (message, entries, reason) = (number, None, Untrusted::new(reason));
             let text = Untrusted::new(text);
@@ -74,7 +74,7 @@ pub fn answer_in_words(asked: &PageRequest, number: MessageNumber) -> Markup {
     }
 }
 
-/// `do=reply`.
+/// Handles the button that sends a reply.
 pub fn reply(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let Some(text) = asked.filled("text") else {
@@ -86,7 +86,7 @@ pub fn reply(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure>
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
-/// Returns something that came with a message, and a place for a name of the person's.
+/// Returns a form in which the user gives a name to an object that came with a message.
 pub fn adoption(asked: &PageRequest, number: MessageNumber, edge: &str, at: usize) -> Markup {
     let typed = asked.field("path").filter(|_| asked.field("edge") == Some(edge)).unwrap_or("");
     html! {
@@ -102,7 +102,7 @@ pub fn adoption(asked: &PageRequest, number: MessageNumber, edge: &str, at: usiz
     }
 }
 
-/// `do=adopt`.
+/// Handles the button that gives an object a name.
 pub fn adopt(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let edge = asked.field("edge").unwrap_or_default().to_owned();
@@ -118,11 +118,11 @@ pub fn adopt(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure>
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
-/// How many of the messages that came in answer to one are shown at once.
+/// The maximum number of replies to a message that are shown at once.
 const ANSWERS_PER_PAGE: usize = 50;
 
-/// Returns all messages that came in answer to a message, oldest first. Of a long list it shows the newest, with a
-/// link to the older ones.
+/// Returns all messages that reply to a message, oldest first. For a long list, returns the newest ones and a link to
+/// the older ones.
 pub fn chain(asked: &PageRequest, view: &MessageView) -> Markup {
     let message = view.letter.number;
     let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());

@@ -1,4 +1,4 @@
-//! A request: an agent asks for something, or a run does.
+//! The card of a request, in which an agent or a run asks the user for something.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, AnswerInput, Look};
@@ -16,7 +16,7 @@ use crate::field::pick::Picker;
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 
-/// The name of the menu.
+/// The name of the picker's field.
 const PICK: &str = "pick";
 
 /// Returns the card.
@@ -35,10 +35,10 @@ pub fn redrawn(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failur
     drawn(asked, view, true)
 }
 
-/// Returns the picker of a request.
+/// Returns the field of the picker at a place of a request.
 ///
 /// # Errors
-/// When it has none at this place.
+/// When the place has no picker.
 pub fn field_spec(asked: &PageRequest, place: &str) -> Result<FieldSpec, Failure> {
     let filled = field_spec::carried(&asked.body, |_| true);
     let said = "what is asked for".to_owned();
@@ -100,7 +100,7 @@ fn drawn(asked: &PageRequest, view: &MessageView, fresh: bool) -> Result<Markup,
     })
 }
 
-/// Returns the fields for answers that only a run takes: words, and things without a name.
+/// Returns the fields for answers that only a run accepts: a text, and objects without a name.
 fn for_run(asked: &PageRequest, wish: &HostRequest) -> Markup {
     html! {
         fieldset {
@@ -125,7 +125,7 @@ fn for_run(asked: &PageRequest, wish: &HostRequest) -> Markup {
     }
 }
 
-/// `POST /m/NUMBER`: hands something over.
+/// Answers `POST /m/NUMBER`: hands the chosen object or text over.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -180,8 +180,8 @@ fn again(asked: &PageRequest, view: &MessageView, failure: &Failure) -> Result<A
     Ok(message_page::with_card(asked, view, &card, Some(refusals::refused(failure)), status))
 }
 
-/// Returns the chosen answer. An agent gets exactly the object that was shown. A run gets the object of a name, if
-/// the name still stands for that object.
+/// Returns the answer that was picked. An agent gets exactly the object that was shown. A run gets the object of a
+/// name, if the name still stands for that object.
 fn picked(asked: &PageRequest, to_run: bool) -> Result<(AnswerInput, String), Failure> {
     let id: Option<FormulaId> = asked.field(PICK).and_then(|text| text.parse().ok());
     let picks = take!(asked.look(Look::Picks)?, Picks);

@@ -1,5 +1,5 @@
-//! Confirmation of high-risk grants. In an older session, the user types a word before handing over programs, the
-//! network or a secret. A browser that was left open is not enough for that.
+//! The confirmation of high-risk grants. In an older session, the user types a word before handing over programs, the
+//! network or a secret. Access to a browser that was left open is not enough.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
@@ -10,23 +10,22 @@ use resource::{KINDS, Kind, Row};
 
 use crate::page_request::PageRequest;
 
-/// How long a session counts as fresh, in milliseconds.
+/// The time for which a session counts as fresh, in milliseconds.
 const FRESH_TIMEOUT_MS: i64 = 15 * 60 * 1000;
 
-/// The name of the field. No draft keeps fields with this prefix.
+/// The name of the field. Fields with such a prefix are not stored in drafts.
 const FIELD: &str = "_confirm";
 
 /// The word that the user types.
 const WORD: &str = "endow";
 
-/// The types of things that carry a secret or all powers, and are of no kind of slot.
+/// The types of high-risk objects that do not belong to any kind of slot.
 const HEAVY: [&str; 2] = ["secret", "host"];
 
-/// The types of things in which others have names.
+/// The types of objects in which others have names.
 const WITH_NAMES: [&str; 2] = ["guest", "directory"];
 
-/// The maximum number of capabilities in a value that are looked at one by one. A value with more counts as
-/// high-risk.
+/// The maximum number of capabilities in a value that are checked one by one. A value with more counts as high-risk.
 const MAX_CAPABILITIES: usize = 50;
 
 /// Returns whether an object of this type starts programs, reaches the network or carries a secret. A named model is
@@ -43,17 +42,17 @@ pub fn picks(asked: &PageRequest, all: &[PickRow]) -> bool {
     asked.body.iter().any(|(_, text)| heavy.contains(text))
 }
 
-/// Returns the same for identifiers that were read from a form, in any notation.
+/// Returns whether any of these identifiers is a high-risk object. They were read from a form, in any notation.
 pub fn holds(ids: &[FormulaId], all: &[PickRow]) -> bool {
     all.iter().any(|row| is_heavy(&row.kind) && ids.contains(&row.id))
 }
 
-/// Returns the same for a binding as for `-e`, without the slot.
+/// Returns whether a binding is high-risk. It has the syntax of `-e`, without the slot.
 pub fn written(fill: &str) -> bool {
     Row::for_text(fill.trim_start()).0.needs_confirmation
 }
 
-/// Returns the same for an object that gets a name where others find it. The check covers the object, the
+/// Returns whether it is high-risk to give an object a name where others find it. The check covers the object, the
 /// capabilities in its value, and objects that may contain names.
 ///
 /// # Errors
@@ -67,7 +66,7 @@ pub fn leads_to(asked: &PageRequest, thing: &ObjectView) -> Result<bool, Failure
     for id in ids {
         match asked.look(Look::Formula { id: *id }) {
             Ok(Response::Formula(view)) if !weighs(&view.thing.kind) => {}
-            // An object that has ended leads nowhere.
+            // An object that has ended gives access to nothing.
             Err(failure) if failure.exit == Exit::Denied => {}
             Err(failure) => return Err(failure),
             _ => return Ok(true),
@@ -85,7 +84,7 @@ pub fn field(asked: &PageRequest, what: &str) -> Markup {
     field_of(asked, "", what)
 }
 
-/// Returns the same, on a page with several such forms, for the one of this name.
+/// Returns the confirmation field for one of several forms on a page. The form's name makes the field's id unique.
 pub fn field_of(asked: &PageRequest, form: &str, what: &str) -> Markup {
     let id = format!("{form}confirm");
     html! {

@@ -1,4 +1,4 @@
-//! A result that was withheld because it would give something away.
+//! The card of a result that was withheld, because it would give capabilities away.
 
 use control::exit::Failure;
 use control::protocol::Request;
@@ -20,7 +20,7 @@ fn digest(view: &MessageView) -> Result<String, Failure> {
 /// Returns the card.
 ///
 /// # Errors
-/// When it cannot be written down.
+/// When the card cannot be serialized.
 pub fn card(asked: &PageRequest, view: &MessageView) -> Result<Markup, Failure> {
     let (Some(Body::Release { guest, .. }), Some(withheld)) = (view.letter.body(), &view.withheld) else {
         return Ok(html! {});
@@ -59,10 +59,10 @@ fn shown(withheld: &Withheld) -> Markup {
     }
 }
 
-/// `POST /m/NUMBER`: a yes.
+/// Answers `POST /m/NUMBER`: approves that the result is given away.
 ///
 /// # Errors
-/// When the daemon refuses, or it was answered before.
+/// When the daemon refuses, or the message was already answered.
 pub fn send(asked: &PageRequest, view: &MessageView) -> Result<Answer, Failure> {
     confirm::send(asked, view, &digest(view)?, |text| {
         asked.answer_once(Request::yes(Untrusted::new(text), view.letter.number, None, false))

@@ -1,5 +1,5 @@
-//! A worker that a run wants to make, on its approval card: its digest, and the content of each slot. The user can
-//! fill slots, or replace the model's text. Before an approval, the card shows all resulting grants.
+//! The part of an approval card for a worker that a run wants to make: its digest, and the content of each slot. The
+//! user can fill slots, or replace the model's text. Before an approval, the card shows all resulting grants.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use crate::page::{digest_field, link, parts};
 use crate::page_request::{BACK, PageRequest, take, typed};
 use crate::pages::approval;
 
-/// The field with the digest of the preview, to which an approval is bound.
+/// The name of the field with the digest of the preview. An approval is bound to this digest.
 pub const GRANTED: &str = "_granted";
 
-/// The field with the place of the object that was just picked.
+/// The name of the field with the place of the object that was just picked.
 const FRESH: &str = "_fresh";
 
-/// The fields of a worker that an entry makes.
+/// The names of the fields for a worker that an entry makes.
 #[derive(Clone, Copy)]
 struct WorkerFields {
     message: MessageNumber,
@@ -34,17 +34,17 @@ struct WorkerFields {
 }
 
 impl WorkerFields {
-    /// Returns the prefix of the menus for its slots.
+    /// Returns the prefix of the pickers for the worker's slots.
     fn picks(self) -> String {
         format!("p{}-{}-", self.message, self.entry)
     }
 
-    /// Returns the prefix of the text fields for its slots.
+    /// Returns the prefix of the text fields for the worker's slots.
     fn fills(self) -> String {
         format!("fill-{}-{}-", self.message, self.entry)
     }
 
-    /// Returns the field of its text.
+    /// Returns the name of the field for the worker's text.
     fn text(self) -> String {
         format!("edited-{}-{}", self.message, self.entry)
     }
@@ -57,7 +57,7 @@ struct WorkerChoices {
     picked: BTreeMap<String, PickRow>,
     /// The typed bindings, by slot.
     typed: BTreeMap<String, String>,
-    /// The text, if it was changed.
+    /// The worker's text, if the user has changed it.
     edited: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl WorkerChoices {
         }
         let own = source(entry);
         let sent = asked.field(&fields.text()).map(str::to_owned);
-        // A text with invisible characters written out, as the page shows it, does not count as edited.
+        // The page shows invisible characters written out. A text in this form does not count as edited.
         let edited = sent.filter(|text| *text != visible(&own) && *text != own);
         Ok(WorkerChoices { picked, typed: filled(&fills), edited })
     }
@@ -91,7 +91,7 @@ impl WorkerChoices {
         self.picked.is_empty() && self.typed.is_empty() && self.edited.is_none()
     }
 
-    /// Returns the same as a request, and as it would be typed.
+    /// Returns the choices as a request, and as options of the command line.
     fn added(&self, asked: &PageRequest) -> Result<(ApprovalExtras, String), Failure> {
         let (mut added, mut words) = (ApprovalExtras::default(), String::new());
         for (slot, row) in &self.picked {
@@ -117,27 +117,27 @@ impl WorkerChoices {
 /// Returns the text of the worker that an entry makes.
 fn source(entry: &CardEntry) -> String {
     let found = entry.arguments.iter().find(|(name, _)| name == "source");
-    // A browser sends its own line ends in place of the original ones.
+    // A browser replaces line ends with its own.
     found.map(|(_, text)| text.raw().replace("\r\n", "\n")).unwrap_or_default()
 }
 
-/// The grants of an approval beyond those that the card shows.
+/// The grants of an approval in addition to those that the card shows.
 pub struct ApprovalPreview {
-    /// For each entry that makes a worker to which something is added, or must be.
+    /// The previews of the workers to which something is added or must be added, by entry.
     all: Vec<(usize, ExtrasPreview)>,
     /// The additions to a worker, if there is exactly one such worker.
     pub added: ApprovalExtras,
-    /// The same as it would be typed.
+    /// The additions as options of the command line.
     pub words: String,
     /// The digest to which an approval is bound.
     pub digest: String,
-    /// Whether it needs a fresh word in an old session.
+    /// Whether the user must confirm again if the session is old, because the grants are powerful.
     pub weighs: bool,
 }
 
 impl ApprovalPreview {
-    /// Returns the additions to the workers that these entries of a card make. `None` if there are none, and no slot
-    /// needs one.
+    /// Returns the preview for the workers that these entries of a card make. Returns `None` if nothing is added, and
+    /// no slot is empty.
     ///
     /// # Errors
     /// When a choice is invalid, or its object is gone.
@@ -168,12 +168,12 @@ impl ApprovalPreview {
             return Ok(None);
         }
         let digest = digest_field::digest(&(card.number, entries, &all, &all_added))?;
-        // To several at once nothing can be added, as the daemon says of them.
+        // The daemon rejects additions for several workers at once.
         let (added, words) = all_added.into_iter().next().unwrap_or_default();
         Ok(Some(ApprovalPreview { all, added, words, digest, weighs }))
     }
 
-    /// Returns the worker of an entry as it would be made.
+    /// Returns the preview of the worker that an entry makes.
     fn at(&self, entry: usize) -> Option<&ExtrasPreview> {
         self.all.iter().find(|(at, _)| *at == entry).map(|(_, adding)| adding)
     }
@@ -214,7 +214,7 @@ impl ApprovalPreview {
 
 /// Returns the content of a slot, in sentences.
 fn describe_grant(one: &SlotFill) -> Markup {
-    // Methods of code are called as the code has called them.
+    // The method names of code objects are chosen by the code, so they are foreign text.
     let is_of_code = one.methods.iter().any(|method| method.effect.is_empty());
     let methods = control::narrow::in_words(&one.methods, false);
     html! {
@@ -231,7 +231,8 @@ fn describe_grant(one: &SlotFill) -> Markup {
     }
 }
 
-/// Returns whether an approval must wait for a slot to be filled, and for the preview of the grants.
+/// Returns whether an open entry makes a worker with an empty slot. Such a slot must be filled before an approval,
+/// and the grants must be previewed.
 pub fn is_open(card: &Card) -> bool {
     let mut open = card.entries.iter().filter(|entry| entry.answer.is_none());
     open.any(|entry| {
@@ -250,7 +251,7 @@ pub fn draw(
     let open = entry.answer.is_none();
     let fields = WorkerFields { message: card.number, entry: at };
     let adding = granted.and_then(|granted| granted.at(at));
-    // A text that was changed may have other slots.
+    // A changed text may have other slots.
     let making = adding.map_or(making, |adding| &adding.making);
     let missing = adding.map_or(&[][..], |adding| &adding.missing);
     let picks = match open && making.slots.iter().any(|slot| slot.from.is_none()) {
@@ -290,7 +291,7 @@ pub fn draw(
     }
 }
 
-/// Returns a place to change the text of the worker.
+/// Returns a text area for changing the worker's text.
 fn text(asked: &PageRequest, fields: WorkerFields, entry: &CardEntry) -> Markup {
     let (name, source) = (fields.text(), source(entry));
     let shown = visible(&source);
@@ -310,7 +311,7 @@ fn text(asked: &PageRequest, fields: WorkerFields, entry: &CardEntry) -> Markup 
     }
 }
 
-/// Returns the fields with which a user fills a slot.
+/// Returns the fields with which the user fills a slot.
 fn choice(
     asked: &PageRequest,
     fields: WorkerFields,
@@ -348,10 +349,10 @@ fn choice(
     }
 }
 
-/// Returns the picker at a place of an approval, while something narrower is made for it.
+/// Returns the field of the picker at a place of an approval, while a narrower object is made for it.
 ///
 /// # Errors
-/// When there is none.
+/// When the place has no picker.
 pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Result<FieldSpec, Failure> {
     let card = card(asked, view)?;
     for (at, entry) in card.entries.iter().enumerate() {
@@ -359,7 +360,7 @@ pub fn field_spec(asked: &PageRequest, view: &MessageView, place: &str) -> Resul
         let Some(slot) = place.strip_prefix(&fields.picks()) else { continue };
         let is_open = entry.answer.is_none();
         let Some(making) = entry.making.as_ref().filter(|_| is_open) else { continue };
-        // A text that was changed may have a slot that the card has not.
+        // A changed text may have slots that the card does not show.
         let granted = ApprovalPreview::of(asked, &card, Some(&[at])).ok().flatten();
         let adding = granted.as_ref().and_then(|granted| granted.at(at));
         let slots = adding.map_or(&making.slots, |adding| &adding.making.slots);

@@ -1,4 +1,4 @@
-//! Actions on names: small forms.
+//! The forms that change names.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
@@ -13,7 +13,7 @@ use crate::page::{link, parts};
 use crate::page_request::{PageRequest, unexpected};
 use crate::pages::messages::step_up;
 
-/// Returns the forms of a directory. A refused form is shown again with its values.
+/// Returns the forms of a directory. A rejected form is shown again with its values.
 pub fn forms(asked: &PageRequest, path: Option<&NamePath>) -> Markup {
     let directory = path.map(ToString::to_string).unwrap_or_default();
     let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
@@ -55,7 +55,7 @@ pub fn forms(asked: &PageRequest, path: Option<&NamePath>) -> Markup {
 /// Returns the forms of one name. Each is bound to the object that the name stands for when the page is shown.
 pub fn forms_of_name(asked: &PageRequest, path: &NamePath) -> Markup {
     let text = path.to_string();
-    // Names that everybody has, and names in mail, cannot be changed.
+    // Special names, which everyone has, and names in mail cannot be changed.
     let own = is_pet_name(path.split().1) && !path.names().iter().any(|name| name == "@mail");
     let to = asked.field("to").map_or_else(|| text.clone(), str::to_owned);
     let stands_for = html! {
@@ -89,7 +89,8 @@ pub fn forms_of_name(asked: &PageRequest, path: &NamePath) -> Markup {
     }
 }
 
-/// The actions on a name: the word for it, the label of its field, and its button.
+/// The actions that give another name. Each has its word in the form, the label of its field, and the label of its
+/// button.
 const WAYS: [(&str, &str, &str); 2] =
     [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")];
 
@@ -101,7 +102,7 @@ fn common(asked: &PageRequest, what: &str, path: &str) -> Markup {
     }
 }
 
-/// Returns a checkbox after a refusal. With it, the user insists on a name that is in use or looks like another one.
+/// Returns a checkbox if the form was rejected. It allows a name that is in use or looks like another one.
 fn force_checkbox(asked: &PageRequest, what: &str) -> Markup {
     html! {
         @if asked.field("do") == Some(what) {
@@ -110,7 +111,7 @@ fn force_checkbox(asked: &PageRequest, what: &str) -> Markup {
     }
 }
 
-/// `POST /names`.
+/// Answers `POST /names`.
 pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     let path = asked.field("path").unwrap_or("");
     match perform(asked, path) {
@@ -123,7 +124,7 @@ pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     }
 }
 
-/// Returns the name field of the form that was sent: its id, and its label.
+/// Returns the id and the label of the name field in the form that was sent.
 fn field_of(asked: &PageRequest) -> Option<(&'static str, &'static str)> {
     Some(match asked.field("do")? {
         "store" => ("store-name", "Name"),
@@ -139,8 +140,8 @@ fn bad_name(error: &kernel::name::NameError) -> Failure {
         .help("a name has 1 to 255 letters, without `/`, `@`, and is neither `.` nor `..`; `/` stands between names")
 }
 
-/// Returns whether a new name hands over something high-risk. Others may hold the directory of the name, and thereby
-/// everything that has a name in it.
+/// Returns whether a new name gives others access to a high-risk object. Others may hold the directory of the name,
+/// and thereby everything that has a name in it.
 fn weighs(asked: &PageRequest, from: &NamePath, to: &NamePath) -> Result<bool, Failure> {
     let (directory, _) = to.split();
     if directory.is_empty() || directory == from.split().0 {
@@ -148,14 +149,15 @@ fn weighs(asked: &PageRequest, from: &NamePath, to: &NamePath) -> Result<bool, F
     }
     match asked.look(Look::Object { path: from.clone() }) {
         Ok(Response::Object(thing)) => step_up::leads_to(asked, &thing),
-        // An object that has ended leads nowhere. A missing object is reported when it is to get its name.
+        // An object that has ended gives access to nothing. A missing object is reported later, when it should get
+        // its name.
         Err(failure) if [Exit::Denied, Exit::NotFound].contains(&failure.exit) => Ok(false),
         Err(failure) => Err(failure),
         Ok(other) => Err(unexpected(&other)),
     }
 }
 
-/// Does the requested action, and returns the address of the page that shows the result.
+/// Carries out the requested action, and returns the address of the page that shows the result.
 fn perform(asked: &PageRequest, path: &str) -> Result<String, Failure> {
     // A typed name has no blanks at its ends, but an existing name may have some.
     let parse = |text: &str| NamePath::parse(text).map_err(|error| bad_name(&error));
@@ -177,7 +179,7 @@ fn perform(asked: &PageRequest, path: &str) -> Result<String, Failure> {
             Err(Failure::new(Exit::Conflict, message)
                 .help("choose another name, or say that it is to be replaced"))
         }
-        // The name of an object that has ended is in use too. A forced name is not checked.
+        // The name of an object that has ended is in use, too. With `force`, the name is not checked.
         Err(failure) if failure.exit != Exit::NotFound && !force => Err(failure),
         _ => Ok(()),
     };

@@ -39,7 +39,7 @@ struct CallForm {
     picks: Vec<PickRow>,
 }
 
-/// A control for an argument, or for all that may follow.
+/// A control for one argument, or for the list of all further arguments.
 struct Argument {
     said: String,
     pattern: Pattern,
@@ -49,7 +49,8 @@ struct Argument {
 }
 
 impl Argument {
-    /// Returns whether the argument, or a part of it, is a secret. A call is recorded with its arguments.
+    /// Returns whether the argument, or a part of it, is a secret. Secrets are not accepted, because a call is
+    /// recorded with its arguments.
     fn is_secret(&self) -> bool {
         self.pattern.secrecy() != Secrecy::None
     }
@@ -155,14 +156,14 @@ impl CallForm {
         Ok(CallForm { path, thing, methods, method, fields, picks })
     }
 
-    /// Returns the arguments; those at the end that were left out are none.
+    /// Returns the arguments, without omitted ones at the end. If some are invalid, returns the errors by place.
     fn read(&self, asked: &PageRequest) -> Result<Vec<Value>, BTreeMap<String, String>> {
         let (mut wrong, mut args) = (BTreeMap::new(), Vec::new());
         for field in &self.fields {
             match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
                 Ok(value) if field.is_rest => match value.as_array() {
                     Some(further) => args.extend(further.iter().cloned()),
-                    // No list fits the guard, so the method cannot be called.
+                    // The guard matches no list, so the method cannot be called.
                     None => {
                         let why = format!(
                             "further arguments are a list, and its guard asks for {}",
@@ -189,7 +190,7 @@ impl CallForm {
         tallies
     }
 
-    /// Returns the argument in which a button has changed something.
+    /// Returns the markup of the argument that a button has changed.
     fn piece(&self, change: &str, typed: &FormValues, wrong: &BTreeMap<String, String>) -> Answer {
         let place = change.split_once(' ').map_or("", |(_, place)| place);
         let tallies = self.tallies(typed);
@@ -220,7 +221,7 @@ impl CallForm {
         status: u16,
     ) -> Answer {
         let path = self.path.to_string();
-        // A reload of the page, or a return to it, finds the form at its address.
+        // A user who reloads the page, or returns to it, finds the form at this address.
         let to = format!("/call?path={}&method={}", link::query(&path), link::query(&self.method));
         let tallies = self.tallies(typed);
         let drawn = FormRenderer { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
@@ -272,19 +273,19 @@ impl CallForm {
     }
 }
 
-/// `GET /call?path=&method=`.
+/// Answers `GET /call?path=&method=`.
 ///
 /// # Errors
-/// When nothing of this name has such a method.
+/// When the name stands for no object with such a method.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let shown = CallForm::of(asked, |name| asked.query(name).map(str::to_owned))?;
     Ok(shown.page(asked, &FormValues::default(), &BTreeMap::new(), None, 200))
 }
 
-/// Handles `POST /call/check`: returns the errors of one argument in its current state, for the script.
+/// Answers `POST /call/check`: returns the errors of one argument in its present state, for the script.
 ///
 /// # Errors
-/// When no object of this name has such a method.
+/// When the name stands for no object with such a method.
 pub fn check(asked: &PageRequest) -> Result<Answer, Failure> {
     let shown = CallForm::of(asked, |name| asked.field(name).map(str::to_owned))?;
     let touched = asked.field("_field").unwrap_or_default();
@@ -297,10 +298,10 @@ pub fn check(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(live_check::render_check(asked, touched, (&one.control, &one.prefix), read, (&shown.picks, &tallies)))
 }
 
-/// `POST /call`.
+/// Answers `POST /call`: changes rows, checks the arguments, or calls the method.
 ///
 /// # Errors
-/// When nothing of this name has such a method.
+/// When the name stands for no object with such a method.
 pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
     let asked = &files::written(asked);
     let shown = CallForm::of(asked, |name| asked.field(name).map(str::to_owned))?;
@@ -354,7 +355,7 @@ pub fn send(asked: &PageRequest) -> Result<Answer, Failure> {
 impl CallForm {
     /// Calls the method, and returns the address of the page that shows its result.
     fn call(&self, asked: &PageRequest, args: &[Value]) -> Result<String, Failure> {
-        // A name may have come to mean something else since the page was shown.
+        // The name may stand for another object now than when the page was shown.
         let is = self.thing.id.map(|id| id.to_string());
         if asked.field("_is") != is.as_deref() {
             let message = format!("`{}` stands for something else now", visible_line(&self.path.to_string()));
@@ -412,7 +413,7 @@ mod tests {
                 None,
                 "Argument 1: text|Argument 2: a number (may be left out)",
             ),
-            // Further arguments are a list, even if the guard does not say so.
+            // Further arguments form a list, even if the guard does not say so.
             (&[], &[], Some("M.any()"), "Further arguments: a list of anything (rest)"),
             (
                 &[],

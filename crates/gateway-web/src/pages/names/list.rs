@@ -1,4 +1,4 @@
-//! The names in a directory, a page of them at a time.
+//! The names in a directory, page by page.
 
 use control::exit::Failure;
 use control::protocol::Look;
@@ -12,13 +12,13 @@ use crate::answer::Page;
 use crate::page::{link, parts, table};
 use crate::page_request::{PageRequest, take};
 
-/// How many names stand on a page.
+/// The number of names on a page.
 const PAGE: usize = 100;
 
 /// The type of mail directories, whose names no user chooses.
 const MAIL: &str = "mail-hub";
 
-/// Returns the page of a directory, with its own description if it has a name.
+/// Returns the page of a directory. If the directory has a name, its own description is included.
 ///
 /// # Errors
 /// When the daemon does not answer.

@@ -20,11 +20,11 @@ const OF_CODE: &str = "export";
 
 /// The methods of an object, by its maker.
 pub enum Methods {
-    /// Almoner made the object and knows its methods; these are those that may be called.
+    /// The methods of an object that Almoner made. The list has the names of those that may be called.
     Known(&'static Facet, Vec<&'static str>),
-    /// Code has made it, with a guard; these of its methods may be called.
+    /// The methods of an object that code has made with a guard. The list has the names of those that may be called.
     Guarded(Box<InterfaceGuard<FormulaId>>, Vec<String>),
-    /// Only its maker knows; if a grant names some, these.
+    /// An object whose methods only its code knows. If a grant names methods, the set contains them.
     OfCode(BTreeSet<String>),
 }
 
@@ -66,7 +66,7 @@ impl Methods {
         Ok((!can.is_empty()).then_some(Methods::Known(own, can)))
     }
 
-    /// Returns a table of them, each with a way to call it if there is a name for the thing.
+    /// Returns a table of the methods. If the object has a name, each method has a link to a form that calls it.
     pub fn table(&self, path: Option<&str>) -> Markup {
         let call = |method: &str| {
             path.map(|path| format!("/call?path={}&method={}", link::query(path), link::query(method)))
@@ -103,7 +103,7 @@ impl Methods {
 /// The label of the table.
 const TABLE: &str = "Table of methods";
 
-/// Returns one row: a method of ours, its parameters and its description.
+/// Returns the row of one of our own methods, with its parameters and its description.
 fn known(method: &Method, href: Option<String>) -> Vec<Markup> {
     let name = html! {
         @match href {
@@ -126,7 +126,7 @@ fn known(method: &Method, href: Option<String>) -> Vec<Markup> {
     vec![name, takes, html! { (method.effect.as_words()) }, html! { (method.says) }]
 }
 
-/// Returns one row: a method of code, its arguments and its result.
+/// Returns the row of a method of code, with its arguments and its result.
 fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) -> Vec<Markup> {
     let optional = method.optional.iter().flatten();
     let shown = parts::line(&Untrusted::new(name));

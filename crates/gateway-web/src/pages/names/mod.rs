@@ -22,12 +22,12 @@ use crate::page_request::{PageRequest, take};
 /// The types of objects that contain names.
 const DIRECTORIES: &[&str] = &["directory", "mail-hub", "host", "guest"];
 
-/// Serves `GET /names` and `GET /names/PATH`: the names in a directory, or the object of a name.
+/// Answers `GET /names` and `GET /names/PATH`: shows the names in a directory, or the object of a name.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     page(asked, asked.part_text("path"), None, 200)
 }
 
-/// Returns the page of a path of names, with the error of a form that was sent there.
+/// Returns the page of a path of names. `wrong` is the error of a form that was sent from this page.
 fn page(asked: &PageRequest, path: &str, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
     let path = match path {
         "" => None,
@@ -38,7 +38,7 @@ fn page(asked: &PageRequest, path: &str, wrong: Option<Markup>, status: u16) -> 
     let mut found = None;
     if let Some(path) = &path {
         let thing = match asked.look(Look::Object { path: path.clone() }) {
-            // An object that cannot be used any more still has its name, which can be removed.
+            // An object that can no longer be used still has its name, and the user can remove this name.
             Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
             found => take!(found.map_err(no_name)?, Object),
         };
@@ -59,7 +59,7 @@ pub fn no_name(failure: Failure) -> Failure {
     }
 }
 
-/// Returns the page of a name whose thing can be used no more.
+/// Returns the page of a name whose object can no longer be used.
 fn ended(asked: &PageRequest, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
     let title = format!("Names: {}", passable::visible_line(&path.to_string()));
     let main = html! {
@@ -79,7 +79,7 @@ fn ended(asked: &PageRequest, path: &NamePath, failure: &Failure, wrong: Option<
     Page::new("/names", title, main).live("names grants").into()
 }
 
-/// Returns the way to a name, each part a link.
+/// Returns the path of a name. Each part is a link.
 fn way(path: &[String]) -> Markup {
     html! {
         nav aria-label="Where this is" {
@@ -94,7 +94,7 @@ fn way(path: &[String]) -> Markup {
     }
 }
 
-/// Returns why something is kept, each way from the root down.
+/// Returns the reasons why something is kept, each as a path from the root.
 fn kept(asked: &PageRequest, thing: &str) -> Markup {
     let ways = match asked.look(Look::RetentionPaths { thing: thing.to_owned() }) {
         Ok(Response::RetentionPaths(ways)) => ways,

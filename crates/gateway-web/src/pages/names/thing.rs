@@ -45,7 +45,7 @@ pub fn named(
     Ok(Page::new("/names", title, main).status(status).live("names grants").into())
 }
 
-/// `GET /thing?id=`: the page of a formula.
+/// Answers `GET /thing?id=`: shows the page of a formula.
 pub fn by_id(asked: &PageRequest) -> Result<Answer, Failure> {
     let text = asked.query("id").unwrap_or("");
     let id: FormulaId = text.parse().map_err(|_| {
@@ -78,7 +78,7 @@ fn numbered(called: &FormulaSummary) -> Markup {
 
 /// Returns a description of the object, with its value or its text. `name` is the user's name for it.
 pub fn describe(thing: &ObjectView, name: &str) -> Markup {
-    // A name may read like the number of a run or of a message, and those are meant where both could be.
+    // A name may look like the number of a run or message, and such numbers have precedence over names.
     let why = thing.id.map_or_else(|| name.to_owned(), |id| id.to_string());
     let taken_for = match name.parse() {
         Ok(Meant::Run(run)) => Some(format!("run {run}")),
@@ -130,7 +130,7 @@ fn relations(asked: &PageRequest, view: &FormulaView) -> Markup {
     }
 }
 
-/// Returns the number and the target of a grant, and nothing for other objects.
+/// Returns the number and the target of a grant. For other objects, the markup is empty.
 pub fn granted(view: &FormulaView) -> Markup {
     html! {
         @if let Some(row) = &view.called.grant {
@@ -145,10 +145,10 @@ pub fn granted(view: &FormulaView) -> Markup {
     }
 }
 
-/// How many references are told of at first.
+/// The number of references that are shown at first.
 const FEW: usize = 20;
 
-/// Returns the first of these references; `is_more` says that there are more than these.
+/// Returns the first of these references. `is_more` tells that more exist than are listed.
 fn references(title: &str, all: &[Reference], is_more: bool, few: usize, of: &FormulaId) -> Markup {
     let more = if is_more { "more than " } else { "" };
     html! {

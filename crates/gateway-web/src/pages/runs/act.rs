@@ -1,4 +1,4 @@
-//! Actions on a run from its page.
+//! The actions on a run from its page.
 
 use control::exit::Failure;
 use control::protocol::{AgentAct, Request};
@@ -9,7 +9,7 @@ use passable::Untrusted;
 use crate::answer::Answer;
 use crate::page_request::{PageRequest, take, typed};
 
-/// `POST /r/RUN/cancel`.
+/// Answers `POST /r/RUN/cancel`: cancels a run.
 pub fn cancel(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let reason = asked.filled("reason").unwrap_or("you said so");
@@ -18,11 +18,11 @@ pub fn cancel(asked: &PageRequest) -> Result<Answer, Failure> {
     Ok(Answer::Go(format!("/r/{run}")))
 }
 
-/// `POST /r/RUN/resume`.
+/// Answers `POST /r/RUN/resume`: resumes a run.
 pub fn resume(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let text = Untrusted::new(format!("resume {run}"));
     take!(asked.ask(Request::Resume { text, run: Some(run) })?, Reply);
-    // A conversation goes on where it is.
+    // In a conversation, the browser returns to the conversation.
     Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/r/{run}"))))
 }

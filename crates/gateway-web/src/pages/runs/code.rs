@@ -9,7 +9,7 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// `GET /code?id=`: a page of it, from an entry on.
+/// Answers `GET /code?id=`: shows a page of the journal. `?from=` is the number of its first entry.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let thing = asked.query("id").unwrap_or_default().to_owned();
     let from: u64 = asked.query("from").and_then(|from| from.parse().ok()).unwrap_or(0);

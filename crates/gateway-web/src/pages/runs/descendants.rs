@@ -1,4 +1,4 @@
-//! The state of a run with all its descendants: the run may wait for one far below it.
+//! The state of a run together with all its descendants, because a run may be waiting for one far below it.
 
 use control::protocol::{Request, Response};
 use kernel::run::{Phase, Run, State};
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::page::parts;
 use crate::page_request::PageRequest;
 
-/// How many runs are asked how they stand, of those below one.
+/// The maximum number of descendants that are examined.
 const MAX_ITEMS: usize = 200;
 
 /// Returns the unfinished descendants of a run, at any depth, oldest first.
@@ -19,7 +19,7 @@ pub fn open_descendants(asked: &PageRequest, root: &Run) -> Vec<Run> {
         if found.len() >= MAX_ITEMS {
             break;
         }
-        // A run that ends meanwhile is not waited for.
+        // A run that ends in the meantime is not waited for.
         if let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: number })
             && !run.is_finished()
         {
@@ -33,14 +33,14 @@ pub fn open_descendants(asked: &PageRequest, root: &Run) -> Vec<Run> {
 
 /// The descendants of a run that cannot go on without the user.
 pub struct BlockedDescendants {
-    /// The runs that are stalled.
+    /// The stalled runs.
     pub stalled: Vec<RunNumber>,
-    /// The runs that ask, each with its message.
+    /// The runs that ask the user, each with its message.
     pub asking: Vec<(RunNumber, MessageNumber)>,
 }
 
 impl BlockedDescendants {
-    /// Looks below a run.
+    /// Returns the blocked descendants of a run.
     pub fn of(asked: &PageRequest, run: &Run) -> BlockedDescendants {
         let all = if run.is_finished() { vec![] } else { open_descendants(asked, run) };
         let is_stalled = |run: &&Run| matches!(run.state, State::Stalled { .. });
@@ -51,7 +51,7 @@ impl BlockedDescendants {
         }
     }
 
-    /// Returns the descendants in a line, which follows the state of the run itself.
+    /// Returns the blocked descendants in one line, to be shown after the state of the run itself.
     pub fn line(&self) -> Markup {
         html! {
             @if let Some(first) = self.stalled.first() {
@@ -68,7 +68,7 @@ fn and_more(of: usize) -> String {
     if of > 1 { format!(", and {} more", of - 1) } else { String::new() }
 }
 
-/// Returns the messages in which a run asks, oldest first.
+/// Returns the open messages in which a run asks the user, oldest first.
 pub fn asks(run: &Run) -> Vec<MessageNumber> {
     let open = run.open.values().filter_map(|phase| match phase {
         Phase::AwaitingApproval { message } | Phase::Questioned { message, .. } => Some(*message),

@@ -1,4 +1,4 @@
-//! The changes of a run in its staged copies: view, apply, discard.
+//! The changes of a run in its staged copies. The user can view, apply or discard them.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +13,20 @@ use crate::answer::{Answer, Page};
 use crate::page::{digest_field, hunks, link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// With more files than this the buttons stand above them too.
+/// The number of files above which the buttons are also shown above the files.
 const FEW: usize = 3;
 
 fn ask(asked: &PageRequest, run: RunNumber) -> Result<Diff, Failure> {
     Ok(*take!(asked.ask(Request::Diff { run, only: vec![] })?, Diff))
 }
 
-/// `GET /r/RUN/diff`.
+/// Answers `GET /r/RUN/diff`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let diff = ask(asked, asked.part("run")?)?;
     page(asked, &diff, None)
 }
 
-/// Handles `POST /r/RUN/diff`: applies or discards the shown changes, and nothing if they have changed since.
+/// Answers `POST /r/RUN/diff`: applies or discards the shown changes. If they have changed since, nothing is done.
 pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let diff = ask(asked, run)?;
@@ -34,7 +34,7 @@ pub fn act(asked: &PageRequest) -> Result<Answer, Failure> {
     let wanted = asked.field("do");
     match wanted {
         Some("look") => return Ok(Answer::Go(to)),
-        // Marks are made anew; nothing is done.
+        // These buttons only change the marks.
         Some("all" | "none") => {
             return page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } {} }));
         }
@@ -105,8 +105,8 @@ fn apply(
     page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
 }
 
-/// Asks once more before files are discarded. The form carries the marks along if the action concerns marked files
-/// only.
+/// Returns the question whether files should really be discarded. If only marked files are concerned, the form
+/// carries the marks along.
 fn confirm_discard(
     asked: &PageRequest,
     diff: &Diff,
@@ -140,7 +140,7 @@ fn confirm_discard(
     })
 }
 
-/// Returns the files with only some of their hunks marked.
+/// Returns the files for which only some hunks are marked.
 fn parts_of(asked: &PageRequest, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Failure> {
     let mut parts = Vec::new();
     for (at, file) in diff.files.iter().enumerate() {
@@ -165,7 +165,7 @@ fn parts_of(asked: &PageRequest, diff: &Diff, only: &[String]) -> Result<Vec<Par
     Ok(parts)
 }
 
-/// Returns the options that the user would have typed after `almoner apply`.
+/// Returns the equivalent options of `almoner apply`, for the transcript.
 fn marks(only: &[String], parts: &[Part]) -> String {
     let mut marks = String::new();
     for path in only {
@@ -181,7 +181,7 @@ fn has_choice(file: &FileDiff) -> bool {
     file.entry.state == UndoState::Would && hunks::count(&file.text) > 1
 }
 
-/// How the names of marks of hunks begin.
+/// The prefix of the field names for marks of hunks.
 const CHOICE: &str = "hunk-";
 
 /// Returns the field name for the marks of a file's hunks.
@@ -189,7 +189,7 @@ fn choice(at: usize) -> String {
     format!("{CHOICE}{at}")
 }
 
-/// Returns the files that could be put in place.
+/// Returns the files that can be applied.
 fn ready(diff: &Diff) -> impl Iterator<Item = &FileDiff> {
     diff.files.iter().filter(|file| file.entry.state == UndoState::Would)
 }
@@ -218,7 +218,7 @@ fn page(asked: &PageRequest, diff: &Diff, said: Option<Markup>) -> Result<Answer
     Ok(Page::new("/runs", format!("Staged changes of {run}"), main).live(format!("run:{run}")).into())
 }
 
-/// Returns the kind of a file's change, in a word.
+/// Returns the kind of a file's change, in a word or two.
 fn word(file: &FileDiff) -> &'static str {
     match (&file.entry.state, &file.became) {
         (UndoState::Conflict { .. }, _) => "in conflict",
@@ -229,13 +229,13 @@ fn word(file: &FileDiff) -> &'static str {
     }
 }
 
-/// Returns the other end of a move, if it is there.
+/// Returns the other end of a move, if the diff contains it.
 fn other_end<'a>(diff: &'a Diff, file: &FileDiff) -> Option<&'a FileDiff> {
     let (FileChange::MovedFrom { path } | FileChange::MovedTo { path }) = &file.became else { return None };
     diff.files.iter().find(|other| other.entry.path == *path)
 }
 
-/// Returns whether a file is the end of a move from which it went: that is told of at the other end.
+/// Returns whether a file is the start of a move. Such a file is shown at the other end of the move.
 fn is_shown_at_other_end(diff: &Diff, file: &FileDiff) -> bool {
     matches!(file.became, FileChange::MovedTo { .. }) && other_end(diff, file).is_some()
 }
@@ -263,7 +263,7 @@ fn overview(diff: &Diff) -> Markup {
     }
 }
 
-/// Returns the buttons for the marked files, and for all of them.
+/// Returns the buttons for the marked files, and for the whole copy.
 fn buttons(is_any: bool, diff: &Diff) -> Markup {
     html! {
         @if is_any { (parts::unfold_first()) }
@@ -281,7 +281,7 @@ fn buttons(is_any: bool, diff: &Diff) -> Markup {
     }
 }
 
-/// Returns whether something is marked: by the form that was sent, and otherwise always.
+/// Returns whether a box is marked. Before a form is sent, all boxes are marked.
 fn is_marked(asked: &PageRequest, name: &str, value: &str) -> bool {
     match asked.field("do") {
         Some("all") => return true,
@@ -299,7 +299,7 @@ fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup 
         @if let Some(from) = from { (parts::line(&from.entry.path)) " → " }
         (parts::line(&entry.path))
     };
-    // Nothing of it was changed on the way.
+    // The moved file has the same content.
     let is_same = from.is_some_and(|from| from.entry.from == entry.to);
     html! {
         section.entry aria-labelledby=(id) {
@@ -318,7 +318,7 @@ fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup 
             (file_state(file, &html! { "it" }))
             @if let Some(from) = from { (file_state(from, &parts::line(&from.entry.path))) }
             @let name = choice(at);
-            // A file that is left out has all its hunks marked, in case the user includes it after all.
+            // An unmarked file has all its hunks marked, in case the user includes the file after all.
             @let is_in = is_marked(asked, "only", entry.path.raw());
             @let shown = hunks::hunks(&file.text, has_choice(file).then_some(name.as_str()),
                 |hunk| !is_in || is_marked(asked, &name, &hunk.to_string()));
@@ -331,7 +331,7 @@ fn file(asked: &PageRequest, diff: &Diff, at: usize, file: &FileDiff) -> Markup 
     }
 }
 
-/// Returns how a file stands, if there is anything to say of it.
+/// Returns a note on the state of a file, if the state needs one.
 fn file_state(file: &FileDiff, which: &Markup) -> Markup {
     let entry = &file.entry;
     html! {

@@ -1,5 +1,5 @@
-//! Facts on a row of a run, for every view: the grant, the verdict of the gates with its rule, the dependencies, and
-//! the cost. A line shows the essential facts; the rest is folded.
+//! The facts on a row of a run, for every view. These are the grant, the verdict of the gates with its rule, the
+//! dependencies, and the cost. The essential facts are in one line, and the others are folded.
 
 use control::show::journal;
 use kernel::proposal::{Decision, Effect, Finding, Verdict};
@@ -15,14 +15,14 @@ use crate::page::{link, parts};
 
 /// The facts on a row.
 pub struct Facts {
-    /// The most of it, in a line; nothing if nothing is told.
+    /// The essential facts, in one line. `None` if no fact is essential.
     pub brief: Option<Markup>,
-    /// All of it.
+    /// All facts.
     pub all: Markup,
 }
 
 impl Facts {
-    /// Returns a line that unfolds.
+    /// Returns the essential facts as a line that can be unfolded.
     pub fn folded(&self, id: &str) -> Markup {
         html! {
             @if let Some(brief) = &self.brief {
@@ -55,7 +55,7 @@ pub fn of_row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) ->
     }
 }
 
-/// Returns the number of sources that something depends on, in words, or `None` if there are none.
+/// Returns the number of sources in a provenance, in words, or `None` if it has no sources.
 fn sources(provenance: &Provenance) -> Option<Markup> {
     match provenance.sources.len() {
         0 => None,
@@ -64,14 +64,14 @@ fn sources(provenance: &Provenance) -> Option<Markup> {
     }
 }
 
-/// Returns the rules of findings, each once.
+/// Returns the rules of findings. Consecutive findings with the same rule count once.
 fn rules(found: &[Finding]) -> String {
     let mut rules: Vec<&str> = found.iter().map(|one| one.rule.as_str()).collect();
     rules.dedup();
     visible_line(&rules.join(", ")).into_owned()
 }
 
-/// Returns the facts on a request to a model, beyond those in its row.
+/// Returns the facts on a request to a model that are not in its row.
 fn of_turn(known: &ObjectNames, run: &Run, turn: &Turn<'_>) -> Facts {
     let provenance = turn.replied.as_ref().map(|(step, _)| &step.provenance);
     let all = html! {
@@ -113,7 +113,7 @@ fn of_call(family: &Family, known: &ObjectNames, run: &Run, call: &Call<'_>) -> 
     Facts { brief: Some(brief), all }
 }
 
-/// Returns the decision of the gates, in a word or two.
+/// Returns the decision of the gates, in one or two words.
 fn decision_label(verdict: &Verdict) -> &'static str {
     match verdict.decision {
         Decision::Allow => "let through",
@@ -169,7 +169,7 @@ fn allow_reason(known: &ObjectNames, call: &Call<'_>, verdict: &Verdict) -> Mark
     }
 }
 
-/// Findings, each in a line with its rule.
+/// Returns findings as a list, each with its rule.
 pub fn findings(found: &[Finding]) -> Markup {
     html! {
         @if !found.is_empty() {

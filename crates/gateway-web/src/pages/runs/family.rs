@@ -1,5 +1,4 @@
-//! A run and its descendants, read for a page: no more than the page can show. A long journal is limited to its
-//! newest steps.
+//! A run and its descendants, as far as one page can show them. Of a long journal, only the newest steps are read.
 
 use control::exit::Failure;
 use control::protocol::Request;
@@ -9,16 +8,16 @@ use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
 
 use crate::page_request::{PageRequest, take};
 
-/// How many runs one page shows with their journals.
+/// The maximum number of runs whose journals are shown on one page.
 const MAX_RUNS: usize = 40;
 
-/// How many steps of one journal a page shows.
+/// The maximum number of steps of one journal on a page.
 pub const MAX_STEPS_PER_RUN: u64 = 400;
 
-/// How many steps one page shows.
+/// The maximum number of steps on one page.
 const MAX_STEPS: usize = 2000;
 
-/// How many items of a run over many documents one page shows.
+/// The maximum number of items of a run over many documents on one page.
 pub const ITEMS_PER_PAGE: usize = 100;
 
 /// A run and its descendants, with each parent before its children.
@@ -28,15 +27,15 @@ pub struct Family {
     pub members: Vec<(Run, Vec<Step>)>,
     /// The runs that are not shown because there are too many.
     pub left_out: Vec<RunNumber>,
-    /// Items of the first run, if it works on many documents and they are not among the members.
+    /// The items of the first run, if it works on many documents and the items are not among the members.
     pub items: Vec<Item>,
 }
 
 /// An item of a run over many documents.
 pub struct Item {
-    /// Which, from 0.
+    /// The index of the item, counted from 0.
     pub index: usize,
-    /// The run that works on it.
+    /// The run that works on the item.
     pub run: Option<Run>,
     /// The outcome, and the step that records it.
     pub outcome: Option<(u64, RunOutcome)>,
@@ -45,24 +44,25 @@ pub struct Item {
 /// The part of a family that a page shows.
 #[derive(Clone, Copy, Default)]
 pub struct FamilyFilter {
-    /// Of the first run only steps before this one.
+    /// The step of the first run before which the shown steps end.
     pub before: Option<u64>,
-    /// The items of a run over many documents are among the members; otherwise they are told of apart, from this one on.
+    /// The index from which the items of a run over many documents are listed separately. With `None`, the items are
+    /// among the members.
     pub items: Option<usize>,
 }
 
-/// Returns one run.
+/// Returns a run.
 ///
 /// # Errors
-/// When there is none of this number.
+/// When the run does not exist.
 pub fn run(asked: &PageRequest, run: RunNumber) -> Result<Run, Failure> {
     Ok(*take!(asked.ask(Request::GetRun { run })?, Run))
 }
 
-/// Returns the newest steps of a journal, `most` of them; those before step `before`, if one is said.
+/// Returns the newest steps of a journal, at most `most` of them. With `before`, returns the steps before that one.
 ///
 /// # Errors
-/// When there is no such run.
+/// When the run does not exist.
 fn journal(asked: &PageRequest, run: &Run, before: Option<u64>, most: u64) -> Result<Vec<Step>, Failure> {
     let end = before.unwrap_or(run.next_step).min(run.next_step);
     let mut steps: Vec<Step> = Vec::new();
@@ -79,7 +79,10 @@ fn journal(asked: &PageRequest, run: &Run, before: Option<u64>, most: u64) -> Re
     }
 }
 
-/// Items of a run over many documents, from one on.
+/// Returns the items of a run over many documents, from the index `first` on.
+///
+/// # Errors
+/// When the run does not exist.
 fn items(asked: &PageRequest, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
     let last = run.input.items.len().min(first.saturating_add(ITEMS_PER_PAGE));
     let mut items: Vec<Item> = (first..last).map(|index| Item { index, run: None, outcome: None }).collect();
@@ -108,10 +111,10 @@ fn items(asked: &PageRequest, run: &Run, first: usize) -> Result<Vec<Item>, Fail
     Ok(items)
 }
 
-/// Returns a run with all that it started, as far as a page goes.
+/// Returns a run and its descendants, as far as one page can show them.
 ///
 /// # Errors
-/// When there is no such run.
+/// When the run does not exist.
 pub fn family(asked: &PageRequest, root: RunNumber, wanted: FamilyFilter) -> Result<Family, Failure> {
     let mut family = Family::default();
     let mut waiting = vec![root];
@@ -129,7 +132,7 @@ pub fn family(asked: &PageRequest, root: RunNumber, wanted: FamilyFilter) -> Res
             Some(first) if number == root => family.items = items(asked, &run, first)?,
             Some(_) => {}
             None => {
-                // Children are younger than their parents.
+                // A child always has a higher number than its parent.
                 let children = steps.iter().rev().filter_map(|step| child(&step.entry));
                 waiting.extend(children.filter(|child| *child > number));
             }
@@ -140,13 +143,13 @@ pub fn family(asked: &PageRequest, root: RunNumber, wanted: FamilyFilter) -> Res
 }
 
 impl Family {
-    /// Returns one of the runs.
+    /// Returns one of the members, with its journal.
     pub fn of(&self, number: RunNumber) -> Option<&(Run, Vec<Step>)> {
         self.members.iter().find(|(run, _)| run.number == number)
     }
 
-    /// Returns the topics that a page of the family follows: its runs, those that were not read, and unfinished
-    /// descendants.
+    /// Returns the topics that a page of the family follows. They cover its members, runs that were not read, and
+    /// unfinished descendants.
     pub fn topics(&self, below: &[Run]) -> String {
         let read = self.members.iter().map(|(run, _)| run.number);
         let items = self.members.iter().flat_map(|(run, _)| run.children.values().copied());
@@ -159,7 +162,7 @@ impl Family {
     }
 }
 
-/// Returns how many steps came before those that are shown.
+/// Returns how many steps precede those that are shown.
 pub fn older(steps: &[Step]) -> u64 {
     steps.first().map_or(0, |first| first.number.saturating_sub(1))
 }

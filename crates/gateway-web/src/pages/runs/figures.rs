@@ -1,4 +1,4 @@
-//! Figures of runs, as they stand on their pages.
+//! Figures of runs, in the form in which pages show them.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ pub use crate::page::link::called;
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
 
-/// How many formulas are asked about at once.
+/// The maximum number of formulas in one request.
 const BATCH_SIZE: usize = 200;
 
-/// How many sources are named in a row.
+/// The maximum number of sources that are named in a row.
 const MAX_SOURCES: usize = 4;
 
 /// The user's names for the objects that runs use.
@@ -31,7 +31,7 @@ impl ObjectNames {
     /// Returns the user's names for the grants of these runs, and for their principals.
     ///
     /// # Errors
-    /// When the daemon cannot say.
+    /// When the daemon does not answer.
     pub fn of<'a>(asked: &PageRequest, runs: impl Iterator<Item = &'a Run>) -> Result<ObjectNames, Failure> {
         let mut ids: Vec<FormulaId> =
             runs.flat_map(|run| run.grants.values().copied().chain(run.principal)).collect();
@@ -45,18 +45,18 @@ impl ObjectNames {
         Ok(ObjectNames(known))
     }
 
-    /// Returns the record of a formula.
+    /// Returns the summary of a formula.
     pub fn get(&self, id: &FormulaId) -> Option<&FormulaSummary> {
         self.0.get(id)
     }
 
-    /// Returns the number of a grant, if it is one of the person's.
+    /// Returns the number of a grant, if the user gave it.
     pub fn grant(&self, id: &FormulaId) -> Option<GrantNumber> {
         self.get(id)?.grant.as_ref().map(|row| row.grant.number)
     }
 }
 
-/// Returns the principal of a run.
+/// Returns the principal of a run, for whom the run works.
 pub fn principal(known: &ObjectNames, run: &Run) -> Markup {
     html! {
         @match run.principal {
@@ -69,7 +69,7 @@ pub fn principal(known: &ObjectNames, run: &Run) -> Markup {
     }
 }
 
-/// Returns a time that something took.
+/// Returns a duration in words.
 pub fn took(ms: i64) -> String {
     match ms {
         ..1_000 => format!("{ms} ms"),
@@ -90,7 +90,7 @@ pub fn usage(usage: &Usage) -> String {
     )
 }
 
-/// Returns the sources that something depends on, in a line.
+/// Returns the sources of a provenance, in one line.
 pub fn depends(provenance: &Provenance) -> Markup {
     let more = provenance.sources.len().saturating_sub(MAX_SOURCES);
     html! {

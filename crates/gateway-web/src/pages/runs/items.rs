@@ -11,7 +11,7 @@ use super::figures::took;
 use super::list::mark;
 use crate::page::{link, parts};
 
-/// Returns items, each with its outcome and its cost.
+/// Returns a table of items. Each row has the outcome and the cost of an item.
 pub fn items(run: &Run, items: &[Item]) -> Markup {
     let of = run.input.items.len();
     let (first, last) = match (items.first(), items.last()) {

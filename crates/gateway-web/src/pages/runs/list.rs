@@ -12,16 +12,16 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// How many runs a page shows.
+/// The number of runs on a page.
 const PAGE: usize = 50;
 
-/// The maximum number of runs that are examined for one page: a rare match may be far back.
+/// The maximum number of runs that are examined for one page, because a rare match may be far back.
 const MAX_EXAMINED: usize = 5000;
 
-/// A state by its name, and the test whether a run is in it, given its descendants.
+/// The name of a state, and a function that tests a run with its descendants for the state.
 type StateFilter = (&'static str, fn(&Run, &BlockedDescendants) -> bool);
 
-/// The states by which runs can be looked for.
+/// The states for which the list can be filtered.
 const STATES: &[StateFilter] = &[
     ("at work", |run, _| matches!(run.state, State::Ready)),
     ("waiting", |run, _| matches!(run.state, State::Waiting)),
@@ -45,12 +45,13 @@ impl RunFilter<'_> {
         self.state.is_none_or(|(_, is)| is(run, below)) && self.is_of(run)
     }
 
-    /// Returns whether the name of its worker contains the searched text, in any case.
+    /// Returns whether the name of the run's worker contains the searched text, in upper or lower case.
     fn is_of(&self, run: &Run) -> bool {
         self.worker.is_none_or(|worker| run.name.to_lowercase().contains(&worker.to_lowercase()))
     }
 
-    /// Returns the address of the same with another state, or older ones.
+    /// Returns the address of the list with the same worker. The state, the scope and the start of the page are
+    /// given.
     fn address(&self, state: Option<&str>, all: bool, below: Option<RunNumber>) -> String {
         let mut pairs = Vec::new();
         pairs.extend(state.map(|state| format!("state={}", link::query(state))));
@@ -61,7 +62,8 @@ impl RunFilter<'_> {
     }
 }
 
-/// `GET /runs`, with `?state=`, `?worker=`, `?all=yes` for runs that other runs started too, `?below=` for older ones.
+/// Answers `GET /runs`. `?state=` and `?worker=` filter the list, `?all=yes` includes runs that other runs started,
+/// and `?below=` shows older ones.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let wanted = RunFilter {
         state: asked.query("state").and_then(|state| STATES.iter().find(|(name, _)| *name == state)),
@@ -113,10 +115,10 @@ fn none(wanted: &RunFilter<'_>) -> Markup {
     }
 }
 
-/// A page of runs, each with its descendants, and the run below which the next page begins.
+/// A page of runs with their descendants, and the number of the run below which the next page begins.
 type RunPage = (Vec<(Run, BlockedDescendants)>, Option<RunNumber>);
 
-/// Returns a page of those that are wanted.
+/// Returns a page of the runs that match the filter.
 fn find(
     asked: &PageRequest,
     wanted: &RunFilter<'_>,
@@ -173,7 +175,7 @@ fn row(run: &Run, below: &BlockedDescendants) -> Markup {
     }
 }
 
-/// Returns the class of how a run stands. It is said in words as well.
+/// Returns the style class for the state of a run. The state is also shown in words.
 pub fn mark(run: &Run) -> &'static str {
     match &run.state {
         State::Finished { outcome: RunOutcome::Done(_) } => "good",

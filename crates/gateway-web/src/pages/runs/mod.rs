@@ -1,4 +1,4 @@
-//! Runs: their list, and the actions of each.
+//! The pages of runs: their list, and the views and actions of each run.
 
 pub mod act;
 pub mod code;

@@ -20,21 +20,21 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::PageRequest;
 
-/// The ways in which the journal is shown.
+/// The views of the journal.
 const VIEWS: &[&str] = &["tree", "timeline", "raw"];
 
-/// How many runs are named that have no room on the page, and how many things that are waited for.
+/// The maximum number of names in a list: runs that do not fit on the page, and things that a run waits for.
 const MAX_NAMED: usize = 100;
 
-/// `GET /r/RUN`, with `?view=tree|timeline|raw`.
+/// Answers `GET /r/RUN`. `?view=tree|timeline|raw` selects a view.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     page(asked, asked.part("run")?, None, 200)
 }
 
-/// Returns the page of a run, with the error of a form that was sent there.
+/// Returns the page of a run. `wrong` is the error of a form that was sent from this page.
 ///
 /// # Errors
-/// When there is no such run.
+/// When the run does not exist.
 pub fn page(
     asked: &PageRequest,
     number: RunNumber,
@@ -43,7 +43,8 @@ pub fn page(
 ) -> Result<Answer, Failure> {
     let view = asked.query("view").and_then(|view| VIEWS.iter().find(|one| **one == view)).unwrap_or(&"tree");
     let said = |name: &str| asked.query(name).and_then(|text| text.parse::<u64>().ok());
-    // The tree has a table of the items of a run over many documents; elsewhere they are like its other children.
+    // In the tree view, the items of a run over many documents have a table. In other views, they are shown like
+    // other children.
     let first = said("items").map_or(0, |first| usize::try_from(first.saturating_sub(1)).unwrap_or(0));
     let wanted = FamilyFilter { before: said("before"), items: (*view == "tree").then_some(first) };
     let family = family(asked, number, wanted)?;
@@ -80,7 +81,7 @@ pub fn page(
     Ok(Page::new("/runs", title, main).status(status).live(family.topics(&open)).into())
 }
 
-/// Links to the other steps of a long journal.
+/// Returns links to the other steps of a long journal.
 fn pages(run: &Run, steps: &[Step], view: &str) -> Markup {
     let to = |before: u64| format!("/r/{}?view={view}&before={before}#view", run.number);
     let (older, next) = (older(steps), steps.last().map_or(1, |last| last.number.saturating_add(1)));
@@ -103,7 +104,7 @@ fn head(asked: &PageRequest, run: &Run) -> Markup {
     html! {
         p {
             span class={ "mark " (mark(run)) } { (parts::state(run)) }
-            // Once it is over, how it stands says so.
+            // For a cancelled run that has ended, the state itself contains the reason.
             @if let Some(why) = run.cancelled.as_ref().filter(|_| mark(run) != "bad") { " cancelled: " (parts::line(why)) }
             @if let Some(message) = run.cancelled_by { " by " (link::message(message)) }
             @if run.forgotten { " What it worked on was forgotten." }
@@ -134,7 +135,7 @@ fn head(asked: &PageRequest, run: &Run) -> Markup {
 /// The maximum number of waiting messages whose content is examined.
 const MAX_EXAMINED: usize = 20;
 
-/// Returns whether a message asks if something has happened, and not whether it may.
+/// Returns whether a message asks if a call has happened, and not if it may be made.
 fn is_doubt(asked: &PageRequest, number: MessageNumber) -> bool {
     match asked.look(Look::Message { number }) {
         Ok(Response::Message(view)) => matches!(view.letter.body(), Some(Body::OutcomeUnknown { .. })),
@@ -148,7 +149,7 @@ fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
     let mut waits: Vec<Markup> = Vec::new();
     for run in std::iter::once(run).chain(below) {
         let number = run.number;
-        // Several calls of a turn are asked about in one message.
+        // One message may ask about several calls of a turn.
         let mut asked: BTreeMap<MessageNumber, usize> = BTreeMap::new();
         for phase in run.open.values() {
             match phase {
@@ -191,7 +192,7 @@ fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
     }
 }
 
-/// Returns the part of the family that has no room on the page.
+/// Returns the part of the family that does not fit on the page.
 fn rest(family: &Family) -> Markup {
     html! {
         @if !family.left_out.is_empty() {
@@ -221,7 +222,7 @@ fn result(run: &Run) -> Markup {
     }
 }
 
-/// Returns whether it can become a worker with a test.
+/// Returns whether a run can be saved as a worker with a test.
 fn can_be_saved(run: &Run) -> bool {
     run.shape == Shape::Single && matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })
 }
@@ -234,7 +235,7 @@ fn actions(asked: &PageRequest, run: &Run, below: &[Run], known: &ObjectNames) -
     let of_slot = |id| known.get(id).and_then(|one| one.grant.as_ref());
     let is_staged =
         run.grants.values().filter_map(of_slot).any(|row| row.grant.attenuation.staged_from.is_some());
-    // The record of a run is collected once the run is over and nothing refers to it.
+    // The record of a run is collected once the run has ended and nothing refers to it.
     let called = asked.look(Look::FormulaSummaries { ids: vec![run.id] });
     let is_there = matches!(called, Ok(Response::FormulaSummaries(all)) if !all.is_empty());
     html! {
@@ -242,7 +243,7 @@ fn actions(asked: &PageRequest, run: &Run, below: &[Run], known: &ObjectNames) -
         @if is_stalled(run) || stalled_below > 0 {
             form method="post" action={ "/r/" (number) "/resume" } {
                 (parts::token(&asked.session))
-                // All that is stalled below it goes on with it.
+                // The button also resumes all stalled descendants.
                 button {
                     @match stalled_below {
                         0 => "Resume",

@@ -1,4 +1,4 @@
-//! A journal as it is kept.
+//! The raw view of a journal, with each step as it is stored.
 
 use kernel::StepRef;
 use maud::{Markup, html};
@@ -7,10 +7,10 @@ use passable::Untrusted;
 use super::family::Family;
 use crate::page::{link, parts};
 
-/// How many bytes of a step are shown in the list; its own page shows all.
+/// The maximum number of bytes of a step in the list. The step's own page shows all of it.
 const MAX_BYTES: usize = 1000;
 
-/// Returns every step, one after the other.
+/// Returns all steps of the runs, in order.
 pub fn raw(family: &Family) -> Markup {
     html! {
         @for (run, steps) in &family.members {

@@ -1,4 +1,4 @@
-//! A journal folded into rows: one for each time that a model was asked, one for each call, one for each other step.
+//! A journal condensed into rows: one for each request to a model, one for each call, and one for each other step.
 
 use std::collections::BTreeMap;
 
@@ -6,59 +6,60 @@ use kernel::proposal::{Finding, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Step, Usage};
 use kernel::{MessageNumber, RunNumber};
 
-/// A row.
+/// A row of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row<'a> {
-    /// A model was asked.
+    /// A request to a model.
     Turn(Turn<'a>),
-    /// A call was proposed.
+    /// A call that was proposed.
     Call(Box<Call<'a>>),
-    /// Anything else.
+    /// Any other step.
     Other(&'a Step),
 }
 
-/// A model was asked, and answered or has not.
+/// A request to a model, with its reply if there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn<'a> {
-    /// The step that asked.
+    /// The step that prompted the model.
     pub asked: &'a Step,
-    /// Who was asked, or who has answered.
+    /// The model that replied, or else the one that was prompted.
     pub model: &'a str,
-    /// The step that answered, with its cost.
+    /// The step of the reply, with its cost.
     pub replied: Option<(&'a Step, Usage)>,
-    /// The replies that were neither a valid proposal nor a fitting answer: the step, and its findings.
+    /// The rejected replies, which were neither a valid proposal nor a fitting answer. Each has its step and its
+    /// findings.
     pub rejected: Vec<(&'a Step, &'a [Finding])>,
 }
 
 /// A call, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call<'a> {
-    /// The step that proposed it.
+    /// The step that proposed the call.
     pub proposed: &'a Step,
     /// The call.
     pub proposal: &'a Proposal,
     /// The last verdict of the gates.
     pub verdict: Option<&'a Verdict>,
-    /// The message that asks, or has asked, a person about it.
+    /// The message that asks the user about the call.
     pub message: Option<MessageNumber>,
-    /// The user's answer.
+    /// The user's answer: whether the call was approved.
     pub approved: Option<bool>,
-    /// The message that asks, or has asked, whether it happened: a crash had cut it off.
+    /// The message that asks whether the call happened, after a crash interrupted it.
     pub doubt: Option<MessageNumber>,
-    /// Whether the person said that it had.
+    /// Whether the user confirmed that the call happened.
     pub vouched: bool,
-    /// When it began.
+    /// The time at which the call began.
     pub begun_ms: Option<i64>,
-    /// Until when it waits.
+    /// The time until which the call waits.
     pub until_ms: Option<i64>,
-    /// The run that it is.
+    /// The run that the call started.
     pub child: Option<RunNumber>,
     /// The step that completed the call, and the completion.
     pub completed: Option<(&'a Step, &'a Completion)>,
 }
 
 impl Call<'_> {
-    /// Returns the message that waits for the person's answer, if it is still open.
+    /// Returns the message that waits for the user's answer, if there is one.
     pub fn asked(&self) -> Option<MessageNumber> {
         match self.doubt {
             Some(message) => (!self.vouched).then_some(message),
@@ -66,7 +67,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns how long it took from when it began, in milliseconds.
+    /// Returns the duration of a completed call, in milliseconds.
     pub fn took_ms(&self) -> Option<i64> {
         self.completed.map(|(step, _)| step.at_ms - self.begun_ms.unwrap_or(self.proposed.at_ms))
     }
@@ -75,7 +76,7 @@ impl Call<'_> {
 /// Returns the rows of a journal, in the order in which they began.
 pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
-    // Where the row of a prompt or of a proposal stands.
+    // The row of each prompt and of each proposal.
     let mut at: BTreeMap<u64, usize> = BTreeMap::new();
     let mut last_turn = None;
     for step in steps {
@@ -126,7 +127,7 @@ pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
     rows
 }
 
-/// Returns the proposal that a step is about.
+/// Returns the number of the proposal that a step belongs to, if any.
 fn about(entry: &Entry) -> Option<u64> {
     match entry {
         Entry::Judged { proposal, .. }
@@ -177,7 +178,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    /// Returns two runs with their journals. The first called a worker, asked for a write, and waited a day for the
+    /// answer; the second is the worker's.
     fn family() -> Vec<(Run, Vec<Step>)> {
         serde_json::from_str(include_str!("../../../../control/src/show/fixtures/family.json")).unwrap()
     }

@@ -1,4 +1,5 @@
-//! Save as a test: a run becomes a worker file, with its inputs and its model's answers as a case.
+//! The page that saves a run as a test. The run becomes a worker file, and its inputs and its model's answers become
+//! a test case.
 
 use control::exit::{Exit, Failure};
 use control::health_check::SaveReport;
@@ -11,15 +12,15 @@ use crate::answer::{Answer, Page};
 use crate::page::{digest_field, parts};
 use crate::page_request::{PageRequest, take};
 
-/// `GET /r/RUN/save`: under which name, and where.
+/// Answers `GET /r/RUN/save`: asks for a name and a directory.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
-    // Of no run there is nothing to save.
+    // An unknown run is an error.
     asked.ask(Request::GetRun { run })?;
     Ok(page(run, &html! { (form(asked, run, None)) }).into())
 }
 
-/// Handles `POST /r/RUN/save`: shows the files that would be written, and writes them once the user has seen that.
+/// Answers `POST /r/RUN/save`: shows the files that would be written. Once the user has seen them, writes them.
 pub fn save(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let saving = match saving(asked, run, false) {
@@ -87,7 +88,7 @@ fn form(asked: &PageRequest, run: RunNumber, wrong: Option<&Failure>) -> Markup 
     }
 }
 
-/// Returns the files that would be written, and the button that writes exactly those.
+/// Returns the files that would be written, and the button that writes exactly these files.
 fn preview_section(asked: &PageRequest, run: RunNumber, saving: &SaveReport, digest: &str) -> Markup {
     html! {
         section #would aria-labelledby="would-title" {
@@ -110,7 +111,7 @@ fn preview_section(asked: &PageRequest, run: RunNumber, saving: &SaveReport, dig
     }
 }
 
-/// Returns the files that were written, and the commands that try them.
+/// Returns the files that were written, and the commands that run them.
 fn saved_section(saving: &SaveReport) -> Markup {
     html! {
         section #saved aria-labelledby="saved-title" {
@@ -129,7 +130,7 @@ fn files(saving: &SaveReport) -> Markup {
     }
 }
 
-/// Returns a path as a shell takes it.
+/// Returns a path, quoted for a shell.
 fn quoted(path: &str) -> String {
     let plain = |one: char| one.is_ascii_alphanumeric() || "-_./=:,@%+".contains(one);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }

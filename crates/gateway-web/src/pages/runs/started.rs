@@ -16,13 +16,13 @@ use super::figures::{ObjectNames, called, meter, took};
 use crate::page::{link, parts};
 use crate::page_request::PageRequest;
 
-/// How many documents are listed.
+/// The maximum number of documents in the list.
 const DOCUMENTS: usize = 100;
 
 /// Returns the worker, model, inputs, documents, grants and limits of a run.
 ///
 /// # Errors
-/// When the daemon cannot say.
+/// None at present.
 pub fn started(asked: &PageRequest, run: &Run, known: &ObjectNames) -> Result<Markup, Failure> {
     Ok(html! {
         h2 #started-title { "What it was started with" }
@@ -49,7 +49,7 @@ pub fn started(asked: &PageRequest, run: &Run, known: &ObjectNames) -> Result<Ma
     })
 }
 
-/// Bytes that are kept, folded.
+/// Returns stored bytes as a folded text.
 pub fn blob(asked: &PageRequest, label: &str, hash: &BlobHash) -> Markup {
     html! {
         details {
@@ -125,10 +125,10 @@ fn grant(slot: &str, found: Option<&FormulaSummary>) -> Markup {
     }
 }
 
-/// So many methods are told in a line.
+/// The maximum number of methods that are listed in one line.
 const FEW: usize = 3;
 
-/// Returns methods in a line. A long list is summarized, and can be unfolded.
+/// Returns methods in one line. A long list is summarized and can be unfolded.
 pub fn methods(methods: &BTreeSet<String>) -> Markup {
     let has = |name: &str| methods.contains(name);
     html! {
@@ -148,7 +148,7 @@ pub fn methods(methods: &BTreeSet<String>) -> Markup {
     }
 }
 
-/// Returns all methods, in a line.
+/// Returns all methods in one line.
 pub fn listed(methods: &BTreeSet<String>) -> String {
     if methods.contains(EVERY_METHOD) {
         return "everything".to_owned();

@@ -1,4 +1,4 @@
-//! The page of a step: all that is kept of it.
+//! The page of a step, with everything that is stored about it.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
@@ -16,10 +16,10 @@ use crate::answer::{Answer, Page};
 use crate::page::{link, parts};
 use crate::page_request::{PageRequest, take};
 
-/// How many bytes of a request or a reply are shown.
+/// The maximum number of bytes that are shown of a request or a reply.
 const MAX_BYTES: usize = 512 << 10;
 
-/// `GET /r/RUN/step/NUMBER`.
+/// Answers `GET /r/RUN/step/NUMBER`.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let text = asked.part_text("step");
@@ -90,7 +90,7 @@ fn step_content(asked: &PageRequest, known: &ObjectNames, entry: &Entry) -> Mark
     }
 }
 
-/// Bytes that are kept beside the store.
+/// Returns the text of stored bytes, with a title.
 fn bytes(asked: &PageRequest, label: &str, hash: &BlobHash) -> Markup {
     html! {
         h2 { (label) }
@@ -107,7 +107,7 @@ fn bytes(asked: &PageRequest, label: &str, hash: &BlobHash) -> Markup {
     }
 }
 
-/// Returns JSON with a line for each part, and any other text unchanged.
+/// Returns JSON with line breaks and indentation. Any other text is unchanged.
 fn pretty(text: &str) -> String {
     let json: Result<serde_json::Value, _> = serde_json::from_str(text);
     json.ok().and_then(|json| serde_json::to_string_pretty(&json).ok()).unwrap_or_else(|| text.to_owned())

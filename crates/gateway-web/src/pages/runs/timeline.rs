@@ -1,4 +1,4 @@
-//! A family of runs as bars over time.
+//! The timeline view: a run and its descendants as bars over time.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use super::figures::{ObjectNames, principal, took};
 use super::rows::{Row, rows};
 use crate::page::{link, parts};
 
-/// How wide the drawing is, in its own units.
+/// The width of the drawing, in its own units.
 const WIDTH: f64 = 600.0;
 
-/// How many bars are drawn: the newest.
+/// The maximum number of bars. Only the newest are drawn.
 const MAX_BARS: usize = 300;
 
-/// A bar: where it begins and how long it is, in units of the drawing.
+/// A bar, with its start and its length in units of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bar {
     x: f64,
     width: f64,
 }
 
-/// Returns where a span lies. Every span can be seen, and none leaves the drawing.
+/// Returns the bar for a span. Every bar is visible and inside of the drawing.
 fn bar(scale: &Scale, span: &Span) -> Bar {
-    /// The least that can be seen.
+    /// The smallest width that is visible.
     const LEAST: f64 = 3.0;
     let (from, to) = (scale.part(span.from) * WIDTH, scale.part(span.to) * WIDTH);
     let width = (to - from).clamp(LEAST, WIDTH);
@@ -52,7 +52,8 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the bars, in a table whose other columns say the same. An unfinished span goes on until now.
+/// Returns a table with the bars. Its other columns show the same data as text. An unfinished span ends at the
+/// present time.
 pub fn timeline(family: &Family, known: &ObjectNames, now_ms: i64) -> Markup {
     let told = facts_by_step(family, known);
     let spans = family_spans(&family.members, now_ms);
@@ -100,7 +101,8 @@ fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64),
             td role="cell" { (kind_label(span.kind)) }
             td role="cell" {
                 @match told.get(&(span.run, span.step)) {
-                    // One waits for the same call more than once, if a crash cut it off.
+                    // After a crash, a run may wait a second time for the same call. The start time makes the id
+                    // unique.
                     Some(facts) => details.facts #{ "t-" (kind) "-" (span.run) "-" (span.step) "-" (span.from) } {
                         summary { (what) }
                         (facts.all)
@@ -121,7 +123,7 @@ fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64),
     }
 }
 
-/// Returns the facts on the rows of a family, by the steps at which they began.
+/// Returns the facts on the rows of a family, by the steps at which the rows begin.
 fn facts_by_step(family: &Family, known: &ObjectNames) -> BTreeMap<(RunNumber, u64), Facts> {
     let mut told = BTreeMap::new();
     for (run, steps) in &family.members {
@@ -163,11 +165,12 @@ mod tests {
             let Bar { x, width } = bar(&scale, one);
             assert!(x >= 0.0 && width >= 3.0 && x + width <= WIDTH + 0.01, "{one:?}: {x} {width}");
         }
-        // A day of waiting is no longer than a tenth of the work; the second turn is half of the first.
+        // A day of waiting takes less than a fifth of the width of the first turn. The second turn has half of that
+        // width.
         let [first, _, wait, second] = spans.clone().map(|one| bar(&scale, &one));
         assert!(wait.width < first.width / 5.0);
         assert!((second.width * 2.0 - first.width).abs() < 2.0);
-        // Nothing at all is drawn of nothing.
+        // Without spans, a bar is still inside of the drawing.
         let none = bar(&Scale::of(&[]), &spans[0]);
         assert!(none.x >= 0.0 && none.x + none.width <= WIDTH);
     }

@@ -1,4 +1,4 @@
-//! A journal as a tree: each step, with the runs that it started below it.
+//! The tree view of a journal. Each step has the runs that it started below it.
 
 use control::show::{journal, value};
 use kernel::run::{Completion, Entry, Run, Shape, State, Step};
@@ -55,13 +55,13 @@ fn row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) -> Markup
     match row {
         Row::Turn(turn) => self::turn(run, turn, &facts),
         Row::Call(call) => self::call(family, known, run, call, &facts),
-        // They have a table.
+        // The items of a run have a table of their own.
         Row::Other(Step { entry: Entry::Spawned { .. } | Entry::Collected { .. }, .. }) => html! {},
         Row::Other(step) => other(run, step, &facts),
     }
 }
 
-/// Returns when a step was, after its run began.
+/// Returns the time of a step, counted from the start of its run.
 fn at(run: &Run, step: &Step) -> Markup {
     let after = took((step.at_ms - run.started_ms).max(0));
     html! { time.at datetime=(kernel::time::iso(step.at_ms)) { (after) } }
@@ -128,7 +128,7 @@ fn call(family: &Family, known: &ObjectNames, run: &Run, call: &Call<'_>, facts:
                     "came to " (parts::line(&Untrusted::new(journal::shorten(&value::argument(value)))))
                 },
                 Some((_, Completion::Failed(found))) => (findings(std::slice::from_ref(found))),
-                // Findings that stand in the verdict above are not repeated.
+                // Findings that the verdict above already shows are not repeated.
                 Some((_, Completion::Refused(found)))
                     if call.verdict.is_none_or(|verdict| verdict.findings != *found) => (findings(found)),
                 _ => {}
@@ -140,7 +140,7 @@ fn call(family: &Family, known: &ObjectNames, run: &Run, call: &Call<'_>, facts:
     }
 }
 
-/// Returns how a call stands.
+/// Returns the state of a call.
 fn call_state(call: &Call<'_>) -> Markup {
     match call.completed {
         Some((_, Completion::Done { .. })) => html! { span.mark.good { "done" } },

@@ -1,4 +1,4 @@
-//! Undo: its preview, and its result.
+//! The page that undoes the changes of a run, with a preview and the result.
 
 use control::exit::Failure;
 use control::protocol::Request;
@@ -17,14 +17,14 @@ fn ask(asked: &PageRequest, run: RunNumber, only: Vec<String>, dry_run: bool) ->
     Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run })?, UndoReport))
 }
 
-/// Serves `GET /r/RUN/undo`: the files that would be restored.
+/// Answers `GET /r/RUN/undo`: shows the files that would be restored.
 pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let undone = ask(asked, run, vec![], true)?;
     Ok(page(asked, &undone, None).into())
 }
 
-/// Handles `POST /r/RUN/undo`: restores the shown files, and nothing if the preview has changed since.
+/// Answers `POST /r/RUN/undo`: restores the shown files. If the preview has changed since, nothing is restored.
 pub fn undo(asked: &PageRequest) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let shown = ask(asked, run, vec![], true)?;

@@ -27,7 +27,7 @@ use crate::pages::messages::refusals::gone;
 /// The prefix of the fields for a worker's inputs.
 const INPUT: &str = "in";
 
-/// Where a result can go.
+/// The destinations of a result, each with its word in the form and its description.
 const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
     (
         "guest-data",
@@ -42,14 +42,14 @@ const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
     ("host", ResultGoesTo::Host, "To you alone"),
 ];
 
-/// The field with the object that the name for the result may replace.
+/// The name of the field with the object that the name for the result may replace.
 const REPLACED: &str = "replaced";
 
-/// The person's name for the result.
+/// The user's name for the result.
 pub struct ResultName {
-    /// The name.
+    /// The path of the name.
     pub path: NamePath,
-    /// The object that the name stands for until then. Only this object may be replaced.
+    /// The object for which the name stands at present. Only this object may be replaced.
     pub replaces: Option<NameRow>,
 }
 
@@ -78,9 +78,9 @@ fn bad(error: &dyn std::fmt::Display) -> Failure {
 pub struct DefinitionChoices {
     pairs: Pairs,
     typed: FormValues,
-    /// Whether each field shows its error, or that it is missing.
+    /// Whether each field shows its error, or that its value is missing.
     shows_errors: bool,
-    /// The object that the name for the result stands for.
+    /// The object for which the name for the result stands at present.
     taken: Option<NameRow>,
 }
 
@@ -97,7 +97,7 @@ impl DefinitionChoices {
         DefinitionChoices { pairs: pairs.clone(), typed, shows_errors: false, taken: None }
     }
 
-    /// Returns the same, with something that was picked just now.
+    /// Returns the choices, with an object that was just picked at a place.
     #[must_use]
     pub fn fresh(mut self, place: &str) -> DefinitionChoices {
         self.typed.freshen(place);
@@ -143,12 +143,12 @@ impl DefinitionChoices {
         }
     }
 
-    /// Returns whether nothing was chosen or written for a slot.
+    /// Returns whether nothing was chosen or typed for a slot.
     fn is_empty(&self, at: usize) -> bool {
         self.text(&format!("s{at}")).is_empty() && self.text(&format!("t{at}")).is_empty()
     }
 
-    /// Returns the picker at a place.
+    /// Returns the field of the picker at a place, if there is one.
     pub fn field_spec(&self, shown: &ProgramProposal, place: &str) -> Option<FieldSpec> {
         let at = place.strip_prefix('s')?.parse::<usize>().ok()?;
         let slot = shown.slots.get(at).filter(|slot| own(shown.worker.is_some(), slot).is_none())?;
@@ -164,7 +164,7 @@ impl DefinitionChoices {
         self.typed.text(name).map_or("", str::trim)
     }
 
-    /// Returns the choices, as they are made.
+    /// Returns the form with the choices.
     pub fn draw(&self, all: &DefinitionCard) -> Markup {
         let shown = &all.proposed;
         html! {
@@ -200,7 +200,7 @@ impl DefinitionChoices {
         let called = format!("One of your names for {}", visible_line(&slot.name));
         let is_missing = self.shows_errors && own(is_worker, slot).is_none() && self.is_empty(at);
         let unfit = self.shows_errors && self.chosen(at, slot, all).is_err();
-        // Where a capability is wanted by its interface, it is told how many others are not offered.
+        // If a capability is required by its interface, the picker tells how many other capabilities are not offered.
         let is_other = |row: &PickRow| !slot.data && !row.fits(slot.label.as_deref(), slot.pending);
         let picks: Vec<PickRow> =
             all.picks.iter().filter(|row| fits(slot, row) || is_other(row)).cloned().collect();
@@ -255,7 +255,7 @@ impl DefinitionChoices {
         if let Some(pattern) = &pattern {
             counters::count(pattern, INPUT, &self.typed, &[], &mut tallies);
         }
-        // The inputs of a worker are data: no object can be picked for them.
+        // A worker's inputs are data, so no object can be picked for them.
         let drawn =
             FormRenderer { typed: &self.typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
         html! {
@@ -280,13 +280,16 @@ impl DefinitionChoices {
         }
     }
 
-    /// Returns where the result goes.
+    /// Returns the destination of the result.
     pub fn goes_to(&self) -> ResultGoesTo {
         let said = self.text("to");
         GOES_TO.iter().find(|(word, ..)| *word == said).unwrap_or(&GOES_TO[0]).1
     }
 
-    /// Returns the object that is picked for a slot, if there is one. An object that does not fit is an error.
+    /// Returns the object that is picked for a slot, if there is one.
+    ///
+    /// # Errors
+    /// When the object does not fit the slot, or is no longer available.
     fn chosen<'a>(
         &self,
         at: usize,
@@ -307,7 +310,7 @@ impl DefinitionChoices {
         Err(Failure::new(Exit::Invalid, message).help("choose one of your names that is offered there"))
     }
 
-    /// Returns each slot that a name fills, with the object of the name.
+    /// Returns the slots for which a name was chosen, each with the object of the name.
     pub fn picked<'a>(&self, all: &'a DefinitionCard) -> Result<BTreeMap<String, &'a PickRow>, Failure> {
         let mut picked = BTreeMap::new();
         for (at, slot) in all.proposed.slots.iter().enumerate() {
@@ -318,7 +321,7 @@ impl DefinitionChoices {
         Ok(picked)
     }
 
-    /// Returns the slots that nothing fills.
+    /// Returns the slots for which nothing was chosen or typed.
     pub fn missing(&self, shown: &ProgramProposal) -> Vec<String> {
         let empty = shown.slots.iter().enumerate().filter(|(at, _)| self.is_empty(*at));
         empty.map(|(_, slot)| format!("`{}`", visible_line(&slot.name))).collect()
@@ -329,7 +332,7 @@ impl DefinitionChoices {
         (0..shown.slots.len()).map(|at| self.text(&format!("t{at}")))
     }
 
-    /// Returns the typed bindings of slots, as for `-e`.
+    /// Returns the typed bindings of slots, in the syntax of `-e`.
     fn fills(&self, shown: &ProgramProposal) -> Vec<String> {
         let typed = shown.slots.iter().enumerate().map(|(at, slot)| (slot, self.text(&format!("t{at}"))));
         typed
@@ -338,7 +341,8 @@ impl DefinitionChoices {
             .collect()
     }
 
-    /// Returns the request to the daemon: for a preview, or, once the user has seen that, for exactly its content.
+    /// Returns the request to the daemon. Without a seen preview, it asks for a preview. With one, it endows exactly
+    /// what the preview shows.
     pub fn act(
         &self,
         asked: &PageRequest,
@@ -401,7 +405,7 @@ impl DefinitionChoices {
         })
     }
 
-    /// Returns the same as a person would have typed it.
+    /// Returns the equivalent command line, for the transcript.
     pub fn in_words(
         &self,
         asked: &PageRequest,
@@ -460,13 +464,13 @@ fn input(shown: &ProgramProposal) -> Option<Pattern> {
     }
 }
 
-/// Returns the description of a slot that is filled without a choice.
+/// Returns the description of a slot that is filled without a choice, or `None` for any other slot.
 fn own(is_worker: bool, slot: &ProposedSlot) -> Option<String> {
     let row = slot.label.as_deref().and_then(Row::of)?;
     (is_worker && !row.is_typed()).then(|| format!("It {}.", row.permission_phrase))
 }
 
-/// Returns whether something may fill a slot.
+/// Returns whether an object fits a slot.
 fn fits(slot: &ProposedSlot, row: &PickRow) -> bool {
     slot.fits.iter().any(|(id, _)| *id == row.id)
 }
@@ -486,7 +490,7 @@ fn wants(slot: &ProposedSlot) -> Markup {
     }
 }
 
-/// Returns the author's description of a slot. A long one is shortened, and can be unfolded.
+/// Returns the author's description of a slot. A long one is shortened and can be unfolded.
 fn said_of(all: &DefinitionCard, words: &Untrusted) -> Markup {
     let (_, more) = short(words);
     html! {
@@ -495,7 +499,7 @@ fn said_of(all: &DefinitionCard, words: &Untrusted) -> Markup {
     }
 }
 
-/// Returns an example of a binding for a slot of this label, as it is typed.
+/// Returns an example of a binding for a slot with this label, in the syntax of the command line.
 pub fn example(label: Option<&str>) -> String {
     label.and_then(Row::of).map_or_else(String::new, Row::example_from_root)
 }

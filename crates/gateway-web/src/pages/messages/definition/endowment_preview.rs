@@ -1,5 +1,5 @@
-//! The preview of a user's choices: the resulting grants, in sentences, and the button that endows, bound to all of
-//! them.
+//! The preview of a user's choices. It shows the resulting grants in sentences, and a button that endows exactly what
+//! is shown.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Plan, Request, Response};
@@ -18,13 +18,13 @@ use crate::pages::messages::step_up;
 
 /// The preview of the choices.
 pub struct EndowmentPreview {
-    /// All of it.
+    /// The sentences of the preview.
     sentences: Vec<Sentence>,
     /// The plan of the run, if the program is a worker.
     pub plan: Option<Plan>,
-    /// The person's name for the result.
+    /// The user's name for the result.
     pub result: Option<ResultName>,
-    /// Whether it needs a fresh word in an old session.
+    /// Whether the user must confirm again if the session is old, because the grants are powerful.
     pub weighs: bool,
     /// The digest to which the button is bound.
     pub digest: String,
@@ -34,7 +34,7 @@ impl EndowmentPreview {
     /// Returns the preview of these choices, as the daemon computes it without any effect.
     ///
     /// # Errors
-    /// When something is missing, or does not fit.
+    /// When a choice is missing or does not fit.
     pub fn of(
         asked: &PageRequest,
         view: &MessageView,
@@ -78,14 +78,14 @@ impl EndowmentPreview {
         Ok(EndowmentPreview { sentences, plan, result, weighs, digest })
     }
 
-    /// Returns the preview as text, a line for each sentence.
+    /// Returns the preview as text, with one line for each sentence.
     fn plain(&self) -> String {
         let mut lines: Vec<String> = self.sentences.iter().map(Sentence::plain).collect();
         lines.extend(self.plan.iter().map(|plan| format!("It is offered {}.", plan.tools.join(", "))));
         lines.join("\n") + "\n"
     }
 
-    /// Returns the refusal of an endowment whose preview has changed, with the difference.
+    /// Returns the message that an endowment was refused because its preview has changed, with the difference.
     pub fn differs(&self, asked: &PageRequest) -> Markup {
         let was = asked.field("_lines").unwrap_or_default().replace("\r\n", "\n");
         let is = self.plain();
@@ -98,7 +98,7 @@ impl EndowmentPreview {
         }
     }
 
-    /// Returns all of it, and the button.
+    /// Returns the preview and its button.
     pub fn draw(&self, asked: &PageRequest, shown: &ProgramProposal) -> Markup {
         html! {
             section.entry #granted aria-labelledby="granted-title" {

@@ -1,4 +1,4 @@
-//! The endowments of a definition so far: the grants, the journal, and the result of each for the user.
+//! The endowments of a definition so far. Each has its grants, its journal, and its result for the user.
 
 use control::protocol::{Look, Response};
 use control::view::{EndowedView, GrantRow, MessageView, PromiseState};
@@ -9,10 +9,10 @@ use crate::page::{link, parts, references};
 use crate::page_request::PageRequest;
 use crate::pages::runs::figures;
 
-/// How many endowments are shown unfolded.
+/// The number of endowments that are shown unfolded.
 const MAX_UNFOLDED: usize = 3;
 
-/// Returns all of them, the newest first.
+/// Returns all endowments, the newest first.
 pub fn section(asked: &PageRequest, view: &MessageView, all: &[EndowedView]) -> Markup {
     let number = view.letter.number;
     let newest = || all.iter().rev();
@@ -59,7 +59,7 @@ fn each(asked: &PageRequest, one: &EndowedView) -> Markup {
     }
 }
 
-/// Returns the result as the user may see it, even if others have received something of it.
+/// Returns the result for the user, even if others have also received a part of it.
 fn outcome_section(asked: &PageRequest, one: &EndowedView) -> Markup {
     html! {
         @match &one.outcome {

@@ -1,5 +1,5 @@
-//! The text of a program, exactly as it is stored. Its lines are those that its interpreter counts. Invisible
-//! characters are written out and set apart, and digests identify the text everywhere.
+//! The text of a program, exactly as it is stored, with the lines that its interpreter counts. Invisible characters
+//! are written out and set apart, and digests identify each text.
 
 use control::protocol::{Look, Response};
 use control::view::{MessageView, ProgramProposal};
@@ -10,30 +10,31 @@ use passable::{Untrusted, VisiblePart, visible, visible_parts};
 use crate::page::parts;
 use crate::page_request::PageRequest;
 
-/// The field of how often something had been done with a definition when its text was changed.
+/// The name of the field with the definition's counter at the time when the user began to edit the text.
 pub(super) const DONE: &str = "_done";
 
 /// The size above which a text must be unfolded before an approval, in bytes.
 const FOLD_THRESHOLD: usize = 2000;
 
-/// How many places with hidden characters are named.
+/// The maximum number of places with hidden characters that are listed.
 const MAX_PLACES: usize = 10;
 
-/// A line of a text: its parts, and its end if that is no plain line feed. Safe to show.
+/// A line of a text that is safe to show: its parts, and its line end unless that is a plain line feed.
 #[derive(Debug, PartialEq)]
 struct SourceLine {
     parts: Vec<VisiblePart>,
     end: Option<&'static str>,
 }
 
-/// Returns the lines of a text, as JavaScript and YAML count them, and whether any ends as those of other systems do.
+/// Returns the lines of a text, as JavaScript and YAML count them. The second value tells whether a line ends with CR
+/// LF.
 fn lines(text: &str) -> (Vec<SourceLine>, bool) {
     let (mut all, mut begin, mut foreign) = (Vec::new(), 0, false);
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         let end = match letter {
             '\n' => None,
-            // One end of a line, as some editors write it.
+            // CR LF is one line end, which some editors write.
             '\r' if letters.next_if(|(_, next)| *next == '\n').is_some() => {
                 foreign = true;
                 None
@@ -52,7 +53,8 @@ fn lines(text: &str) -> (Vec<SourceLine>, bool) {
     (all, foreign)
 }
 
-/// Returns the places of characters that are written out: the line, and the escape. Safe to show.
+/// Returns the places of characters that are written out, each with its line and its escape. The result is safe to
+/// show.
 fn hidden_in(lines: &[SourceLine]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -83,7 +85,7 @@ fn hidden_in(lines: &[SourceLine]) -> Vec<String> {
     all
 }
 
-/// Returns how much text there is.
+/// Returns the size of a text, in words.
 fn size(lines: usize, bytes: usize) -> String {
     let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     format!("{}, {}", many(lines, "line"), many(bytes, "byte"))
@@ -125,7 +127,7 @@ pub fn numbered(label: &str, text: &Untrusted) -> Markup {
     }
 }
 
-/// Returns the text that would run.
+/// Returns the section with the text that would run.
 pub fn section(asked: &PageRequest, view: &MessageView, shown: &ProgramProposal) -> Markup {
     html! {
         section.entry aria-labelledby="source" {
@@ -147,7 +149,7 @@ pub fn section(asked: &PageRequest, view: &MessageView, shown: &ProgramProposal)
     }
 }
 
-/// Returns the changes of a copy, if it is one of another proposal.
+/// Returns the differences from the original, if the text is a copy of another proposal.
 fn from_original(asked: &PageRequest, view: &MessageView, shown: &ProgramProposal) -> Option<Untrusted> {
     let Ok(Response::Message(original)) = asked.look(Look::Message { number: view.answers? }) else {
         return None;
@@ -156,16 +158,16 @@ fn from_original(asked: &PageRequest, view: &MessageView, shown: &ProgramProposa
     Some(Untrusted::new(control::show::difference::lines(before.raw(), shown.source.raw())))
 }
 
-/// A text that was changed, and why it was not proposed.
+/// A changed text that was rejected, with the reason.
 pub struct RejectedEdit<'a> {
-    /// The text as it came.
+    /// The text that the user sent.
     pub text: &'a str,
     /// The error, as markup.
     pub wrong: Markup,
 }
 
-/// Returns a form that changes the text. The copy is a proposal of the user's own, and is endowed like any other. If
-/// the text has invisible characters, the user edits the text with those written out.
+/// Returns a form for editing a copy of the text. The copy becomes the user's own proposal, and is endowed like any
+/// other. If the text has invisible characters, the form shows them written out.
 pub fn edit(
     asked: &PageRequest,
     number: MessageNumber,
@@ -173,7 +175,7 @@ pub fn edit(
     done: u64,
     changed: Option<&RejectedEdit<'_>>,
 ) -> Markup {
-    // A browser sends its own line ends in place of the original ones.
+    // A browser replaces line ends with its own.
     let source = shown.source.raw().replace("\r\n", "\n");
     let hidden = !hidden_in(&lines(&source).0).is_empty();
     let text = changed.map_or_else(|| visible(&source).into_owned(), |changed| changed.text.to_owned());
@@ -237,7 +239,7 @@ mod tests {
         for (text, expected) in [
             ("", vec![]),
             ("const x = 1;\n\tconst ü = 'שלום';\r\n", vec![]),
-            // A text that only spells an escape hides nothing.
+            // A text that only spells an escape contains no hidden character.
             ("'\\u{200B}'", vec![]),
             ("a\nb\u{200B}c", vec!["line 2, after 1 character: \\u{200B}"]),
             (

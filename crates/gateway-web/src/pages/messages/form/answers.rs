@@ -1,4 +1,4 @@
-//! The answers to a form, and the values of a user who came too late.
+//! The answers to a form. If the form was answered elsewhere in the meantime, the user's typed values are also shown.
 
 use control::inspect::FormulaSummary;
 use control::messages::{MessageFilter, Order, PageBounds};
@@ -15,11 +15,11 @@ use crate::field::form_values::{FormValues, has_secret};
 use crate::page::{link, parts};
 use crate::page_request::PageRequest;
 
-/// The longest value that stands in a line.
+/// The maximum length of a value that is shown in one line.
 const MAX_LINE_LEN: usize = 200;
 
-/// Returns the answers, field by field. Sealed values are never shown. A repeatable form shows every answer, the
-/// oldest first.
+/// Returns the answers, field by field. Sealed values are never shown. For a repeatable form, all answers are shown,
+/// the oldest first.
 pub fn answers_section(asked: &PageRequest, view: &MessageView, fields: &Fields) -> Markup {
     let all = answers(asked, view);
     if all.len() > 1 {
@@ -68,7 +68,7 @@ fn answers(asked: &PageRequest, view: &MessageView) -> Vec<(MailboxEntry, Value)
     later.into_iter().filter_map(|letter| Some((letter.clone(), value(&letter)?))).collect()
 }
 
-/// Returns one answer.
+/// Returns the fields of one answer.
 fn answer(asked: &PageRequest, fields: &Fields, value: &Value) -> Markup {
     let Some(values) = value.as_record() else { return html! {} };
     html! {
@@ -86,10 +86,10 @@ fn answer(asked: &PageRequest, fields: &Fields, value: &Value) -> Markup {
     }
 }
 
-/// Returns one value, with its references by the user's own names.
+/// Returns one value, with the user's own names for its references.
 fn shown(asked: &PageRequest, fields: &Fields, value: &Value) -> Markup {
     let ids: Vec<_> = value.references().into_iter().copied().collect();
-    // The submitted object is a grant of the picked one.
+    // A submitted object is a grant of the picked object.
     let called = match ids.is_empty() {
         true => vec![],
         false => match asked.look(Look::FormulaSummaries { ids }) {
@@ -114,7 +114,7 @@ fn shown(asked: &PageRequest, fields: &Fields, value: &Value) -> Markup {
     }
 }
 
-/// Returns a value as a person reads it: text as it is, anything else in a line, unless it is long.
+/// Returns a value in a readable form. Text is shown as it is, and any other value in one line unless it is long.
 fn written(value: &Value) -> Markup {
     let line = value.in_line();
     match value.as_str() {
@@ -124,8 +124,8 @@ fn written(value: &Value) -> Markup {
     }
 }
 
-/// Returns the values that a user had typed before the form was answered elsewhere, for copying. Secrets are left
-/// out.
+/// Returns the values that the user had typed before the form was answered elsewhere, so that they can be copied.
+/// Secrets are left out.
 pub fn kept(fields: &Fields, typed: &FormValues) -> Markup {
     let of = |one: &FormField| {
         let pairs = typed.pairs(&one.prefix);
