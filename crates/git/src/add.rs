@@ -1,4 +1,4 @@
-//! `add` and `unstage`: the changes of the index.
+//! The methods `add` and `unstage`, which change the index.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -15,13 +15,13 @@ use crate::order::{Answer, StatePin};
 use crate::paths;
 use crate::refusal::Refusal;
 
-/// The most files of one call.
+/// The maximum number of files in one call.
 const MAX_ITEMS: usize = 1000;
 
-/// The largest file that is added, in bytes.
+/// The maximum size of a file that is added, in bytes.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 
-/// The index differs from the checked-out commit.
+/// The status flags for a path whose index entry differs from the checked-out commit.
 const IN_INDEX: Status = Status::from_bits_truncate(
     Status::INDEX_NEW.bits()
         | Status::INDEX_MODIFIED.bits()
@@ -29,7 +29,7 @@ const IN_INDEX: Status = Status::from_bits_truncate(
         | Status::INDEX_TYPECHANGE.bits(),
 );
 
-/// A file is not as it is committed next.
+/// The status flags for a file that differs from its index entry.
 const IN_WORKTREE: Status = Status::from_bits_truncate(
     Status::WT_NEW.bits()
         | Status::WT_MODIFIED.bits()
@@ -37,21 +37,21 @@ const IN_WORKTREE: Status = Status::from_bits_truncate(
         | Status::WT_TYPECHANGE.bits(),
 );
 
-/// A file as it would be added.
+/// A file of the working tree, as it would be added.
 enum WorktreeFile {
-    /// It has gone.
+    /// No file at this path.
     Missing,
-    /// Its bytes, and its mode as git has it.
+    /// The content of the file, and its mode in git.
     Present(Vec<u8>, u32),
 }
 
-/// The kind of the pin that holds the list that a person sees of staged or unstaged files.
+/// The kind of the pin for the list of files that is shown to the user.
 const DIFF_KIND: &str = "diff";
 
-/// The most files of one call that a person is shown by name.
+/// The maximum number of files that are listed by name for the user.
 const MAX_NAMED_FILES: usize = 100;
 
-/// Lines for a person, and how many more there are.
+/// Returns the lines for the user, and the number of further lines.
 fn format_list(lines: impl ExactSizeIterator<Item = String>) -> String {
     let more = lines.len().saturating_sub(MAX_NAMED_FILES);
     let mut shown: String = lines.take(MAX_NAMED_FILES).collect();
@@ -105,7 +105,7 @@ pub(crate) fn add(
     Ok(Answer { value, paths, pins, line, shown: Some(shown) })
 }
 
-/// Resets these paths in the index to the checked-out commit.
+/// Resets paths in the index to the checked-out commit.
 pub(crate) fn unstage(
     repository: &Repository,
     asked: &[String],
@@ -141,8 +141,8 @@ pub(crate) fn unstage(
     Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: Some(shown) })
 }
 
-/// Returns whether the index now has the files that were to be added, or no longer has those that were to be taken
-/// out.
+/// Checks whether an interrupted call was carried out: the index has the added files, or no longer has the unstaged
+/// ones.
 pub(crate) fn check_settled(
     repository: &Repository,
     root: &Path,
@@ -171,7 +171,7 @@ pub(crate) fn check_settled(
     Ok(Answer { value: json!({ "found": found, "certain": true }), ..Answer::default() })
 }
 
-/// Returns the changed files that paths name: the files themselves, or those below a directory.
+/// Returns the changed files that the paths name. A directory stands for the files below it.
 fn changed_paths(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<String>, Refusal> {
     if asked.is_empty() {
         return Err(Refusal::new(
@@ -234,7 +234,7 @@ fn changed_paths(repository: &Repository, asked: &[String], staged: bool) -> Res
     Ok(all)
 }
 
-/// Refuses a file that passes through a filter program before it is committed: nothing here runs programs.
+/// Rejects a file that a filter program changes before it is committed, because this process runs no programs.
 fn expect_no_filter(repository: &Repository, path: &str) -> Result<(), Refusal> {
     let filter = repository.get_attr_bytes(Path::new(path), "filter", AttrCheckFlags::FILE_THEN_INDEX)?;
     match git2::AttrValue::from_bytes(filter) {
@@ -275,7 +275,7 @@ fn read_worktree_file(root: &Path, path: &str) -> Result<WorktreeFile, Refusal> 
         let message = format!("`{path}` is no file");
         return Err(Refusal::new("kind", "paths", message, "files and directories"));
     }
-    // No link is followed, and nothing is waited for.
+    // Links are not followed, and opening the file never blocks.
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&at)?;
     let meta = file.metadata()?;
@@ -289,7 +289,8 @@ fn read_worktree_file(root: &Path, path: &str) -> Result<WorktreeFile, Refusal> 
     Ok(WorktreeFile::Present(bytes, mode))
 }
 
-/// Returns the index entry of a file and stores its bytes as a blob. Line ends are converted as the repository says.
+/// Returns the index entry of a file, and stores the content as a blob. Line ends are converted as the repository's
+/// settings say.
 fn index_entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result<IndexEntry, Refusal> {
     let id: Oid = match mode {
         0o120_000 => repository.blob(bytes)?,
@@ -302,7 +303,7 @@ fn index_entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> 
     Ok(staged_entry(path, id, mode))
 }
 
-/// Returns the blob and the mode that a path of the directory would have; nothing if nothing is there.
+/// Returns the blob and the mode of a file in the working tree, or `None` if no file exists at the path.
 pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Refusal> {
     Ok(match read_worktree_file(root, path)? {
         WorktreeFile::Missing => None,
@@ -310,7 +311,7 @@ pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Ref
     })
 }
 
-/// Returns a path as it is committed next. Without the times of the file git looks at it again.
+/// Returns an index entry without times, so that git examines the file again.
 pub(crate) fn staged_entry(path: &str, id: Oid, mode: u32) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {

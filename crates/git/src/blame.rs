@@ -1,4 +1,4 @@
-//! `blame`: which commit each line of a file comes from, as it is committed.
+//! The method `blame`, which tells the commit that each line of a committed file comes from.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::part::{self, format_time, shorten};
 use crate::paths;
 use crate::refusal::Refusal;
 
-/// The most lines in one answer.
+/// The maximum number of lines in one answer.
 const MAX_ITEMS: u64 = 500;
 
 pub(crate) fn blame(repository: &Repository, path: &str, from: u64, lines: u64) -> Result<Answer, Refusal> {

@@ -1,4 +1,4 @@
-//! `branches`, and making one.
+//! The methods `branches` and `branch`. The latter creates a branch.
 
 use git2::{Branch, BranchType, Repository};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::order::{Answer, StatePin};
 use crate::part::shorten;
 use crate::refusal::Refusal;
 
-/// The most branches in one answer.
+/// The maximum number of branches in one answer.
 const MAX_ITEMS: usize = 300;
 
 pub(crate) fn branches(repository: &Repository) -> Result<Answer, Refusal> {
@@ -20,7 +20,7 @@ pub(crate) fn branches(repository: &Repository) -> Result<Answer, Refusal> {
             continue;
         }
         let name = String::from_utf8_lossy(branch.name_bytes()?).into_owned();
-        // A name can lead to nothing.
+        // A branch may point to nothing.
         let Ok(commit) = branch.get().peel_to_commit() else { continue };
         all.push(json!({
             "name": name,
@@ -35,7 +35,7 @@ pub(crate) fn branches(repository: &Repository) -> Result<Answer, Refusal> {
     Ok(Answer { value, line, ..Answer::default() })
 }
 
-/// Makes a branch, and checks nothing out.
+/// Creates a branch without checking it out.
 pub(crate) fn branch(
     repository: &Repository,
     name: &str,
@@ -50,7 +50,7 @@ pub(crate) fn branch(
     let line = format!("at {}, {}", &id[..12], shorten(commit.summary_bytes().unwrap_or_default(), 100));
     if let Ok(there) = repository.find_branch(name, BranchType::Local) {
         let is_it = there.get().target() == Some(commit.id());
-        // Made by this very call, before a crash, or by somebody else: it is as good.
+        // If this call created the branch before a crash, or someone else created it, the result is the same.
         if pinned.is_none() || !is_it {
             let message = format!("there is a branch `{name}` already");
             return Err(Refusal::new("exists", "name", message, "another name, or `switch` to it"));
@@ -73,7 +73,7 @@ pub(crate) fn expect_name(name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Checks that the pins of a change are the present ones.
+/// Checks that the pinned state is still the present state.
 pub(crate) fn expect_same(pinned: &[StatePin], now: &[StatePin]) -> Result<(), Refusal> {
     let changed =
         now.iter().find(|pin| !pinned.contains(pin)).or_else(|| pinned.iter().find(|pin| !now.contains(pin)));

@@ -1,4 +1,4 @@
-//! `commit`, and finding a commit again.
+//! The method `commit`, and the search for a commit after a crash.
 
 use git2::{Oid, Repository, Signature};
 use serde_json::json;
@@ -9,23 +9,23 @@ use crate::order::{Answer, Author, StatePin};
 use crate::refusal::Refusal;
 use crate::status;
 
-/// The maximum size of the difference that a person is shown, in bytes. A larger one is not committed at once.
+/// The maximum size of a diff that the user is shown, in bytes. A larger change must be split into several commits.
 const MAX_SHOWN_BYTES: usize = 256 << 10;
 
-/// The longest message, in bytes.
+/// The maximum length of a message, in bytes.
 const MAX_LEN: usize = 32 << 10;
 
-/// The most commits that are looked at for one.
+/// The maximum number of commits that are searched for one commit.
 const MAX_SEARCHED_COMMITS: usize = 10_000;
 
-/// Returns whether a character acts on the screen of a reader of the history, or on the order of the text around it.
+/// Returns whether a character controls the screen of a reader, or the direction of the text around it.
 fn acts_on_screens(c: char) -> bool {
     let changes_order =
         matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     changes_order || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Commits the index: the tree that was shown, on the commit that was checked out then.
+/// Commits the index: exactly the tree that was shown, on the commit that was checked out at that time.
 pub(crate) fn commit(
     repository: &Repository,
     message: &str,
@@ -48,10 +48,10 @@ pub(crate) fn commit(
         return Err(Refusal::new("conflict", "method", "there are files in conflict", allowed));
     }
     if pinned.is_none() {
-        // A preview writes nothing: the objects that it makes stay in memory.
+        // A preview writes nothing. The objects that it creates stay in memory.
         repository.odb()?.add_new_mempack_backend(1000)?;
     }
-    // This tree is committed, even if the index changes meanwhile.
+    // This tree is committed, even if the index changes in the meantime.
     let tree = repository.find_tree(index.write_tree()?)?;
     let parent = repository.head().ok().map(|head| head.peel_to_commit()).transpose()?;
     let before = parent.as_ref().map(|parent| parent.tree()).transpose()?;
@@ -104,7 +104,7 @@ fn head(branch: Option<&str>, id: Option<&str>) -> StatePin {
     StatePin::new("head", "what is checked out", what.as_bytes())
 }
 
-/// Returns the message with a last line of ours.
+/// Returns the message with our own trailer as its last line.
 fn with_trailer(message: &str, trailer: &str) -> String {
     let message = message.trim_end();
     let last = message.rsplit("\n\n").next().unwrap_or_default();
@@ -115,8 +115,8 @@ fn with_trailer(message: &str, trailer: &str) -> String {
     format!("{message}\n{}{trailer}\n", if follows { "" } else { "\n" })
 }
 
-/// Looks for a commit with this trailer between the checked-out commit and the earlier one. The result is `found`, or
-/// whether it is certain that there is none.
+/// Searches for a commit with this trailer, from the checked-out commit back to the one that `was` identifies. The
+/// answer has the commit, or tells whether it is certain that no such commit exists.
 pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<Answer, Refusal> {
     let told = |value| Ok(Answer { value, ..Answer::default() });
     let (branch, id) = status::head_position(repository);
@@ -144,8 +144,8 @@ pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<
             return told(json!({ "found": value, "certain": true }));
         }
     }
-    // The whole history was searched, without the commit that was checked out then: a first commit, or another
-    // history.
+    // The search did not reach the commit that was checked out at that time. Either no commit existed then, or the
+    // history has changed.
     let unborn = head(branch.as_deref(), None).digest == was;
     told(json!({ "found": null, "certain": unborn }))
 }

@@ -1,4 +1,4 @@
-//! `diff`: differences as text.
+//! The method `diff`, which returns differences as text.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::order::{Answer, DiffSides};
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
 
-/// The most text that is made of a difference, in bytes.
+/// The maximum length of a rendered diff, in bytes.
 const MAX_TEXT_BYTES: usize = 8 << 20;
 
-/// A larger file counts as one that is no text.
+/// The size above which a file counts as binary, in bytes.
 const MAX_FILE_BYTES: i64 = 4 << 20;
 
 pub(crate) fn diff(
@@ -49,7 +49,7 @@ pub(crate) fn diff(
     Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() })
 }
 
-/// Returns the options for differences here, regardless of the repository's settings.
+/// Returns the options for all diffs here, which do not depend on the repository's settings.
 pub(crate) fn options(path: Option<&str>) -> DiffOptions {
     let mut options = DiffOptions::new();
     options
@@ -68,12 +68,12 @@ pub(crate) fn options(path: Option<&str>) -> DiffOptions {
     options
 }
 
-/// A difference as text.
+/// A diff as text.
 pub(crate) struct RenderedDiff {
     pub(crate) text: String,
-    /// Both names of each renamed file.
+    /// The paths of all changed files. A renamed file has both paths.
     pub(crate) paths: Vec<String>,
-    /// Whether there was more.
+    /// Whether the text was cut off.
     pub(crate) cut: bool,
     added: usize,
     removed: usize,

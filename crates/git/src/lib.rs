@@ -1,10 +1,11 @@
-//! Repositories of git: looked at, and committed to.
+//! Access to git repositories: reading them, and committing to them.
 //!
-//! This side runs in a process of its own, confined to the directory of one repository ([`serve`]). It reads data of
-//! strangers with a library in C. An [`Order`] comes in, a [`AnswerCallback`] goes out. The library runs no program, so no
-//! hook, filter, text conversion, signature or monitor that a repository names is ever started. None of its parts
-//! that speak to servers is built in. A setting that leads elsewhere is refused with a message before it is followed
-//! ([`open`]). If a way was overlooked, the confinement holds.
+//! The code reads foreign data with a C library. It therefore runs in a process of its own, confined to the directory
+//! of one repository ([`serve`]). It receives an [`Order`] and sends back an [`Answer`] or a [`Refusal`].
+//!
+//! The library runs no programs, so no hook, filter, text conversion, signature or monitor of a repository is ever
+//! started. Its network parts are not built in. A setting that leads outside of the directory is rejected with a
+//! message before it is followed ([`open`]). If this check misses a case, the confinement still holds.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "looks at the files of a working tree")]
 

@@ -1,4 +1,4 @@
-//! `log`: commits, newest first.
+//! The method `log`, which lists commits, newest first.
 
 use git2::{Commit, Oid, Repository, Sort};
 use serde_json::{Value as Json, json};
@@ -9,13 +9,13 @@ use crate::part::{format_time, shorten};
 use crate::paths;
 use crate::refusal::Refusal;
 
-/// The most commits in one answer.
+/// The maximum number of commits in one answer.
 const MAX_ITEMS: u64 = 100;
 
-/// The most commits that are looked at for one answer.
+/// The maximum number of commits that are searched for one answer.
 const MAX_SEARCHED_COMMITS: u64 = 50_000;
 
-/// The longest name of a revision.
+/// The maximum length of a revision's name, in bytes.
 const MAX_LEN: usize = 200;
 
 pub(crate) fn log(
@@ -96,7 +96,7 @@ pub(crate) fn commit_json(commit: &Commit<'_>) -> Json {
     })
 }
 
-/// Returns the commit that a revision names, and nothing but a commit: its files are found by paths of their own.
+/// Returns the commit that a revision names. Other objects are rejected, because files have separate path arguments.
 pub(crate) fn commit<'r>(repository: &'r Repository, name: &str, at: &str) -> Result<Commit<'r>, Refusal> {
     let none = || {
         let message = format!("`{}` names no commit", shorten(name.as_bytes(), 100));

@@ -1,4 +1,4 @@
-//! Opening a repository, and nothing that it leads to.
+//! The opening of a repository that lies in one directory as a whole. A repository with parts elsewhere is refused.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use git2::{Repository, RepositoryOpenFlags as Flags};
 
 use crate::refusal::Refusal;
 
-/// The only variables of git in the environment of the process that opens repositories. So git ignores the machine's
-/// own settings, and finds none of a user.
+/// The only environment variables of git in the process that opens repositories. With them, git ignores the settings
+/// of the machine, and finds none of a user.
 pub const ENVIRONMENT: [(&str, &str); 1] = [("GIT_CONFIG_NOSYSTEM", "1")];
 
 /// Opens the repository whose working tree is this directory.
@@ -16,7 +16,7 @@ pub(crate) fn open(root: &Path) -> Result<Repository, Refusal> {
     check(&directory)?;
     let flags = Flags::NO_SEARCH | Flags::NO_DOTGIT | Flags::FROM_ENV;
     let repository = Repository::open_ext(&directory, flags, [root])?;
-    // A repository can say that its files lie anywhere.
+    // The settings of a repository can name any directory as the place of its files.
     let set = repository.config()?.snapshot()?.get_string("core.worktree").is_ok();
     let is_here = repository.workdir().and_then(|at| at.canonicalize().ok()).is_some_and(|at| at == root);
     if set || !is_here {
@@ -25,7 +25,8 @@ pub(crate) fn open(root: &Path) -> Result<Repository, Refusal> {
     Ok(repository)
 }
 
-/// Checks that a repository lies here as a whole: no link, no file that names another place.
+/// Checks that the whole repository lies in its `.git` directory. A link, or a file that names another place, is
+/// refused.
 fn check(directory: &Path) -> Result<(), Refusal> {
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     match directory.symlink_metadata() {

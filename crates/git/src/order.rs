@@ -7,17 +7,17 @@ use serde_json::Value as Json;
 
 use crate::refusal::Refusal;
 
-/// One thing to do in one repository.
+/// An order: one call in one repository.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// The directory that holds its working tree, with all links followed.
+    /// The directory that holds the working tree, with all links followed.
     pub root: PathBuf,
     /// The call to make.
     pub call: Call,
 }
 
-/// The possible calls. A call that changes something comes with the pins that it was judged with, and leaves alone
-/// anything that has changed since. Without pins the call is only a preview.
+/// The possible calls. A call that changes something carries the pins of the state on which it was judged. If that
+/// state has changed since, nothing is done. Without pins, the call is only a preview.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
@@ -25,45 +25,45 @@ pub enum Call {
     Status,
     /// Commits, newest first.
     Log {
-        /// `A..B`, or one revision; without it the checked-out commit.
+        /// A range `A..B`, or one revision. `None` means the checked-out commit.
         range: Option<String>,
         /// Only commits that changed files under this path.
         path: Option<String>,
-        /// How many are passed over.
+        /// The number of commits to skip.
         skip: u64,
-        /// How many are wanted.
+        /// The maximum number of commits.
         most: u64,
     },
     /// Differences as text.
     Diff {
         /// The two sides.
         between: DiffSides,
-        /// Only there.
+        /// The file or directory to which the differences are limited.
         path: Option<String>,
-        /// The first byte of the text that is wanted.
+        /// The position of the first wanted byte in the text.
         offset: u64,
     },
-    /// A commit, or a file as it was.
+    /// A commit with its changes, or a file or directory at that commit.
     Show {
         /// The revision.
         revision: String,
         /// The file or directory.
         path: Option<String>,
-        /// The first byte of the text that is wanted.
+        /// The position of the first wanted byte in the text.
         offset: u64,
     },
-    /// Who wrote which line.
+    /// The origin of each line of a file.
     Blame {
         /// The file.
         path: String,
-        /// The first line, from 1.
+        /// The number of the first line, from 1.
         from: u64,
-        /// How many lines.
+        /// The number of lines.
         lines: u64,
     },
     /// All branches.
     Branches,
-    /// Adds files, as they are, to the index.
+    /// Adds files to the index, with their present content.
     Add {
         /// Files and directories.
         paths: Vec<String>,
@@ -81,45 +81,45 @@ pub enum Call {
     Commit {
         /// The message.
         message: String,
-        /// Who commits.
+        /// The author of the commit.
         author: Author,
-        /// The last line of the message, by which the commit is found again.
+        /// The last line of the message, which identifies the commit in a later search.
         trailer: String,
         /// The pins that the call was judged with.
         pinned: Option<Vec<StatePin>>,
     },
     /// Makes a branch.
     Branch {
-        /// Its name.
+        /// The name of the branch.
         name: String,
-        /// Where it begins; without it at the checked-out commit.
+        /// The revision at which the branch begins. `None` means the checked-out commit.
         at: Option<String>,
         /// The pins that the call was judged with.
         pinned: Option<Vec<StatePin>>,
     },
     /// Checks a branch out.
     Switch {
-        /// Its name.
+        /// The name of the branch.
         name: String,
         /// The pins that the call was judged with.
         pinned: Option<Vec<StatePin>>,
     },
-    /// Whether an `add` or `unstage` that was judged with these pins has been made.
+    /// Checks whether an `add` or `unstage` that was judged with these pins has been made.
     Settled {
         /// The pins that the call was judged with.
         pinned: Vec<StatePin>,
     },
-    /// Whether a commit with this trailer has been made since `head`.
+    /// Looks for a commit with this trailer among the commits since `head`.
     Find {
         /// The trailer.
         trailer: String,
-        /// The digest of the pin for the commit that was checked out then.
+        /// The digest of the pin for the earlier commit, at which the search ends.
         head: String,
     },
 }
 
 impl Call {
-    /// Returns whether it is about to change something.
+    /// Returns whether the call changes the repository. A preview, which has no pins, does not.
     pub fn changes(&self) -> bool {
         match self {
             Call::Add { pinned, .. }
@@ -136,20 +136,20 @@ impl Call {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "between", rename_all = "snake_case")]
 pub enum DiffSides {
-    /// The index, and the files as they are.
+    /// The difference between the index and the files in the working tree.
     Worktree,
-    /// The checked-out commit, and the index.
+    /// The difference between the checked-out commit and the index.
     Staged,
-    /// Two revisions, or one and the files as they are.
+    /// The difference between two revisions, or between one revision and the files in the working tree.
     Revisions {
         /// The older side.
         from: String,
-        /// The newer side.
+        /// The newer side. `None` means the files in the working tree.
         to: Option<String>,
     },
 }
 
-/// In whose name is committed.
+/// The author of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The name.
@@ -158,14 +158,14 @@ pub struct Author {
     pub email: String,
 }
 
-/// Something that a change depends on, as it is.
+/// A part of the state on which a change depends, with its digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StatePin {
     /// The kind of the object.
     pub kind: String,
-    /// Which.
+    /// The name of the object.
     pub name: String,
-    /// The BLAKE3 digest of its content, as hexadecimal digits.
+    /// The BLAKE3 digest of the object's content, as hexadecimal digits.
     pub digest: String,
 }
 
@@ -181,28 +181,28 @@ impl StatePin {
 pub struct Answer {
     /// The value that the call returns.
     pub value: Json,
-    /// The files that it tells of, or changes.
+    /// The files that the answer names or that the call changes.
     pub paths: Vec<String>,
     /// The state that a change depends on.
     pub pins: Vec<StatePin>,
-    /// The text of a change that a person is shown: the text of the pin of the kind `diff`.
+    /// The text of a change, as it is shown to a person. The pin of the kind `diff` has the same text.
     pub shown: Option<String>,
     /// The summary of the answer, in a few words.
     pub line: String,
 }
 
-/// An answer, or why there is none.
+/// The reply to an order: an answer, or a refusal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
-    /// It was done.
+    /// The order was done.
     Done {
         /// The result.
         answer: Answer,
     },
-    /// It was not done, and nothing was changed.
+    /// The order was refused, and nothing was changed.
     Refused {
-        /// Why.
+        /// The reason of the refusal.
         refusal: Refusal,
     },
 }

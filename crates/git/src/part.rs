@@ -1,13 +1,14 @@
-//! A part of a text, with its position and how to read on.
+//! A part of a long text, with its position and the call that reads the next part.
 
 use serde_json::{Value as Json, json};
 
 use crate::refusal::Refusal;
 
-/// The most bytes of text in one answer.
+/// The maximum number of bytes of text in one answer.
 pub const MAX_PART_BYTES: usize = 64 << 10;
 
-/// Returns the text from a byte on, whole lines if possible. `more` says that there was more than the text has.
+/// Returns the part of a text from the byte `offset` on, in whole lines if possible. `more` means that the source has
+/// more text than `text` contains.
 pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal> {
     let total = text.len();
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -44,7 +45,7 @@ pub(crate) fn shorten(bytes: &[u8], most: usize) -> String {
     }
 }
 
-/// Returns when something was committed, as RFC 3339.
+/// Returns the time of a commit in the format of RFC 3339.
 pub(crate) fn format_time(time: git2::Time) -> String {
     let written = || -> Option<String> {
         let offset = jiff::tz::Offset::from_seconds(time.offset_minutes().checked_mul(60)?).ok()?;

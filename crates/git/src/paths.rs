@@ -2,10 +2,11 @@
 
 use crate::refusal::Refusal;
 
-/// The longest path, in bytes.
+/// The maximum length of a path, in bytes.
 const MAX_LEN: usize = 1024;
 
-/// Checks a path: relative, plain, and not of the repository's own. `at` is the parameter.
+/// Checks that a path is relative and plain, and does not lead into `.git`. `at` is the name of the parameter, for
+/// the error.
 pub(crate) fn check<'p>(path: &'p str, at: &str) -> Result<&'p str, Refusal> {
     let plain = path.strip_suffix('/').unwrap_or(path);
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
@@ -23,7 +24,7 @@ pub(crate) fn check<'p>(path: &'p str, at: &str) -> Result<&'p str, Refusal> {
     Ok(plain)
 }
 
-/// Returns whether a name is one by which some file system finds `.git`.
+/// Returns whether some file system may take this name for `.git`.
 fn is_own(part: &str) -> bool {
     let visible: String = part.chars().filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')).collect();
     let lower = visible.to_lowercase();

@@ -1,15 +1,16 @@
-//! Why something is not done.
+//! The reason why a call is refused.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a call is refused, and which call would be allowed. The texts may hold words of the repository.
+/// The reason why a call is refused, and the calls that would be allowed. The texts may contain text from the
+/// repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The rule, as `git/rule`.
+    /// The name of the rule, as `git/rule`.
     pub rule: String,
-    /// The fault.
+    /// The description of the fault.
     pub message: String,
-    /// The argument.
+    /// The argument at fault.
     pub at: String,
     /// The alternatives that are allowed.
     pub allowed: String,

@@ -1,4 +1,4 @@
-//! The life of the confined process: one order, one reply.
+//! The work of the confined process: one order and one reply.
 
 use std::io::{self, Read, Write};
 
@@ -8,19 +8,19 @@ use crate::order::{Answer, Call, Order, Reply};
 use crate::refusal::Refusal;
 use crate::{add, blame, branch, commit, diff, log, open, show, status, switch};
 
-/// The longest order, in bytes.
+/// The maximum size of an order, in bytes.
 const MAX_ORDER: usize = 8 << 20;
 
-/// The longest reply, in bytes. A longer one fits no model's context.
+/// The maximum size of a reply, in bytes. A longer reply fits no model's context.
 pub const MAX_REPLY: usize = 24 << 20;
 
-/// The frame that an order comes in.
+/// The frame format of orders.
 pub const ORDERS: Frames = Frames::up_to(MAX_ORDER);
 
-/// The frame that a reply comes in.
+/// The frame format of replies.
 pub const REPLIES: Frames = Frames::up_to(MAX_REPLY);
 
-/// Reads an order, does it, and writes the reply.
+/// Reads an order, executes it, and writes the reply.
 ///
 /// # Errors
 /// When the streams break, or the input is no order.
@@ -36,7 +36,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 /// Executes an order.
 ///
 /// # Errors
-/// The reason of the refusal. Then nothing was changed.
+/// When the order is refused. Nothing was changed then.
 pub fn answer(order: &Order) -> Result<Answer, Refusal> {
     let repository = open::open(&order.root)?;
     match &order.call {

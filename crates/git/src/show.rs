@@ -1,4 +1,4 @@
-//! `show`: a commit with its changes, or a file as it was.
+//! `show`: a commit with its changes, or a file or directory at a commit.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::order::Answer;
 use crate::refusal::Refusal;
 use crate::{log, part, paths};
 
-/// The most names of one directory.
+/// The maximum number of names from one directory.
 const MAX_NAMES: usize = 1000;
 
 pub(crate) fn show(

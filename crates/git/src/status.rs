@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 use crate::order::Answer;
 use crate::refusal::Refusal;
 
-/// The most files of one kind in one answer.
+/// The maximum number of files of one kind in one answer.
 const MAX_ITEMS: usize = 300;
 
-/// Returns the overview that a person would look at first.
+/// Returns the branch, the commit, and the lists of changed files.
 pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
     let mut options = StatusOptions::new();
     options.include_untracked(true).exclude_submodules(true).renames_head_to_index(true);
@@ -42,7 +42,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
         "branch": branch, "head": head, "state": state(repository), "staged": staged, "changed": changed,
         "untracked": untracked, "conflicts": conflicts, "truncated": left_out > 0, "left_out": left_out,
     });
-    // Names are shown in any case, like those in a directory.
+    // The answer has no `paths`: the names of files are shown in any case, like the names in a directory.
     Ok(Answer { value, line: format!("{} files", paths.len()), ..Answer::default() })
 }
 
@@ -67,7 +67,7 @@ fn in_worktree(status: Status) -> Option<&'static str> {
     all.into_iter().find(|(flag, _)| status.contains(*flag)).map(|(_, word)| word)
 }
 
-/// Returns the branch that is checked out, and its commit.
+/// Returns the branch that is checked out, and the commit that is checked out.
 pub(crate) fn head_position(repository: &Repository) -> (Option<String>, Option<String>) {
     let head = repository.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target_bytes());
@@ -76,7 +76,7 @@ pub(crate) fn head_position(repository: &Repository) -> (Option<String>, Option<
     (branch, repository.head().ok().and_then(|head| head.target()).map(|id| id.to_string()))
 }
 
-/// Returns the unfinished operation of the repository.
+/// Returns a description of the operation that is unfinished in the repository.
 pub(crate) fn state(repository: &Repository) -> &'static str {
     use git2::RepositoryState as State;
     match repository.state() {
@@ -90,7 +90,7 @@ pub(crate) fn state(repository: &Repository) -> &'static str {
     }
 }
 
-/// Refuses to begin in the middle of an unfinished operation.
+/// Refuses the call if an operation in the repository is unfinished, such as a merge.
 pub(crate) fn expect_clean(repository: &Repository) -> Result<(), Refusal> {
     if repository.state() == git2::RepositoryState::Clean {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `switch`: checks a branch out, and loses nothing.
+//! `switch`: checks a branch out without the loss of uncommitted changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::order::{Answer, StatePin};
 use crate::refusal::Refusal;
 use crate::status;
 
-/// The most files of one call.
+/// The maximum number of files that one call changes.
 const MAX_ITEMS: usize = 5000;
 
-/// The blob and mode of a path in the branch, or nothing.
+/// The blob and mode of a path in the branch. `None` means that the branch does not have the path.
 type BranchEntry = Option<(Oid, u32)>;
 
-/// Returns the branch's blob and mode of a path, if the directory has them already. The index must have them too, or
-/// still have its old ones: then no uncommitted change is lost.
+/// Returns the branch's entry for a path, if the working tree already has that content. The index must have the new
+/// entry, or still the old one. Then no uncommitted change is lost.
 fn already_checked_out(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<BranchEntry> {
     let wanted = match delta.status() {
         git2::Delta::Deleted => None,
