@@ -26,16 +26,17 @@ use crate::state::collector::{
 use crate::table::{self, EdgeRow, FormulaRow, PromiseRow, TokenRow};
 use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 
-/// The suspect from which it walks.
+/// The key for the suspect from which the walk began.
 const ORIGIN: &[u8] = b"origin";
 
-/// A suspect that only a pin keeps, with the pinned formula. The collector looks at it again once the pin is gone.
+/// The kind of rows for suspects that only a pin keeps. Each row has the pinned formula. When the pin is gone, the
+/// collector looks at the suspect again.
 const ASIDE: u8 = b'a';
 
-/// A sharing token, by when it ends ([`table::ending_key`]).
+/// The kind of rows for sharing tokens, ordered by their time of expiry ([`table::ending_key`]).
 const ENDING: u8 = b't';
 
-/// How many references are followed, or rows removed, in one step.
+/// The maximum number of references to follow, or of rows to remove, in one step.
 const ROWS: usize = 64;
 
 /// Returns the first formula of a kind, with the content of its row.
@@ -48,21 +49,21 @@ fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>
     Ok(Some((state.id_of(Number(number)), row)))
 }
 
-/// Returns how many formulas are suspects.
+/// Returns the number of suspects. At most `at_most` of those that wait are counted; a walk in progress counts as one
+/// more.
 pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, StoreFault> {
     let waiting = txn.range(Table::Collector, &NO_OWNER, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
     let busy = usize::from(txn.get(Table::Collector, &NO_OWNER, PHASE)?.is_some());
     Ok(waiting + busy)
 }
 
-/// Returns the key under which stands that a directory of the daemon's own is of a formula that was collected.
+/// Returns the key of the record that a directory of the daemon's own was collected.
 fn gone_key(id: &FormulaId) -> Vec<u8> {
     [b"gone ", &id.number[..]].concat()
 }
 
-/// Returns whether the formula was a directory of the daemon's own and was collected here. The files in such a
-/// directory have no owner. A store that was restored to an older state does not know this of directories that were
-/// made later.
+/// Returns whether the formula was a directory of the daemon's own and has been collected. The files in such a
+/// directory have no owner. A store that was restored to an older state has no such record of later directories.
 ///
 /// # Errors
 /// When the store fails.
@@ -70,19 +71,19 @@ pub fn is_gone(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, StoreFault
     Ok(txn.get(Table::Meta, &NO_OWNER, &gone_key(id))?.is_some())
 }
 
-/// Returns whether there is anything to do at this time.
+/// Returns whether the collector has work at this time.
 pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, StoreFault> {
     Ok(suspects(txn, 1)? > 0 || ended(txn, now_ms)?.is_some())
 }
 
-/// Returns the first token that has ended, with its key.
+/// Returns the first sharing token that has expired, with its key.
 fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, StoreFault> {
-    // A token that ends at this moment has ended.
+    // A token that expires at this moment counts as expired.
     let behind = table::ending_key(now_ms.saturating_add(1), &Number([0; 32]));
     Ok(table::scan(txn, Table::Collector, &NO_OWNER, &[ENDING], &behind, 1, false)?.pop())
 }
 
-/// Drops a token that has ended; `false` if there is none.
+/// Removes one sharing token that has expired. Returns `false` if there is none.
 fn sweep(state: &mut State<'_>) -> Result<bool, Fault> {
     if planted!(state.env, EndedTokenStays) {
         return Ok(false);
@@ -96,7 +97,7 @@ fn sweep(state: &mut State<'_>) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Goes on by at most `budget` formulas.
+/// Continues the collection by at most `budget` formulas and sharing tokens.
 pub(crate) fn collect(
     state: &mut State<'_>,
     budget: u32,
@@ -112,7 +113,7 @@ pub(crate) fn collect(
     for _ in 0..left {
         match phase(state.txn)? {
             None => {
-                // The removed formulas dropped references to others.
+                // The removed formulas dropped references to other formulas, which are suspects now.
                 state.suspect_loosened()?;
                 let Some((id, _)) = first(state, SUSPECT)? else {
                     return Ok(Reply::Collected { count, done: true });
@@ -139,7 +140,7 @@ pub(crate) fn collect(
     Ok(Reply::Collected { count, done: swept && suspects(state.txn, 1)? == 0 })
 }
 
-/// Takes one formula of the frontier and visits those that refer to it.
+/// Takes one formula from the frontier and visits the formulas that refer to it.
 fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
     let Some((id, row)) = first(state, FRONTIER)? else {
         table::save(state.txn, Table::Collector, &NO_OWNER, PHASE, &CollectorPhase::Removing, None)?;
@@ -160,7 +161,7 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
     let edges: Vec<(Vec<u8>, EdgeRow)> =
         table::scan(state.txn, Table::Edge, &NO_OWNER, &from, &table::prefix_end(&id.number), ROWS, false)?;
     if let Some((last, _)) = edges.last().filter(|_| edges.len() == ROWS) {
-        // The next key in order.
+        // The walk continues with the key after the last edge.
         put_on_frontier(state.txn, &id, Some(&[last.as_slice(), &[0]].concat()))?;
     }
     for (_, edge) in edges {
@@ -171,7 +172,7 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
     Ok(())
 }
 
-/// Makes the formulas suspects again that were kept only by a pin that is gone.
+/// Makes suspects again of the formulas that were kept only by a pin that is gone.
 fn recheck_unpinned(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
     let aside: Vec<(Vec<u8>, FormulaId)> =
         table::scan(state.txn, Table::Collector, &NO_OWNER, &[ASIDE], &[ASIDE + 1], usize::MAX, false)?;
@@ -185,7 +186,7 @@ fn recheck_unpinned(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Resu
     Ok(())
 }
 
-/// Ends the walk; the suspect stays.
+/// Ends the walk. The suspect stays in the store.
 fn end_walk(state: &mut State<'_>) -> Result<(), Fault> {
     for kind in [FRONTIER, VISITED] {
         let rows = state.txn.range(Table::Collector, &NO_OWNER, &[kind], &[kind + 1], usize::MAX, false)?;
@@ -198,7 +199,7 @@ fn end_walk(state: &mut State<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes some rows of one visited formula; `true` if the formula itself is gone.
+/// Removes some rows of one visited formula. Returns `true` if the formula itself is gone.
 fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
     let Some((id, _)) = first(state, VISITED)? else {
         state.txn.delete(Table::Collector, &NO_OWNER, ORIGIN)?;
@@ -218,7 +219,7 @@ fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Removes rows that hang on a formula, with the references that they are; `true` once there are none left.
+/// Removes rows that belong to a formula, with the references in them. Returns `true` once none is left.
 fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<bool, Fault> {
     match formula {
         Formula::PetStore { owner } => {
@@ -310,7 +311,8 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
         }
         Formula::Eval { .. } => crate::commands::strip_code(state, id, ROWS),
         Formula::Scratch { .. } => {
-            // The daemon, which has the directory, reads this row after a crash as well.
+            // The daemon keeps the files of the directory. From this record, it knows even after a crash that they
+            // have no owner.
             state.txn.put(Table::Meta, &NO_OWNER, &gone_key(id), MARK, None)?;
             Ok(true)
         }

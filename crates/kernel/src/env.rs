@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Whether a bug is planted: `false` but in a simulation that looks for it.
+/// Expands to whether a bug is planted. This is `false`, except in a simulation that looks for the bug.
 #[cfg(feature = "planted")]
 macro_rules! planted {
     ($env:expr, $bug:ident) => {
@@ -18,8 +18,8 @@ macro_rules! planted {
     };
 }
 
-/// One reading of the clock and one draw of entropy. Together with the state and the command they determine
-/// everything that a command does.
+/// One reading of the clock and one draw of entropy. The effects of a command depend only on these, the state and the
+/// command.
 #[derive(Clone, Debug)]
 pub struct Env {
     now_ms: i64,
@@ -30,7 +30,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// `now_ms` is milliseconds since 1970; `entropy` must never be used for two commands.
+    /// Returns an environment. `now_ms` is in milliseconds since 1970. `entropy` must never be used for two commands.
     pub fn new(now_ms: i64, entropy: [u8; 32]) -> Env {
         Env {
             now_ms,
@@ -41,7 +41,7 @@ impl Env {
         }
     }
 
-    /// Returns the same, with a bug turned on.
+    /// Returns the environment with a planted bug.
     #[cfg(feature = "planted")]
     pub fn with_planted(mut self, bug: crate::planted::Bug) -> Env {
         self.planted = Some(bug);

@@ -1,11 +1,12 @@
 //! The capability kernel: a pure state machine over formulas, names, mail, grants and runs.
 //!
-//! Every durable change of the system is one [`command::Command`]. [`apply`] applies it in one transaction,
-//! deterministic in (state, env, command). Work that must happen in the world is a row of the outbox. The same
-//! transaction writes the row, and only the command that records the outcome removes it. Every observable change
-//! appends an event.
+//! Every durable change of the system is one [`command::Command`]. [`apply`] applies it in one transaction, and the
+//! result depends only on the state, the environment and the command. Work that must happen in the world is a row of
+//! the outbox. The same transaction writes the row, and only the command that records the outcome removes it. Every
+//! observable change appends an event.
 //!
-//! No I/O, no clock, no randomness, no threads: see [`txn`] for how state is reached and [`env`] for the rest.
+//! The kernel has no I/O, no clock, no randomness and no threads. Module [`txn`] gives access to the state, and
+//! module [`env`] gives the rest.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -1,25 +1,28 @@
-//! Bugs that the simulation turns on, one at a time, to see that its laws find them. Only with the feature `planted`.
+//! Bugs that the simulation turns on, one at a time, to check that its laws find them. They exist only with the
+//! feature `planted`.
 
-/// One bug. Where it sits, the code asks `planted!(env, Bug)`, which is `false` without the feature.
+/// One planted bug. At the place of the bug, the code asks `planted!(env, Bug)`, which is `false` without the
+/// feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// A run that can go on gets no row in the outbox.
     LostOutboxRow,
-    /// Code that a guest asked to run gets the values that the host has under the same names when it agrees.
+    /// Code that a guest asked to run gets wrong values: those that the host has under the same names when the host
+    /// agrees.
     NameResolvedLate,
     /// A promise takes a second outcome.
     DoubleSettle,
     /// The sender keeps no copy of a message.
     OneCopyMissing,
-    /// Dismissing the last message gives its number to the next.
+    /// The number of a dismissed last message is used for the next message.
     NumberUsedAgain,
-    /// Revoking a grant leaves the grants that were made of it.
+    /// A revoked grant does not end the grants that were made of it.
     RevocationNotTransitive,
     /// A dismissed message still counts as a reason to hold its content.
     HeldAfterDismissal,
-    /// A promise does not keep the value with which it settles.
+    /// A settled promise does not keep its value from being collected.
     EdgeNotWritten,
-    /// The collector does not hear of references that are made while it walks.
+    /// The collector does not learn of references that are made during its walk.
     CollectorHearsNothing,
     /// A token stays after it was used.
     TokenUsedTwice,
@@ -48,7 +51,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// All of them.
+    /// All planted bugs.
     pub const ALL: [Bug; 21] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,

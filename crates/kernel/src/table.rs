@@ -1,4 +1,4 @@
-//! Typed rows over raw tables: which key a row lies under, and how it is read and written.
+//! The typed rows of the kernel: the key of each kind of row, and the functions that read and write them.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub struct FormulaRow {
 pub struct PermissionRow {
     /// The fingerprint of the permitted call.
     pub fingerprint: Fingerprint,
-    /// For which proposal; `None` means any of the same run with this fingerprint.
+    /// The permitted proposal. `None` permits any proposal of the same run with this fingerprint.
     pub proposal: Option<StepRef>,
-    /// The approval that made it.
+    /// The message whose approval made the permission.
     pub message: MessageNumber,
 }
 
@@ -44,40 +44,40 @@ pub struct MailboxRow {
     pub next: u64,
 }
 
-/// An outbox row: work that must still happen in the world.
+/// A task in the outbox: work that must still be done outside of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Task {
-    /// The run must go on.
+    /// A run that must go on.
     Drive {
         /// The run.
         run: RunNumber,
     },
-    /// The effect has begun and its outcome is not known.
+    /// An effect that has begun, and whose outcome is not known.
     Effect {
-        /// The step that proposed it.
+        /// The step that proposed the effect.
         step: StepRef,
     },
-    /// Endowed code must run.
+    /// Endowed code that must run.
     Eval {
         /// The code.
         eval: FormulaId,
     },
 }
 
-/// The size and the provenance of bytes kept beside the store.
+/// The size and the provenance of bytes that are addressed by their content.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct BlobRow {
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// The provenance of the bytes.
     pub provenance: Provenance,
 }
 
-/// Endowed code that has no outcome yet, as it is stored beside its formula.
+/// The row of endowed code that has no outcome yet, stored beside the formula of the code.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct EvalRow {
-    /// The outbox row that says that it must run.
+    /// The number of the outbox row that says that the code must run.
     pub outbox: u64,
     /// The recipient of the result besides the host.
     pub delivery: Option<crate::run::Delivery>,
@@ -89,20 +89,20 @@ pub struct EvalRow {
 /// An unused sharing token.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct TokenRow {
-    /// The formula that it gives.
+    /// The formula that the token gives.
     pub formula: FormulaId,
-    /// The agent who made it.
+    /// The agent who made the token.
     pub giver: FormulaId,
-    /// When it ends by itself, in milliseconds since 1970.
+    /// The time at which an unused token expires, in milliseconds since 1970.
     pub expires_ms: i64,
 }
 
-/// One reference to a formula.
+/// A reference to a formula, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct EdgeRow {
-    /// Who refers.
+    /// The formula that contains the reference.
     pub from: FormulaId,
-    /// The part that the reference plays there.
+    /// The label of the reference, which tells its role in that formula.
     pub label: String,
 }
 
@@ -116,7 +116,8 @@ pub fn load<T: DeserializeOwned>(
     txn.get(table, owner, key)?.map(|bytes| decode_row(table, &bytes)).transpose()
 }
 
-/// Reads at most `limit` rows with `from <= key < to`; falling if `reverse`. An empty `to` means no upper bound.
+/// Reads at most `limit` rows with `from <= key < to`, in falling order if `reverse`. An empty `to` means no upper
+/// bound.
 pub fn scan<T: DeserializeOwned>(
     txn: &mut dyn ReadTxn,
     table: Table,
@@ -150,12 +151,12 @@ pub fn number_key(n: u64) -> [u8; 8] {
     n.to_be_bytes()
 }
 
-/// Returns the key of a number inside something that has a 32-byte number of its own.
+/// Returns the key of a row that belongs to a formula: the formula's number, and then `inner`.
 pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
     [&outer.number[..], inner].concat()
 }
 
-/// Returns the key under which a token is found by when it ends: times before 1970 come first.
+/// Returns the key of a token in the order of expiry. Times before 1970 come first.
 pub fn ending_key(expires_ms: i64, token: &Number) -> Vec<u8> {
     let ends = (expires_ms as u64) ^ (1 << 63);
     [b"t", &ends.to_be_bytes()[..], &token.0].concat()
@@ -166,7 +167,7 @@ pub fn edge_key(to: &FormulaId, from: &FormulaId, label: &str) -> Vec<u8> {
     [&to.number[..], &from.number, label.as_bytes()].concat()
 }
 
-/// Returns the first key behind all keys that begin with `prefix`; empty if there is none.
+/// Returns the first key after all keys that begin with `prefix`, or an empty key if there is none.
 pub fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.last_mut() {
@@ -187,21 +188,22 @@ pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
     key
 }
 
-/// Returns the key of a run among those that named a file, by the last part of the file's path.
+/// Returns the key of a run in the list of runs that named a file. Files are listed by the last part of their path.
 pub fn file_run_key(file_name: &str, run: RunNumber) -> Vec<u8> {
     [&file_run_prefix(file_name)[..], &number_key(run.0)].concat()
 }
 
-/// Returns the beginning of the keys of all runs that named a file. A long name is cut; no part of a path holds a NUL.
+/// Returns the first part of the keys of all runs that named a file. A long name is cut. The name ends with a NUL,
+/// which no part of a path contains.
 pub fn file_run_prefix(file_name: &str) -> Vec<u8> {
     let name = &file_name.as_bytes()[..file_name.len().min(MAX_FILE_NAME_LEN)];
     [name, &[0]].concat()
 }
 
-/// The bytes of a file's name that a key holds.
+/// The maximum number of bytes of a file's name in a key.
 const MAX_FILE_NAME_LEN: usize = 255;
 
-/// Returns the key of a permission: for one proposal, or for any of a run.
+/// Returns the key of a permission, for one proposal or for any proposal of a run.
 pub fn permission_key(fingerprint: Fingerprint, proposal: Option<StepRef>) -> Vec<u8> {
     let place = proposal.map_or([0; 16], |p| step_key(p.run, p.step));
     [&fingerprint.0.0[..], &place].concat()
@@ -235,19 +237,20 @@ pub fn grant(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Grant>, Sto
 pub struct ResolvedReference {
     /// The capability or the data itself.
     pub id: FormulaId,
-    /// Its formula.
+    /// The formula of the target.
     pub formula: Formula,
     /// The grants on the way, the nearest first.
     pub grants: Vec<Grant>,
-    /// Grants through which those were reached: nothing is called on them any more, but they must last.
+    /// The grants through which the grants on the way were reached. No method is called through these, but they must
+    /// not have ended.
     pub through: Vec<Grant>,
 }
 
-/// The most grants of grants that are followed.
+/// The maximum number of grants in a chain that are followed.
 pub const MAX_CHAIN_LEN: usize = 64;
 
-/// Follows grants to their target; `None` if a formula on the way is gone. The caller checks whether the grants may
-/// still be used: [`ResolvedReference::refusal`].
+/// Follows grants to their target, or returns `None` if a formula on the way is gone or the chain is too long. The
+/// caller must check with [`ResolvedReference::refusal`] whether the grants may still be used.
 pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<ResolvedReference>, StoreFault> {
     let (mut id, mut grants, mut aside) = (*from, Vec::new(), Vec::new());
     while grants.len() <= MAX_CHAIN_LEN {
@@ -268,7 +271,7 @@ pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<ResolvedR
     Ok(None)
 }
 
-/// Returns every grant on which these depend, with themselves; `None` if one is gone or there are too many.
+/// Returns the given grants and every grant on which they depend, or `None` if one is gone or there are too many.
 fn dependency_grants(
     txn: &mut dyn ReadTxn,
     mut next: Vec<FormulaId>,
@@ -296,18 +299,18 @@ fn dependency_grants(
 }
 
 impl ResolvedReference {
-    /// Returns why `method` cannot be called through these grants at `now_ms`, if it cannot.
+    /// Returns the reason why `method` cannot be called through these grants at `now_ms`, or `None` if it can.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
         let called = self.grants.iter().find_map(|grant| grant.refusal(method, now_ms));
         called.or_else(|| self.through.iter().find_map(|grant| grant.ended(now_ms)))
     }
 
-    /// Returns why nothing at all can be done through these grants at `now_ms`, if it cannot.
+    /// Returns the reason why these grants cannot be used at all at `now_ms`, or `None` if they can.
     pub fn ended(&self, now_ms: i64) -> Option<crate::proposal::Finding> {
         self.grants.iter().chain(&self.through).find_map(|grant| grant.ended(now_ms))
     }
 
-    /// Returns the grants as one: the nearest, taking away all that any of them takes away.
+    /// Returns all grants combined into one: the nearest grant, with the restrictions of every grant on the way.
     pub fn grant(&self) -> Option<Grant> {
         let (first, rest) = self.grants.split_first()?;
         let mut all = first.clone();
@@ -353,22 +356,23 @@ pub fn eval(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<EvalRow>, 
     load(txn, Table::Meta, &NO_OWNER, &eval_key(eval))
 }
 
-/// A run that is forgotten: its rows keep no bytes.
+/// A run that was forgotten, so that its rows no longer keep any bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgottenRun {
-    /// The documents that it worked on. That something depends on one of them does not keep its bytes any more.
+    /// The documents that the run worked on. Their bytes are not kept any more, even if something else depends on a
+    /// document.
     pub documents: Vec<BlobHash>,
 }
 
-/// The prefix of the keys of these rows in [`Table::Meta`].
+/// The prefix of the keys of forgotten runs in [`Table::Meta`].
 pub const FORGOTTEN: &[u8] = b"forgotten ";
 
-/// Returns the key under which stands that a run is forgotten: whose it is, and its number.
+/// Returns the key of the row of a forgotten run, from its owner and its number.
 pub(crate) fn forgotten_key(owner: &Owner, run: RunNumber) -> Vec<u8> {
     [FORGOTTEN, &owner[..], &number_key(run.0)].concat()
 }
 
-/// Returns the owner of the forgotten run that this key names, and the run's number as keys begin with it.
+/// Returns the owner of the forgotten run that a key names, and the run's number as other keys begin with it.
 pub fn forgotten(key: &[u8]) -> Option<(Owner, [u8; 8])> {
     let (owner, run) = key.strip_prefix(FORGOTTEN)?.split_first_chunk()?;
     Some((*owner, run.try_into().ok()?))
@@ -379,29 +383,29 @@ pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, St
     load(txn, Table::Blob, &NO_OWNER, &hash.0)
 }
 
-/// Returns the root of the store; `None` before genesis.
+/// Returns the root of the store, or `None` before genesis.
 pub fn endo(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NO_OWNER, b"endo")
 }
 
-/// Returns the key under which a host is listed that another host made.
+/// Returns the key that lists a host that another host made.
 fn host_key(host: &FormulaId) -> Vec<u8> {
     [HOST, &host.number[..]].concat()
 }
 
 const HOST: &[u8] = b"host ";
 
-/// Lists a host that another host made, so that its work is found again without looking at every formula.
+/// Lists a host that another host made, so that its work is found without a search of all formulas.
 pub(crate) fn enlist_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
     save(txn, Table::Meta, &NO_OWNER, &host_key(host), host, None)
 }
 
-/// Takes it off the list.
+/// Removes a host from the list of hosts that other hosts made.
 pub(crate) fn strike_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
     txn.delete(Table::Meta, &NO_OWNER, &host_key(host))
 }
 
-/// Returns every host of the store, the store's own first; none before genesis.
+/// Returns every host of the store, the store's own host first. Before genesis, the list is empty.
 pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
     let made: Vec<(Vec<u8>, FormulaId)> =
         scan(txn, Table::Meta, &NO_OWNER, HOST, &prefix_end(HOST), usize::MAX, false)?;
@@ -409,7 +413,7 @@ pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
     Ok(root.into_iter().chain(made.into_iter().map(|(_, host)| host)).collect())
 }
 
-/// Returns the host whose store this is; `None` before genesis.
+/// Returns the store's own host, or `None` before genesis.
 pub fn host(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NO_OWNER, b"host")
 }

@@ -1,18 +1,19 @@
-//! Times as Endo writes them, and as people read them.
+//! The forms of times: the form that Endo writes, and the form for users.
 
 use jiff::SignedDuration;
 use jiff::civil::date;
 
-/// Milliseconds since 1970 as `2026-10-06T09:30:00.000Z`. Years outside of 0 to 9999 are held at the nearest end.
+/// Returns a time in milliseconds since 1970 in the form `2026-10-06T09:30:00.000Z`. A time outside of the years 0 to
+/// 9999 becomes the nearest time inside.
 pub fn iso(ms: i64) -> String {
     // 0000-01-01 to 9999-12-31.
     let ms = ms.clamp(-62_167_219_200_000, 253_402_300_799_999);
-    // A civil date: a `Timestamp` ends a day before the last year does.
+    // The range of a `Timestamp` ends a day before the year 9999 does, so a civil date is used.
     let at = date(1970, 1, 1).at(0, 0, 0, 0).saturating_add(SignedDuration::from_millis(ms));
     format!("{at:.3}Z")
 }
 
-/// Returns the same as people read it, to the second: `2026-10-06 09:30:00 UTC`.
+/// Returns a time in the form for users, to the second: `2026-10-06 09:30:00 UTC`.
 pub fn shown(ms: i64) -> String {
     let iso = iso(ms);
     let (to_the_second, _) = iso.split_at_checked(19).unwrap_or((&iso, ""));

@@ -50,13 +50,13 @@ tables! {
     Grant = "grants",
     /// Permissions that approvals made and no effect has consumed.
     Permission = "permission",
-    /// Work that must still happen in the world.
+    /// Tasks that must still be done outside of the store.
     Outbox = "outbox",
     /// Every observable change, by sequence number, hash-chained.
     Event = "event",
     /// The size and the provenance of bytes addressed by content.
     Blob = "blob",
-    /// Who refers to a formula, by the formula referred to.
+    /// The references to formulas, by the formula to which they lead.
     Edge = "edge",
     /// The formulas that an agent holds, each with the reason.
     Held = "held",
@@ -67,7 +67,8 @@ tables! {
     /// Messages that wait for an answer, by mailbox and number as the messages themselves. So a search for them does
     /// not read all mail.
     Awaiting = "awaiting",
-    /// Small bytes addressed by content themselves, kept in the transaction of the first row that names them.
+    /// Small bytes that are addressed by their content. They are written in the transaction of the first row that
+    /// names them.
     Bytes = "bytes",
     /// The runs whose effects named a file, by the last part of the file's path and by the run. `why FILE` reads them.
     FileRun = "file_run",
@@ -122,8 +123,8 @@ pub trait ReadTxn {
 
 /// A read-write transaction. It sees its own writes.
 pub trait Txn: ReadTxn {
-    /// Inserts or replaces a row. `provenance` goes to a column of its own beside the row, so that a query can
-    /// ask where rows came from without decoding them.
+    /// Inserts or replaces a row. `provenance` goes to a column of its own beside the row, so that a query can read
+    /// the sources of rows without decoding them.
     fn put(
         &mut self,
         table: Table,
@@ -133,13 +134,13 @@ pub trait Txn: ReadTxn {
         provenance: Option<&[u8]>,
     ) -> Result<(), StoreFault>;
 
-    /// Removes a row; no error if there is none.
+    /// Removes a row. A missing row is no error.
     fn delete(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<(), StoreFault>;
 }
 
-/// Writes a row in the one format that rows have: JSON, so that a newer version can still read it.
+/// Returns a row as JSON, the only format of rows, which newer versions can still read.
 pub fn encode_row<T: Serialize>(row: &T) -> Result<Vec<u8>, StoreFault> {
-    /// Most rows are shorter: they do not grow while they are written.
+    /// The initial capacity of the buffer. Most rows are shorter, so that the buffer does not have to grow.
     const ROOM: usize = 512;
     let mut bytes = Vec::with_capacity(ROOM);
     serde_json::to_writer(&mut bytes, row)

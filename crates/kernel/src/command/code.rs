@@ -17,91 +17,92 @@ use crate::run::RunOutcome;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum CodeAct {
-    /// Its journal grows. Refused unless it has `from` entries.
+    /// Adds entries to the code's journal. Refused unless the journal has `from` entries.
     Record {
         /// The code.
         eval: FormulaId,
-        /// How many entries there are.
+        /// The number of entries in the journal so far.
         from: u64,
         /// The new entries.
         entries: Vec<CodeEntry>,
     },
-    /// One of its sends has come to a command: that is applied, and its answer kept, in one transaction.
+    /// Applies the command that a send of the code leads to, and keeps the answer, in one transaction.
     Do {
         /// The code.
         eval: FormulaId,
-        /// The number of the send. `None` for a command that follows from another party's message to one of its
-        /// objects; such a command is never repeated.
+        /// The number of the send. `None` for a command that follows from another party's message to one of the
+        /// code's objects. Such a command is never repeated.
         send: Option<u32>,
         /// The actor: an agent whose powers the code has, or the code itself, with its endowments.
         actor: FormulaId,
         /// The meaning of the reply.
         then: Then,
-        /// As whom, and through which grants, the answer is reached.
+        /// The party and the grants through which the answer is reached.
         reach: Box<Reference>,
         /// The command.
         act: Box<Act>,
     },
-    /// Objects that it has made get an identity, so that others can hold them.
+    /// Gives an identity to objects that the code has made, so that others can hold them.
     Export {
         /// The code.
         eval: FormulaId,
-        /// Which.
+        /// The objects.
         objects: Vec<ExportedObject>,
     },
-    /// Promises that it has made get an identity: they are promises of the store's until it settles them.
+    /// Gives an identity to promises that the code has made. They are promises of the store until the code settles
+    /// them.
     Promise {
         /// The code.
         eval: FormulaId,
-        /// Which.
+        /// The promises.
         promises: Vec<CodePromise>,
     },
-    /// Some of those are settled, with data, or objects and promises that code has made. With anything else they are
-    /// rejected.
+    /// Settles some of those promises. The outcome must be data, or objects and promises that code has made. With any
+    /// other outcome, the promise is rejected.
     Settle {
         /// The code.
         eval: FormulaId,
         /// The promises, each with its outcome.
         settled: Vec<(CodePromise, RunOutcome)>,
     },
-    /// Something that somebody holds goes to code, or from code to somebody: the recipient gets a grant of its own. The
-    /// same handed over again is the same grant, and stays revoked if it was.
+    /// Gives a capability to code, or from code to an agent or other code. The recipient gets a grant of its own. A
+    /// repeated gift leads to the same grant, which stays revoked if it was.
     Give {
         /// An agent, or code.
         giver: FormulaId,
         /// The formula that the giver passes on.
         id: FormulaId,
-        /// The grants through which it was found.
+        /// The grants through which the giver found the formula.
         through: Vec<FormulaId>,
         /// An agent, or code.
         to: FormulaId,
-        /// One word that names it for the recipient.
+        /// The recipient's name for the gift, one word.
         name: String,
     },
-    /// It ends itself.
+    /// Ends the code, at its own request.
     Cancel {
         /// The code.
         eval: FormulaId,
-        /// Why.
+        /// The reason.
         reason: Untrusted,
     },
-    /// The user agrees that an engine other than the one in which the code began makes its objects again.
+    /// Records that the user lets another engine make the code's objects again. The code began in a different engine.
     Remake {
         /// The code.
         eval: FormulaId,
         /// The engine.
         engine: String,
     },
-    /// It keeps a value under a name of its own, or no longer.
+    /// Keeps a value under a name of the code's own, or removes the name.
     Keep {
         /// The code.
         eval: FormulaId,
         /// The name.
         name: String,
-        /// The value: data.
+        /// The value, which must be data. `None` removes the name.
         value: Option<Value>,
     },
-    /// Code and clients have called something through grants, outside of runs.
+    /// Records the use of grants by code and clients, outside of runs.
     Use {
         /// Each grant, and its usage since the last report.
         used: BTreeMap<FormulaId, GrantUsage>,
@@ -111,11 +112,11 @@ pub enum CodeAct {
 /// An object that code has made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedObject {
-    /// The number by which the code's heap knows it.
+    /// The number by which the code's heap knows the object.
     pub number: u32,
-    /// The name of its interface, as the object states it.
+    /// The name of the object's interface, as the object states it.
     pub interface: String,
-    /// The guard that its maker gave it, if any: the arguments and results of its methods.
+    /// The guard that the object's maker gave it, if any: the arguments and results of its methods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Value>,
 }

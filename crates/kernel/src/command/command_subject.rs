@@ -1,5 +1,5 @@
-//! The subject of a user's command. The command's message answers the message that it is about, so that both are
-//! found together.
+//! The subject of a user's command: a message, a run or a grant. The command is recorded as an answer to the message
+//! in its subject, so that both are found together.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,22 +22,22 @@ pub struct CommandSubject {
 }
 
 impl CommandSubject {
-    /// Returns a message.
+    /// Returns a subject with a message.
     pub fn message(number: MessageNumber) -> CommandSubject {
         CommandSubject { message: Some(number), ..CommandSubject::default() }
     }
 
-    /// Returns a run.
+    /// Returns a subject with a run.
     pub fn run(number: RunNumber) -> CommandSubject {
         CommandSubject { run: Some(number), ..CommandSubject::default() }
     }
 
-    /// Returns a grant.
+    /// Returns a subject with a grant.
     pub fn grant(number: GrantNumber) -> CommandSubject {
         CommandSubject { grant: Some(number), ..CommandSubject::default() }
     }
 
-    /// Returns the subject of an act; for most acts it is empty.
+    /// Returns the subject of an act. For most acts, the subject is empty.
     pub fn from_act(act: &Act) -> CommandSubject {
         match act {
             Act::Mail(act) => CommandSubject::from_mail_act(act),

@@ -1,10 +1,10 @@
-//! Why a command was not applied.
+//! The reasons why a command is not applied.
 
 use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
 use crate::name::NameError;
 use crate::txn::StoreFault;
 
-/// Why a command was not applied. Nothing of it was recorded.
+/// The reason why a command was not applied. Nothing of the command was recorded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The store failed.
@@ -13,13 +13,13 @@ pub enum Fault {
     /// The store has not been made yet, or was made already.
     #[error("the store {0}")]
     Genesis(&'static str),
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {0}")]
     NoRun(RunNumber),
-    /// There is no such message.
+    /// The message does not exist.
     #[error("there is no message {0}")]
     NoMessage(MessageNumber),
-    /// The message is of another type.
+    /// The message is not an approval.
     #[error("message {0} is not an approval")]
     NotAnApproval(MessageNumber),
     /// The approval has no such entry.
@@ -29,16 +29,16 @@ pub enum Fault {
         message: MessageNumber,
         /// The index of the requested entry, from 0.
         entry: usize,
-        /// How many entries there are.
+        /// The number of entries in the approval.
         count: usize,
     },
-    /// A reference leads nowhere.
+    /// A reference leads to a formula that is not in the store.
     #[error("formula {0} is not in the store")]
     Dangling(FormulaId),
     /// A move that the run's journal does not allow.
     #[error("{at}: {what}")]
     OutOfOrder {
-        /// Where.
+        /// The step of the move.
         at: StepRef,
         /// The rule that the move breaks.
         what: &'static str,
@@ -49,7 +49,7 @@ pub enum Fault {
     /// Nothing has this name.
     #[error("Unknown pet name: {0}")]
     UnknownName(String),
-    /// A message has nothing of this name.
+    /// A message carries nothing under this name.
     #[error("No reference named {edge} in message {number}")]
     NoReference {
         /// The message.
@@ -60,12 +60,12 @@ pub enum Fault {
     /// A name in the middle of a path is no directory.
     #[error("{0} is not a directory")]
     NotADirectory(String),
-    /// A message is of a type for which the command makes no sense.
+    /// The command does not apply to messages of this type.
     #[error("message {number} is {}: {what}", passable::with_article(.kind))]
     WrongKind {
         /// The message.
         number: MessageNumber,
-        /// Its type.
+        /// The type of the message.
         kind: String,
         /// The reason why the command does not apply to this type.
         what: &'static str,
@@ -73,13 +73,13 @@ pub enum Fault {
     /// The sender has withdrawn the message.
     #[error("message {0} was withdrawn by whoever sent it: it can no longer be answered")]
     Withdrawn(MessageNumber),
-    /// The actor gave an identifier of something that it does not hold.
+    /// The actor does not hold the formula whose identifier it gave.
     #[error("{0} is not held: an identifier alone is no authority")]
     NotHeld(FormulaId),
-    /// The actor may not do this.
+    /// The actor is not allowed to do this.
     #[error("not allowed: {0}")]
     NotAllowed(String),
-    /// A grant on the way can no longer be used.
+    /// A grant on the way to the target can no longer be used.
     #[error("{0}")]
     Revoked(String),
     /// A slot, a field or an argument does not fit.
@@ -88,7 +88,7 @@ pub enum Fault {
         /// The mismatch, in one sentence with the slot's or field's name.
         what: String,
     },
-    /// A result name is taken by something else.
+    /// The name for a result already stands for something else.
     #[error("{0} is the name of something else; remove it first, or choose another name for the result")]
     Taken(String),
     /// A new name that looks like another one in the same directory.
@@ -105,19 +105,19 @@ pub enum Fault {
         /// The name, spelled out.
         name: String,
     },
-    /// A name stands for something else than it did when it was chosen.
+    /// A name that no longer stands for the formula that the actor has seen.
     #[error("{path} stands for something else by now than what you have seen: nothing was done")]
     NotAsSeen {
         /// The name.
         path: String,
     },
-    /// A definition with which something was done since the actor has seen it.
+    /// A definition that was endowed or edited since the actor saw it.
     #[error("message {0} was endowed or edited since you have seen it: nothing was done")]
     DoneMeanwhile(MessageNumber),
     /// A sharing token that does not exist, was used, or has ended.
     #[error("this token was used, has ended, or was never given")]
     NoToken,
-    /// There is no such grant.
+    /// The grant does not exist.
     #[error("there is no grant {0}")]
     NoGrant(GrantNumber),
     /// The run was cancelled.

@@ -16,19 +16,20 @@ use crate::slot::Slot;
 
 use super::{Binding, Start};
 
-/// An act on mail. Every path begins in the actor's own directory; every number belongs to its own mailbox.
+/// An act on mail. Every path begins in the actor's own directory, and every number belongs to the actor's own
+/// mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum MailAct {
     /// Sends text with named values.
     Send(Send),
-    /// Sends the same to the other party of a message.
+    /// Sends text with named values to the other party of a message.
     Reply {
         /// The message that is answered.
         number: MessageNumber,
         /// The pieces of text.
         strings: Vec<Untrusted>,
-        /// The names behind the pieces.
+        /// The names of the values, each of which stands behind a piece of text.
         names: Vec<String>,
         /// The paths of the values, one for each name.
         paths: Vec<NamePath>,
@@ -42,7 +43,7 @@ pub enum MailAct {
     },
     /// Asks for a value.
     Request {
-        /// Whom.
+        /// The recipient of the request.
         to: NamePath,
         /// The description of the value.
         description: Untrusted,
@@ -63,7 +64,7 @@ pub enum MailAct {
         /// The answer, which the actor must hold.
         id: FormulaId,
     },
-    /// Answers the request of a run.
+    /// Answers the request of a run, with data or with a value for a slot.
     Give {
         /// The request.
         number: MessageNumber,
@@ -74,16 +75,16 @@ pub enum MailAct {
     Reject {
         /// The message.
         number: MessageNumber,
-        /// Why.
+        /// The reason.
         reason: Untrusted,
     },
     /// Gives a name to something that came with a message.
     Adopt {
         /// The message.
         number: MessageNumber,
-        /// The name that the sender gave it.
+        /// The sender's name for the value.
         edge: String,
-        /// The name that the actor gives it.
+        /// The actor's new name for the value.
         path: NamePath,
     },
     /// Hides a message and drops its references.
@@ -93,16 +94,16 @@ pub enum MailAct {
     },
     /// Dismisses every message that needs no answer.
     DismissAll,
-    /// Proposes an inert program.
+    /// Proposes a program, which does nothing until somebody endows it.
     Define(Define),
-    /// Proposes a changed copy of a program that was proposed: the original stays, and its sender is told.
+    /// Proposes a changed copy of a proposed program. The original stays, and its sender is told.
     Edit {
         /// The definition's message.
         number: MessageNumber,
-        /// The program. Code without slots keeps those that it had.
+        /// The changed program. Code without slots keeps its earlier slots.
         program: Text,
     },
-    /// Asks for a record.
+    /// Asks for a record, by a form.
     Form(Form),
     /// Fills in a form.
     Submit {
@@ -111,7 +112,7 @@ pub enum MailAct {
         /// The values by field.
         values: BTreeMap<String, FieldValue>,
     },
-    /// Asks to run code over things that the sender holds.
+    /// Asks for the evaluation of code over values that the sender holds.
     RequestEvaluation {
         /// The code.
         source: Untrusted,
@@ -122,11 +123,11 @@ pub enum MailAct {
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
     },
-    /// Agrees to an evaluation that was asked for.
+    /// Agrees to a requested evaluation.
     Grant {
         /// The message.
         number: MessageNumber,
-        /// Where its result goes.
+        /// The destination of the result.
         goes_to: ResultGoesTo,
     },
     /// Endows code that was proposed.
@@ -135,10 +136,10 @@ pub enum MailAct {
         number: MessageNumber,
         /// The paths of the values, by slot.
         bindings: BTreeMap<String, NamePath>,
-        /// The name of the place where it runs; the actor's own without one.
+        /// The name of the vat in which the code runs. `None` means the actor's own vat.
         #[serde(default)]
         vat: Option<NamePath>,
-        /// Where its result goes.
+        /// The destination of the result.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
@@ -149,24 +150,25 @@ pub enum MailAct {
         number: MessageNumber,
         /// The run.
         start: Box<Start>,
-        /// Where its result goes.
+        /// The destination of the result.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
     },
-    /// Does something, if all is still as the actor has seen it.
+    /// Performs an act, if names and definitions are still as the actor has seen them.
     IfUnchanged {
         /// Each name with the formula that it stood for; `None` if the name was free.
         seen: Vec<(NamePath, Option<FormulaId>)>,
-        /// If a definition is endowed or edited: how often something had been done with it.
+        /// The number of times that a definition had been endowed or edited. Given if the act endows or edits a
+        /// definition.
         #[serde(default)]
         done: Option<u64>,
         /// The act to perform.
         act: Box<MailAct>,
     },
-    /// Runs code of the actor's own.
+    /// Runs code that the actor itself gives.
     Evaluate {
-        /// The name of the place where it runs; the actor's own without one.
+        /// The name of the vat in which the code runs. `None` means the actor's own vat.
         #[serde(default)]
         vat: Option<NamePath>,
         /// The code.
@@ -180,15 +182,15 @@ pub enum MailAct {
     },
     /// Runs a program of modules.
     Make {
-        /// The name of the place where it runs; the actor's own without one.
+        /// The name of the vat in which the program runs. `None` means the actor's own vat.
         #[serde(default)]
         vat: Option<NamePath>,
         /// The program, whose bytes lie beside the store.
         modules: Modules,
-        /// The name of the powers that its `make` gets; without a name it gets none.
+        /// The name of the powers for the program's `make` function. `None` means no powers.
         #[serde(default)]
         powers: Option<NamePath>,
-        /// Whether a guest is made under that name if nothing has it.
+        /// Whether a guest is made under the name of the powers, if that name is free.
         #[serde(default)]
         new_guest: bool,
         /// The name under which the promise is kept.
@@ -212,18 +214,18 @@ pub enum RequestAnswer {
     },
 }
 
-/// Sends text with named values.
+/// A text with named values, to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Send {
-    /// To whom.
+    /// The recipient.
     pub to: NamePath,
-    /// The pieces of text: as many as there are names, or more.
+    /// The pieces of text. Their number is at least the number of names.
     pub strings: Vec<Untrusted>,
-    /// The names behind the pieces.
+    /// The names of the values, each of which stands behind a piece of text.
     pub names: Vec<String>,
     /// The paths of the values, one for each name.
     pub paths: Vec<NamePath>,
-    /// The message that it answers.
+    /// The message that the text answers.
     pub reply_to: Option<MessageNumber>,
 }
 
@@ -232,16 +234,16 @@ pub struct Send {
 pub struct Text {
     /// Code, or a worker file.
     pub source: Untrusted,
-    /// The parts of a worker; `None` for code. Its bytes lie beside the store already.
+    /// The parts of a worker, whose bytes lie beside the store already. `None` for code.
     pub worker: Option<Program>,
-    /// Its slots.
+    /// The slots of the program.
     pub slots: BTreeMap<String, Slot>,
 }
 
-/// Proposes an inert program.
+/// The proposal of a program, which does nothing until somebody endows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Define {
-    /// To whom: `@host` as a rule.
+    /// The recipient, usually `@host`.
     pub to: NamePath,
     /// The program.
     pub program: Text,
@@ -249,16 +251,16 @@ pub struct Define {
     pub result_name: Option<NamePath>,
 }
 
-/// Asks for a record.
+/// A form: a request for a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Form {
-    /// Whom.
+    /// The recipient.
     pub to: NamePath,
     /// The purpose of the form.
     pub description: Untrusted,
     /// The fields, in order.
     pub fields: Vec<Field>,
-    /// Whether it may be answered more than once.
+    /// Whether the form may be answered more than once.
     pub repeatable: bool,
     /// The name under which the promise is kept.
     pub result_name: Option<NamePath>,

@@ -1,4 +1,4 @@
-//! Commands: every durable change is one of these, applied in one transaction.
+//! Commands: every durable change is a command, which is applied in one transaction.
 
 mod code;
 mod command_subject;
@@ -23,7 +23,7 @@ use crate::started_effect::StartedEffect;
 
 pub use crate::run::Program;
 
-/// The maximum size of a text that is said to a run at once: 256 KiB. A longer text must be a document.
+/// The maximum size of a text that a person says to a run: 256 KiB. A longer text must be a document.
 pub const MAX_USER_TEXT_BYTES: usize = 256 << 10;
 
 pub use crate::model::binding::{Addition, Binding, Target};
@@ -43,7 +43,7 @@ pub struct Command {
     pub actor: FormulaId,
     /// The act of the agent.
     pub act: Act,
-    /// The person's own words, if a person gave the command: they go into the transcript.
+    /// The command in the person's own words, for the transcript. `None` if no person gave the command.
     #[serde(default)]
     pub said: Option<UserCommand>,
 }
@@ -51,9 +51,9 @@ pub struct Command {
 /// A command as a person gave it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserCommand {
-    /// Its verb.
+    /// The verb of the command.
     pub verb: String,
-    /// All of it.
+    /// The whole text of the command.
     pub text: Untrusted,
 }
 
@@ -72,20 +72,20 @@ pub enum Act {
     },
     /// A person answers an approval.
     Answer(AnswerApproval),
-    /// A person lets stalled runs go on.
+    /// A person resumes stalled runs.
     Resume {
-        /// Which, a run before those that it has started.
+        /// The runs. A run comes before the runs that it has started.
         runs: Vec<RunNumber>,
-        /// The one that the person named, if it was one: the others are of its family.
+        /// The run that the person named, if there is one. The other runs are of its family.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         named: Option<RunNumber>,
     },
-    /// A person gave a command that was refused: nothing was done, and the transcript says so.
+    /// A person gave a command that was refused. Nothing was done, and the transcript records the refusal.
     Refused {
         /// The subject of the command.
         #[serde(default)]
         about: CommandSubject,
-        /// Why.
+        /// The reason.
         why: Untrusted,
     },
     /// A person says something to a run that talks.
@@ -94,61 +94,61 @@ pub enum Act {
         run: RunNumber,
         /// The text.
         said: Untrusted,
-        /// The documents that come with it.
+        /// The documents that come with the text.
         documents: Vec<Attachment>,
         /// The person's command, for the transcript.
         text: Untrusted,
     },
     /// A person has the changes of a run undone.
     Undo {
-        /// The run; it is over.
+        /// The run, which is over.
         run: RunNumber,
         /// The files to restore.
         files: Vec<RestoredFile>,
     },
     /// A person has the changes that a run made in a staged copy applied to the real directory.
     Apply {
-        /// The run; it is over.
+        /// The run, which is over.
         run: RunNumber,
         /// The files to put in place.
         files: Vec<RestoredFile>,
     },
     /// A person discards the changes of a run in its staged copy.
     Discard {
-        /// The run; it is over.
+        /// The run, which is over.
         run: RunNumber,
-        /// Of these files alone; of the whole copy if there are none.
+        /// The files to discard. An empty list means the whole copy.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<DiscardedCopy>,
     },
     /// A person has the documents of a run forgotten.
     Forget {
-        /// The run; it and those that wait for it are over.
+        /// The run. This run, and the runs that wait for it, are over.
         run: RunNumber,
     },
-    /// The daemon has come up: everything in the outbox is taken up again.
+    /// The daemon has started, and takes up everything in the outbox again.
     Recover,
-    /// Something happens to names.
+    /// An act on names.
     Name(NameAct),
     /// An agent is made.
     Provide(ProvideAgent),
-    /// Something happens to the right to use things.
+    /// An act on grants and sharing tokens.
     Grant(GrantAct),
-    /// Something happens to mail.
+    /// An act on mail.
     Mail(Box<MailAct>),
-    /// Something happens to timers.
+    /// An act on timers.
     Timer(TimerAct),
     /// A person ends work: runs, promises, and everything that was made of them. A guest may only withdraw its own
     /// requests.
     Cancel {
         /// The work to end.
         what: Cancel,
-        /// Why.
+        /// The reason.
         reason: Untrusted,
     },
-    /// Something happens to endowed code.
+    /// An event of endowed code.
     Code(CodeAct),
-    /// Endowed code has come to its end.
+    /// Endowed code has ended.
     Evaluated {
         /// The code.
         eval: FormulaId,
@@ -157,7 +157,7 @@ pub enum Act {
     },
     /// Collects some formulas that are no longer referenced.
     Collect {
-        /// How many formulas are looked at, at most.
+        /// The maximum number of formulas to look at.
         budget: u32,
         /// The formulas that live clients refer to; these stay.
         pinned: BTreeSet<FormulaId>,
@@ -175,24 +175,24 @@ pub enum Cancel {
     },
     /// A run.
     Run {
-        /// Which.
+        /// The number of the run.
         run: RunNumber,
     },
     /// All code that waits in a vat, as far as the actor may end it.
     Vat {
-        /// The place, or a grant of it. The actor must hold it.
+        /// The vat, or a grant of it. The actor must hold it.
         vat: FormulaId,
     },
 }
 
-/// The authority that a run gives to one slot of a worker that it makes: at most as much as it has itself.
+/// The authority that a run gives to one slot of a worker that it makes. It is at most the run's own authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotGrant {
-    /// The run's own slot.
+    /// The run's own slot from which the authority comes.
     pub from: String,
     /// The methods that the worker may call.
     pub methods: BTreeSet<String>,
-    /// Methods that are asked about because the worker's file says so.
+    /// The methods for which a person is asked because the worker's file says so.
     #[serde(default)]
     pub ask: BTreeSet<String>,
 }
@@ -219,21 +219,21 @@ pub enum Move {
     },
     /// The model has answered.
     Reply {
-        /// The step that asked.
+        /// The step that asked the model.
         prompted: u64,
         /// The reply's bytes.
         reply: BlobHash,
         /// The usage of the model for this reply.
         usage: Usage,
-        /// Who answered, where several could have been asked.
+        /// The model that answered, if several models could have been asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
     /// The model's call or answer cannot be used.
     Reject {
-        /// Which call; `None` for the final answer.
+        /// The call. `None` means the final answer.
         site: Option<CallSite>,
-        /// Why not.
+        /// The reasons.
         findings: Vec<Finding>,
     },
     /// Calls are proposed; those that need a person become one approval.
@@ -243,136 +243,138 @@ pub enum Move {
     },
     /// An approved call begins.
     Begin {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
     },
     /// The state on which an approved call depends has changed since the approval. The approval is spent, and the
     /// call is proposed anew as it would be now.
     Restate {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
         /// The same call, judged on the current state.
         judgement: Box<Judgement>,
     },
-    /// A begun call may or may not have happened before a crash: the host is asked.
+    /// A begun call may or may not have happened before a crash, so the host is asked.
     OutcomeUnknown {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
     },
     /// A begun call is over.
     Complete {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
         /// The result of the call.
         completion: Completion,
     },
-    /// A begun call that makes a worker is over. The worker exists, holds the grants that its maker gives it of its
-    /// own, and can be called by the maker.
+    /// A begun call that makes a worker is over. The worker exists and holds grants that its maker gives from its
+    /// own. The maker can call the worker.
     Make {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
         /// The worker.
         program: Program,
-        /// The authority that each of its slots is given.
+        /// The authority that each slot of the worker is given.
         slots: BTreeMap<String, SlotGrant>,
     },
-    /// The result of a begun call is large. The whole is kept beside the store, and its head completes the call.
+    /// The result of a begun call is large. The whole result is kept beside the store, and its beginning completes
+    /// the call.
     Spill {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
-        /// The bytes of the whole.
+        /// The bytes of the whole result.
         whole: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// The model reads on in such a result.
+    /// The model reads another part of a large result.
     Page {
-        /// Which of its calls asks for that.
+        /// The call that asks for the part.
         site: CallSite,
-        /// The step that proposed the call whose result it is.
+        /// The step that proposed the call with the large result.
         of: u64,
-        /// The first byte.
+        /// The position of the first byte.
         from: u64,
-        /// How many at most.
+        /// The maximum number of bytes.
         bytes: u64,
     },
-    /// A begun call comes to its end at a time.
+    /// A begun call waits, and ends at a given time.
     Wait {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
-        /// When, in milliseconds since 1970.
+        /// The time of the end, in milliseconds since 1970.
         until_ms: i64,
     },
     /// A begun call that asks the host. It becomes a form, and the answers to the form complete it.
     Ask {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
         /// The purpose of the form. Foreign text.
         description: Untrusted,
         /// The fields; none of them a secret.
         fields: Vec<crate::message::Field>,
     },
-    /// A begun call that writes to the host. A plain text is delivered at once. A request or a proposal is a message
-    /// whose answer completes the call.
+    /// A begun call that writes to the host. A plain text is delivered at once. For a request or a proposal, the
+    /// answer to the message completes the call.
     Write {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
         /// The content of the message.
         writing: Writing,
     },
-    /// A child starts on an item.
+    /// A child run starts on one item of the input.
     Spawn {
-        /// Which, from 0.
+        /// The index of the item, from 0.
         index: usize,
     },
-    /// Nothing is left to do until another party acts. Refused when the journal has grown past `seen`, unless it grew
-    /// through earlier moves of this command.
+    /// The run has nothing to do until another party acts. Refused when the journal has grown past `seen`, unless it
+    /// grew through earlier moves of this command.
     Suspend {
-        /// The number of the next step when the decision was made: now, or before this command.
+        /// The number of the next step at the time of the decision to wait. The decision is made now, or was made
+        /// before this command.
         seen: u64,
         /// The reason why the run waits, in one line.
         why: String,
     },
-    /// The run has reached one of its limits: it asks for more, and waits.
+    /// The run has reached one of its limits. It asks for more, and waits.
     Exhaust {
-        /// The limit that it has reached.
+        /// The limit that the run has reached.
         limit: LimitKind,
-        /// The error with which the run ends if the answer is no.
+        /// The error with which the run ends if the request for more is denied.
         trouble: Trouble,
     },
-    /// Something outside failed.
+    /// The run stalls, because something outside of it failed.
     Stall {
         /// The failure, and the advice how to go on.
         trouble: Trouble,
     },
     /// The run is over.
     Finish {
-        /// The outcome of the code.
+        /// The outcome of the run.
         outcome: RunOutcome,
     },
 }
 
-/// A message from a run to its host. All of it is foreign text.
+/// A message from a run to its host. The whole message is foreign text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "writes", rename_all = "snake_case")]
 pub enum Writing {
-    /// Something to be known.
+    /// A text that needs no answer.
     Say {
         /// The text.
         text: Untrusted,
     },
-    /// A thing is asked for.
+    /// A request for a capability.
     Request {
-        /// The requested thing, and its purpose.
+        /// The description of the requested capability and of its purpose.
         description: Untrusted,
-        /// The slot under which the run would have it.
+        /// The slot under which the run would get the capability.
         slot: String,
     },
-    /// Code is proposed, inert until the host endows it.
+    /// A proposal of code, which does nothing until the host endows it.
     Define {
         /// The code.
         source: Untrusted,
-        /// Its slots.
+        /// The slots of the code.
         slots: BTreeMap<String, Slot>,
         /// The purpose of the code.
         description: Untrusted,
@@ -397,37 +399,37 @@ pub struct AnswerApproval {
     pub text: Untrusted,
     /// The approval.
     pub message: MessageNumber,
-    /// Which entries, from 0; `None` means all that are open.
+    /// The indices of the entries, from 0. `None` means all open entries.
     pub entries: Option<Vec<usize>>,
     /// The answer.
     pub choice: Choice,
-    /// The additions of the person to the one entry that is approved, if it makes a worker.
+    /// The person's additions to a worker, if the one approved entry makes a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addition: Option<Addition>,
 }
 
-/// Yes or no; for an effect that may have happened, whether it did.
+/// The choice of a person: yes or no. For an effect that may have happened, the choice says whether it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
-    /// It may be done.
+    /// The call may be done.
     Approve {
-        /// Also again, as often as the same run proposes exactly the same.
+        /// Whether the approval also covers every identical call that the same run proposes later.
         for_run: bool,
     },
-    /// It may not.
+    /// The call may not be done.
     Deny {
-        /// The reason that the model reads.
+        /// The reason, which the model reads.
         reason: Untrusted,
     },
     /// A run that has reached a limit may use more.
     Raise {
-        /// How much more.
+        /// The amount that is added to the limit.
         by: Raise,
     },
-    /// It happened.
+    /// The effect happened.
     Happened,
-    /// It did not happen, and may be done now.
+    /// The effect did not happen, and may be done now.
     Repeat,
 }
 
@@ -436,23 +438,23 @@ pub enum Choice {
 pub struct Outcome {
     /// The reply to the sender of the command.
     pub reply: Reply,
-    /// Effects that began and that the caller must now perform.
+    /// The effects that began. The caller must perform them now.
     pub begun: Vec<StartedEffect>,
-    /// Runs that can go on. May be lost: the outbox says the same.
+    /// The runs that can go on. This list may be lost, because the outbox says the same.
     pub ready: Vec<HostRun>,
-    /// Code that has come to its end before and was cancelled: its heap goes. May be lost, as heaps may.
+    /// The code that was cancelled after its end. Its heap is dropped. This list may be lost, as heaps may.
     pub cancelled: Vec<CancelledCode>,
-    /// The number of the last event. May be lost.
+    /// The number of the last event. It may be lost.
     pub last_event: u64,
 }
 
-/// Code whose heap goes.
+/// Cancelled code whose heap is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelledCode {
     /// The code.
     pub eval: FormulaId,
-    /// The agent beside whose code it runs.
+    /// The agent beside whose other code this code runs.
     pub author: Number,
-    /// Why.
+    /// The reason.
     pub reason: Untrusted,
 }

@@ -8,22 +8,22 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
 use crate::proposal::Value;
 
-/// An act on names. Every path begins in the actor's own directory, or in one that it holds.
+/// An act on names. Every path begins in the actor's own directory, or in a directory that the actor holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum NameAct {
     /// Keeps a value under a name.
     StoreValue {
-        /// The value. References in it must be held by the actor.
+        /// The value. The actor must hold the references in it.
         value: Value,
         /// The name.
         path: NamePath,
     },
     /// Keeps bytes, which lie beside the store already, under a name.
     StoreBlob {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
         /// The name.
         path: NamePath,
@@ -40,33 +40,34 @@ pub enum NameAct {
         /// The name.
         path: NamePath,
     },
-    /// Gives the formula behind one name another name, and takes the first name away.
+    /// Moves the formula behind one name to another name.
     Move {
-        /// The name that goes.
+        /// The old name.
         from: NamePath,
-        /// The name that comes.
+        /// The new name.
         to: NamePath,
     },
     /// Gives the formula behind one name a second name.
     Copy {
         /// The name that stays.
         from: NamePath,
-        /// The name that comes.
+        /// The new name.
         to: NamePath,
     },
     /// Makes an empty directory.
     MakeDirectory {
-        /// Its name.
+        /// The name of the directory.
         path: NamePath,
     },
-    /// Finds the thing that was made under the name, or makes it.
+    /// Finds the object that was made under the name, or makes it.
     Provide {
-        /// The thing to find or make.
+        /// The object to find or make.
         thing: ProvidedObject,
         /// The name.
         path: NamePath,
     },
-    /// The same, if a name still stands for the formula that the actor has seen. Must be the outermost act.
+    /// Performs an act, if a name still stands for the formula that the actor has seen. This must be the outermost
+    /// act.
     IfUnchanged {
         /// The name.
         path: NamePath,
@@ -75,34 +76,36 @@ pub enum NameAct {
         /// The act to perform.
         act: Box<NameAct>,
     },
-    /// The same, even where a new name looks like another one in its directory. Outside of [`NameAct::Within`].
+    /// Performs an act, even if a new name looks like another one in its directory. This act must be outside of
+    /// [`NameAct::Within`].
     Forced {
         /// The act to perform.
         act: Box<NameAct>,
     },
-    /// The same, with every path beginning in a directory that the actor holds, under any name or none.
+    /// Performs an act whose paths all begin in a directory that the actor holds. The directory may have any name, or
+    /// none.
     Within {
         /// The directory.
         base: FormulaId,
-        /// The act to perform there.
+        /// The act to perform in the directory.
         act: Box<NameAct>,
     },
 }
 
-/// A thing that is found under a name, or made.
+/// An object that is found under a name, or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "object", rename_all = "snake_case")]
 pub enum ProvidedObject {
     /// A directory of this machine. Only a host makes one.
     Mount {
-        /// Its absolute path.
+        /// The absolute path of the directory.
         path: String,
-        /// Whether nothing in it may be changed.
+        /// Whether the directory is read-only.
         read_only: bool,
     },
     /// A directory that the daemon keeps itself. Only a host makes one.
     Scratch {
-        /// Whether nothing in it may be changed.
+        /// Whether the directory is read-only.
         read_only: bool,
     },
     /// Files and directories that never change; their bytes lie beside the store already.
@@ -111,26 +114,27 @@ pub enum ProvidedObject {
     Vat,
 }
 
-/// Makes an agent, or finds the one that was made under the same name.
+/// The command that makes an agent, or finds the agent that was made under the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProvideAgent {
-    /// Whether it may endow.
+    /// The kind of the agent, which says whether the agent may endow.
     pub kind: AgentKind,
-    /// The name of its handle.
+    /// The name for the handle of the agent.
     pub name: Option<NamePath>,
-    /// The name of the agent itself: an agent that reaches it has its powers.
+    /// The name for the agent itself. An agent that reaches this name has the powers of the new agent.
     pub agent_name: Option<NamePath>,
-    /// Names of the actor's and the names under which the new agent knows the same things, as grants.
+    /// Pairs of names: the actor's name for a thing, and the new agent's name for it. The new agent gets a grant of
+    /// the thing.
     pub introduced: Vec<(String, String)>,
 }
 
-/// Which kind of agent.
+/// The kind of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// It acts for a person and may endow.
+    /// An agent that acts for a person and may endow.
     Host,
-    /// It holds only the things it was given.
+    /// An agent that holds only the things it was given.
     Guest,
 }
 
@@ -145,39 +149,39 @@ pub enum GrantAct {
         path: NamePath,
         /// The BLAKE3 hash of the token, which the kernel never sees.
         token: Number,
-        /// When it ends by itself, in milliseconds since 1970.
+        /// The time at which the token expires, in milliseconds since 1970.
         expires_ms: i64,
     },
     /// Uses a token: the actor gets a grant, and the token is gone.
     Accept {
         /// The BLAKE3 hash of the token.
         token: Number,
-        /// The name that the actor gives it.
+        /// The actor's name for the grant.
         path: NamePath,
     },
-    /// Ends a grant that the actor gave, and with it every grant that was made of it.
+    /// Ends a grant that the actor gave, and every grant that was made of it.
     Revoke {
-        /// Which.
+        /// The number of the grant.
         grant: GrantNumber,
     },
     /// Gives a name to a narrower grant of something the actor holds.
     Attenuate {
         /// The name of the thing.
         path: NamePath,
-        /// The formula that the name stood for when it was chosen. If it stands for another one by now, the command
-        /// is refused.
+        /// The formula for which the name stood when the person chose it. If the name stands for another formula by
+        /// now, the command is refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is: Option<FormulaId>,
         /// The methods that stay.
         methods: Vec<String>,
         /// The other restrictions.
         attenuation: Attenuation,
-        /// When it ends by itself, in milliseconds since 1970.
+        /// The time at which the new grant expires, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_ms: Option<i64>,
         /// The new name.
         to: NamePath,
-        /// Even if the name looks like another one in its directory.
+        /// Whether the new name is used even if it looks like another one in its directory.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         force: bool,
     },

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::model::binding::Binding;
 use crate::run::{Input, Program, Shape};
 
-/// Starts a run: endows the worker with the targets that are bound to its slots.
+/// The start of a run, with the targets that are bound to the worker's slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The person's command, for the transcript.
     pub text: Untrusted,
     /// The worker.
     pub worker: Program,
-    /// One execution, or one for each item.
+    /// The shape of the run: one execution, or one for each item.
     pub shape: Shape,
     /// The model's name.
     pub model: String,
@@ -21,7 +21,7 @@ pub struct Start {
     pub input: Input,
     /// The bindings of the slots.
     pub bindings: Vec<Binding>,
-    /// Whether only readers who may read private data may read its input.
+    /// Whether the input is private. Only readers who may read private data may read a private input.
     #[serde(default)]
     pub private: bool,
 }

@@ -12,26 +12,26 @@ use crate::name::NamePath;
 pub enum TimerAct {
     /// Makes a timer that begins now. Only a host makes one.
     Make {
-        /// Its name.
+        /// The name of the timer.
         path: NamePath,
-        /// How long from tick to tick, in milliseconds.
+        /// The time between two ticks, in milliseconds.
         interval_ms: u64,
         /// The purpose of the timer. Foreign text.
         label: Untrusted,
     },
-    /// From now on each tick of a timer is a message in the actor's mailbox.
+    /// Subscribes the actor to a timer. From now on, each tick is a message in the actor's mailbox.
     Subscribe {
         /// The timer, or a grant of it. The actor must hold it.
         timer: FormulaId,
     },
-    /// Ends that.
+    /// Ends a subscription.
     Unsubscribe {
-        /// The timer, or the grant of it, as it was subscribed to.
+        /// The timer or the grant to which the actor subscribed.
         timer: FormulaId,
     },
-    /// Tells agents of ticks that have come.
+    /// Tells agents about the ticks that are due, and completes the waiting calls whose time has come.
     Tick {
-        /// How many agents are told, at most.
+        /// The maximum number of agents to tell and calls to complete.
         budget: u32,
     },
 }

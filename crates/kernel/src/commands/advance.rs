@@ -26,7 +26,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         if run.exhausted.is_some() {
             return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
         }
-        // In a cancelled run, begun calls complete; nothing else happens any more.
+        // In a cancelled run, begun calls complete, and nothing else happens.
         if run.cancelled.is_some()
             && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. })
         {
@@ -161,7 +161,7 @@ fn complete(
     Ok(())
 }
 
-/// Writes down that an effect of a run named a file, so that a question about the file finds the run.
+/// Records that an effect of a run named a file, so that a question about the file finds the run.
 fn index_file(state: &mut State<'_>, run: RunNumber, completion: &Completion) -> Result<(), Fault> {
     let Completion::Done { value, .. } = completion else { return Ok(()) };
     if let Some(name) = named_file(value) {
@@ -172,7 +172,8 @@ fn index_file(state: &mut State<'_>, run: RunNumber, completion: &Completion) ->
     Ok(())
 }
 
-/// Asks the host whether an effect happened. It is not at work any more, and begins again only on the host's word.
+/// Asks the host whether an effect happened. The effect is no longer at work, and begins again only if the host says
+/// so.
 fn doubt(state: &mut State<'_>, run: &mut Run, proposal: u64) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: proposal };
     let Some(Phase::Executing { outbox }) = run.open.get(&proposal).copied() else {
@@ -196,11 +197,13 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
     let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
-    // The provenance with which the run began, without the documents that its other items have read since.
+    // The child gets the provenance with which the run began, without the documents that the run's other items have
+    // read since.
     let begun = state.provenance_of(&run.id)?;
     let provenance = match &run.input.earlier {
         None => begun,
-        // The earlier outcomes of items are for the writes at the end; their limits on readers hold for all items.
+        // Only the writes at the end use the earlier outcomes of items. The limits of these outcomes on readers hold
+        // for all items.
         Some(_) => Provenance { readers: begun.readers, ..Provenance::host() },
     };
     let child = RunNumber(state.count("next_run")?);
@@ -235,7 +238,8 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     create(state, seed).map(drop)
 }
 
-/// Returns the number of children that share the remaining budget: this one, and those that may start beside it.
+/// Returns the number of children that share the remaining budget: the child for this item, and those that may start
+/// beside it.
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
         Shape::Each { jobs } => jobs as usize,

@@ -7,8 +7,8 @@ use crate::proposal::{Finding, Proposal};
 use crate::state::State;
 use crate::table;
 
-/// Returns why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on
-/// the way has ended, or leaves the method out.
+/// Returns the reason why a call cannot be made in the journal of an agent, if there is one. The agent does not hold
+/// the grant, or something on the way has ended or leaves the method out.
 pub(crate) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Option<Finding>, Fault> {
     let not_held = || Finding::new("grant/held", "this agent does not hold such a grant").at(&proposal.slot);
     let now_ms = state.env.now_ms();

@@ -21,13 +21,13 @@ use crate::txn::Table;
 
 use super::{cancel, propose, run_end};
 
-/// How many calls of one agent wait at most.
+/// The maximum number of waiting calls of one agent.
 const MAX_OPEN_CALLS: usize = 200;
 
-/// How many hosts above an agent are looked for.
+/// The maximum number of hosts above an agent through which the responsible host is looked for.
 const MAX_HOST_LEVELS: usize = 64;
 
-/// Finds the agent's journal, or makes it.
+/// Finds the journal of an agent, or makes it.
 pub(super) fn open_journal(state: &mut State<'_>, agent: FormulaId) -> Result<Reply, Fault> {
     if let Some(at) = agent_journal::journal_of(state.txn, &agent)? {
         return Ok(Reply::AgentJournal { at });
@@ -49,7 +49,7 @@ fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fau
         let above = match state.formula(&at)? {
             Formula::Host { .. } => return Ok(at),
             Formula::Guest { host, .. } => host,
-            // The agent that endowed the code is responsible for it.
+            // The agent that endowed the code is responsible for the code.
             Formula::Eval { result, .. } => {
                 at = match state.formula(&result)? {
                     Formula::Promise { asker, .. } => state.id_of(asker),
@@ -72,8 +72,8 @@ fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fau
     Err(Fault::Dangling(agent))
 }
 
-/// Makes the journal as a run of the actor's. The agent keeps it. Once the agent is collected, the journal ends, and
-/// its entries stay.
+/// Makes the journal, as a run of the actor's. A reference from the agent keeps it. Once the agent is collected, the
+/// journal ends, and its entries stay.
 fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
     let (me, is_own) = (state.me(), agent == state.actor);
     let number = RunNumber(state.count("next_run")?);
@@ -142,7 +142,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
 /// The label of the edge from an agent to its journal.
 const LABEL: &str = "journal";
 
-/// Ends the journal of an agent that is being collected. No call that waits in it begins any more.
+/// Ends the journal of an agent that is being collected. Calls that wait in it never begin.
 pub(crate) fn end_journal(state: &mut State<'_>, agent: &FormulaId) -> Result<(), Fault> {
     let Some(at) = agent_journal::journal_of(state.txn, agent)? else { return Ok(()) };
     state.txn.delete(Table::Meta, &agent.number, agent_journal::KEY)?;
@@ -169,7 +169,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
         state.journal(&mut run, Entry::Completed { proposal, completion }, Provenance::host())?;
     }
     if !was_open {
-        // All that it did is over: an end, and no failure.
+        // All acts of the agent are over. The journal therefore ends without a failure.
         run_end::finish(state, &mut run, RunOutcome::Done(Value::undefined()))?;
         return state.put_run(&run);
     }
@@ -182,7 +182,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
     state.put_run(&run)
 }
 
-/// Returns whether a step has a place in such a journal.
+/// Returns whether a step is allowed in the journal of an agent.
 pub(super) fn takes(step: &Move) -> bool {
     match step {
         Move::Propose { .. }
@@ -207,8 +207,8 @@ pub(super) fn takes(step: &Move) -> bool {
     }
 }
 
-/// Proposes one call of an agent's. A send of code that has proposed its call before proposes nothing; the reply
-/// names the earlier step instead.
+/// Proposes one call of an agent. If code has proposed the call of the same send before, nothing is proposed, and the
+/// reply names the earlier step.
 pub(super) fn propose(
     state: &mut State<'_>,
     run: &mut Run,
@@ -228,7 +228,7 @@ pub(super) fn propose(
         }
         agent_journal::write::record_step(state.txn, &owner, origin, at)?;
     }
-    // A person cannot read so many cards, and an agent that cannot be stopped must not fill a mailbox with them.
+    // The limit keeps an agent that cannot be stopped from filling a mailbox. A person cannot read so many cards.
     if run.open.len() >= MAX_OPEN_CALLS {
         for one in judged.iter_mut().filter(|one| one.verdict.decision == Decision::Ask) {
             one.verdict.decision = Decision::Deny;
@@ -240,8 +240,8 @@ pub(super) fn propose(
     Ok(Reply::Proposed { at })
 }
 
-/// Returns whether a call was not made because somebody else had changed the same thing meanwhile: it may be proposed
-/// anew.
+/// Returns whether a call was not made because somebody else had changed the same thing meanwhile. Such a call may be
+/// proposed anew.
 fn has_conflict(state: &mut State<'_>, at: StepRef) -> Result<bool, Fault> {
     let owner = state.owner();
     Ok(match agent_journal::call_status(state.txn, &owner, at)? {

@@ -15,22 +15,22 @@ use crate::txn::Table;
 
 use super::permission;
 
-/// Why a yes or a no is no answer to a question whether something happened.
+/// The error for a yes or a no to a question whether something happened.
 const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
 
-/// Why such an answer is none to anything else.
+/// The error for an answer that says whether something happened, if the message does not ask this.
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
 
-/// Why more is no answer to anything else.
+/// The error for a higher limit as the answer to a message that does not ask for one.
 const NO_BUDGET: &str = "it does not ask for more of anything: approve or deny it";
 
-/// The reason why an approval for the whole run is refused where the run does not end.
+/// The error for an approval for the whole run, if the run does not end.
 const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
 
-/// Why nothing is added to several entries.
+/// The error for an addition to several entries.
 const ONE_ADDITION: &str = "something is added only to one entry that is approved by itself";
 
-/// Why an answer to nothing is none.
+/// The error for an answer that names no entry.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
 fn wrong_kind(letter: &LoadedMessage, what: &'static str) -> Fault {
@@ -51,7 +51,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     let says_whether = matches!(command.choice, Choice::Happened | Choice::Repeat);
     let (run, entries) = match &letter.message.body {
         Body::OutcomeUnknown { run, entry } if says_whether => (*run, vec![*entry]),
-        // A yes to a question is no answer to another one.
+        // A yes or a no does not say whether the effect happened.
         Body::OutcomeUnknown { .. } => return Err(wrong_kind(&letter, DOUBT_WANTS)),
         _ if says_whether => return Err(wrong_kind(&letter, NO_DOUBT)),
         Body::Budget { run, offer, .. } => {
@@ -93,7 +93,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     }
     let wanted: std::collections::BTreeSet<usize> = wanted.into_iter().collect();
     let open: Vec<usize> = wanted.into_iter().filter(|i| !mail.answers.contains_key(i)).collect();
-    // A card that was closed because its run was cancelled is as good as answered.
+    // A card that was closed because its run was cancelled counts as answered.
     if open.is_empty() || !mail.needs_you {
         return Ok(Reply::AlreadyAnswered { run });
     }

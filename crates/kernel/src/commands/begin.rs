@@ -50,7 +50,7 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
     begin(state, run, at, *proposal, others)
 }
 
-/// Returns how many calls of workers, beside the one at `step`, have been proposed and may yet begin.
+/// Returns the number of proposed calls of workers, except for the one at `step`, that may still begin.
 fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fault> {
     let waits = |phase: &Phase| matches!(phase, Phase::AwaitingApproval { .. } | Phase::Approved);
     let others = run.open.iter().filter(|(number, phase)| **number != step && waits(phase));
@@ -64,7 +64,7 @@ fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fau
     Ok(count)
 }
 
-/// Returns whether a proposal is to call a worker.
+/// Returns whether a proposal calls a worker.
 pub(super) fn is_call(state: &mut State<'_>, proposal: &Proposal) -> Result<bool, Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?;
     Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. } | Formula::Myself)))
@@ -114,11 +114,11 @@ pub(super) fn begin(
 struct Callee {
     worker: FormulaId,
     program: Program,
-    /// Its grants, by slot.
+    /// The grants of the worker, by slot.
     grants: BTreeMap<String, FormulaId>,
-    /// Its own model.
+    /// The worker's own model, if it has one.
     model: Option<String>,
-    /// The limits for all of its calls together, and the number of calls that may run beside each other.
+    /// The limits for all calls of the worker together, and the number of calls that may run beside each other.
     pool: Option<(Limits, u64)>,
 }
 
@@ -141,7 +141,7 @@ fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
     Ok(Callee { worker: run.worker, program, grants, model: None, pool: None })
 }
 
-/// Calls a worker: its effect is a run of its own, with a fresh context.
+/// Calls a worker. The effect of the call is a run of its own, with a fresh context.
 fn call(
     state: &mut State<'_>,
     run: &mut Run,
@@ -208,7 +208,7 @@ fn call(
             input: Input { values, attachments, items: vec![], origins: vec![], earlier: None },
             grants,
             source: run.source,
-            // The inputs that the caller wrote carry all of its knowledge.
+            // The caller's provenance is already in the inputs that it wrote.
             provenance: proposal.provenance.clone(),
             delivery: None,
         },
@@ -258,8 +258,8 @@ pub(crate) fn complete_call(
     Ok(())
 }
 
-/// Takes up an effect again that may have happened before a crash. `None` if its outcome has been recorded. A row of the
-/// outbox that no verdict and no permission led to is refused.
+/// Returns an effect that may have happened before a crash, so that it is taken up again. The result is `None` if its
+/// outcome has been recorded. A row of the outbox without a verdict and a permission is refused.
 pub fn reopen(
     txn: &mut dyn ReadTxn,
     actor: &FormulaId,

@@ -20,7 +20,7 @@ use crate::txn::{NO_OWNER, Table};
 use super::permission::forget_permission;
 use super::run_end::{finish_if_still, trouble};
 
-/// How many formulas that depend on something are looked at.
+/// The maximum number of dependent formulas to look at.
 const MAX_ITEMS: usize = 100_000;
 
 pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
@@ -37,8 +37,8 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
             state.event(Change::Cancelled { id })?;
         }
         Cancel::Name { path } => {
-            // If the name stands for a grant, only that grant is cancelled, and not the formula behind it: others
-            // also have grants of it.
+            // If the name stands for a grant, only that grant is cancelled. The formula behind the grant stays,
+            // because others also have grants of it.
             let id = state.find(path)?;
             for dependent in dependents(state, id)? {
                 end(state, &dependent, reason)?;
@@ -88,7 +88,7 @@ fn cancel_own(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Resul
     Ok(Reply::Done)
 }
 
-/// Returns the formula and all work that depends on it.
+/// Returns the formula, and all work that depends on the formula.
 fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fault> {
     let mut seen = BTreeSet::from([id]);
     let mut queue = VecDeque::from([id]);
@@ -122,7 +122,7 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
 
 fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
     match state.formula(id)? {
-        // Only the agent that started the work may end it, or the store's own host.
+        // Only the agent that started the work, or the store's own host, may end it.
         Formula::Run { run, result, .. } => match may_end(state, &result)? {
             Some(whose) => end_run(state, whose, id, run, reason),
             None => Ok(()),
@@ -146,8 +146,7 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
     }
 }
 
-/// Ends code. If the code has come to its end before, its heap is dropped; its objects are made again on their next
-/// use.
+/// Ends code. If the code has ended before, its heap is dropped, and its objects are made again on their next use.
 fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
     let trouble = trouble(reason);
     let why = trouble.message.clone();
@@ -160,7 +159,7 @@ fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Resu
     Ok(())
 }
 
-/// Returns who set the work to which this promise belongs going, if the actor may end it.
+/// Returns the agent that started the work of this promise, if the actor may end that work.
 fn may_end(state: &mut State<'_>, result: &FormulaId) -> Result<Option<FormulaId>, Fault> {
     let Formula::Promise { asker, .. } = state.formula(result)? else { return Ok(None) };
     let whose = state.id_of(asker);
@@ -168,7 +167,7 @@ fn may_end(state: &mut State<'_>, result: &FormulaId) -> Result<Option<FormulaId
     Ok(may.then_some(whose))
 }
 
-/// Ends a run of any host. Everything that is recorded of its end lies with that host.
+/// Ends a run of any host. The records of its end belong to that host.
 fn end_run(
     state: &mut State<'_>,
     whose: FormulaId,
@@ -204,7 +203,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
     state.ended.push(EndedObject::Run(HostRun { host: state.actor, run: number }));
     refuse_open(state, &mut run)?;
     state.put_run(&run)?;
-    // A child tells its parent that it has ended, which may change the parent: it is read again.
+    // A child that ends tells its parent, which may change the parent. The parent is therefore read again.
     let children: Vec<RunNumber> = run
         .children
         .values()
@@ -266,13 +265,13 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
     Ok(())
 }
 
-/// Returns whether somebody is asked if it happened, rather than if it may.
+/// Returns whether a waiting call asks if its effect happened, and not if it may happen.
 fn in_doubt(state: &mut State<'_>, phase: Phase) -> bool {
     let Phase::AwaitingApproval { message } = phase else { return false };
     state.letter(message).is_ok_and(|letter| matches!(letter.message.body, Body::OutcomeUnknown { .. }))
 }
 
-/// Closes an approval whose run will not need an answer.
+/// Closes an approval whose run no longer needs an answer.
 fn close_card(state: &mut State<'_>, message: crate::id::MessageNumber) -> Result<(), Fault> {
     let Ok(letter) = state.letter(message) else { return Ok(()) };
     let entries = match &letter.message.body {

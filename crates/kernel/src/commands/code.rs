@@ -1,4 +1,4 @@
-//! Code: records the messages that endowed code sends and hears, and applies its commands once.
+//! Code: records the messages that endowed code sends and hears, and applies each of its commands only once.
 
 use journal::record;
 use passable::Untrusted;
@@ -23,13 +23,13 @@ mod promise;
 pub(crate) use journal::strip_code;
 pub(crate) use promise::give_up;
 
-/// How many names code may keep something under.
+/// The maximum number of names under which code may keep values.
 const MAX_KEPT_NAMES: usize = 256;
 
-/// How many bytes a value may have that code keeps.
+/// The maximum size of a value that code keeps, in bytes.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// How many bytes such a name may have.
+/// The maximum length of the name of a kept value or of an engine, in bytes.
 const MAX_LEN: usize = 255;
 
 pub(crate) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> {
@@ -48,7 +48,7 @@ pub(crate) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
         CodeAct::Use { used } => {
             for (grant, later) in used {
-                // A grant that is gone by now has no page.
+                // A grant that no longer exists has no usage record.
                 if table::grant(state.txn, &grant)?.is_some() {
                     grant_usage::write::add(state.txn, &grant, later)?;
                 }
@@ -58,7 +58,7 @@ pub(crate) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
     }
 }
 
-/// The code, which of its sends it is, and who acts.
+/// The code, the number of its send, and the actor.
 struct CodeCaller {
     eval: FormulaId,
     send: Option<u32>,
@@ -75,7 +75,7 @@ fn perform(
     expect_code(state, &eval)?;
     if let Some(send) = send {
         let origin = Origin { eval, send };
-        // The send was applied before; the caller that repeats it did not check.
+        // The send was applied before. The caller that repeats it did not check this.
         if code::mark(state.txn, &origin)?.is_some() {
             return Ok(Reply::AlreadySettled);
         }
@@ -104,7 +104,7 @@ fn perform(
             reply
         }
     };
-    // Code that has ended itself hears no answers.
+    // Code that has ended itself gets no answers.
     if let Some(send) = send.filter(|_| !ends) {
         let mark = Mark { reach, then, reply: reply.clone() };
         code::write::mark(state.txn, &Origin { eval, send }, &mark)?;
@@ -131,14 +131,14 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<ExportedObject>)
     Ok(Reply::Done)
 }
 
-/// Returns whether a value is a guard that can be kept: one that refers to nothing, and is not too long.
+/// Returns whether a value is a guard that can be kept. Such a guard refers to nothing and is not too long.
 fn is_guard(value: &Value) -> bool {
     passable::InterfaceGuard::from_value(value).is_ok()
         && value.references().is_empty()
         && passable::smallcaps::encode(value).body.len() <= MAX_VALUE_BYTES
 }
 
-/// Ends code at its own request, unless it has come to its end.
+/// Ends code at its own request, unless the code has already ended.
 fn cancel(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
     let why = if reason.raw().is_empty() { "it cancelled itself" } else { reason.raw() };

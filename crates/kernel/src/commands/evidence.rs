@@ -1,7 +1,8 @@
 //! Evidence: the entries that the journal must have before an effect may happen.
 //!
-//! A row of the outbox is a claim. After a crash, the kernel looks for the entries that led to it: a verdict, an
-//! approval if the verdict asked for one, and the step that began it. A row that lacks one of these is refused.
+//! A row of the outbox only claims that an effect began. After a crash, the kernel looks for the entries that led to
+//! the row: a verdict, an approval if the verdict asked for one, and the step that began the effect. A row that lacks
+//! one of these is refused.
 
 use crate::command::Fault;
 use crate::id::{RunNumber, StepRef};
@@ -11,7 +12,7 @@ use crate::run::{Entry, Step};
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{Owner, ReadTxn, Table};
 
-/// How many steps are read at a time.
+/// The number of steps that are read at a time.
 const PAGE: usize = 16;
 
 /// The journal's entries about one proposal after the step that proposed it.
@@ -20,7 +21,7 @@ struct ProposalRecord {
     verdict: Option<Decision>,
     approved: bool,
     begun: bool,
-    /// Whether it began once with an unknown outcome; it begins again only on a person's word.
+    /// Whether the effect began once with an unknown outcome. It begins again only if a person says so.
     doubted: bool,
 }
 
@@ -30,7 +31,7 @@ impl ProposalRecord {
         for step in query::journal(txn, owner, at.run, at.step.saturating_add(1))? {
             match step.entry {
                 Entry::Judged { proposal, verdict, .. } if proposal == at.step => {
-                    // Should there ever be two, the stricter one holds.
+                    // If there are ever two verdicts, the stricter one holds.
                     record.verdict = record.verdict.max(Some(verdict.decision));
                 }
                 Entry::Answered { proposal, approved, .. } if proposal == at.step => {
@@ -47,7 +48,7 @@ impl ProposalRecord {
     }
 }
 
-/// Returns the decision of the gates on a proposal. It reads the journal only as far as that entry.
+/// Returns the decision of the gates on a proposal. The journal is read only as far as that decision.
 fn verdict(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<Decision>, Fault> {
     let mut from = at.step.saturating_add(1);
     loop {
@@ -77,8 +78,8 @@ pub(super) fn expect_judged(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -
     }
 }
 
-/// Refuses to take up an effect that nothing led to: the row of the outbox, the bytes that were judged, the verdict, the
-/// yes, and the step that began it must all be there.
+/// Refuses to take up an effect without evidence. The row of the outbox, the judged bytes, the verdict, the approval,
+/// and the step that began the effect must all exist.
 pub(super) fn expect_begun(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -108,8 +109,8 @@ pub(super) fn expect_begun(
     }
 }
 
-/// Returns whether a permission lasts as long as the run. It does until the run ends, and a run with an open effect
-/// has not.
+/// Returns whether a permission for the whole run covers this call. Such a permission holds until the run ends, and a
+/// run with an open effect has not ended.
 fn lasting(
     txn: &mut dyn ReadTxn,
     owner: &Owner,

@@ -1,4 +1,4 @@
-//! Exhaust: a run has reached one of its limits. It waits, and a person raises the limit, or ends the run.
+//! Exhaust: a run has reached one of its limits. It waits until a person raises the limit or ends the run.
 
 use crate::budget::{Exhausted, LimitKind, Raise};
 use crate::command::{Choice, Fault, Reply};
@@ -12,14 +12,14 @@ use crate::state::{LoadedMessage, State};
 
 use super::run_end;
 
-/// The hint about the answers that such a question takes.
+/// The error for an answer that does not fit a question about a limit.
 const WANTS: &str =
     "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
 
-/// Why nothing is no answer.
+/// The error for an answer that adds nothing to the limit.
 const NOTHING: &str = "nothing would be added, and the run would ask again at once";
 
-/// Why a limit cannot be raised so far.
+/// The error for an answer that raises the depth limit too far.
 const TOO_DEEP: &str = "workers call workers at most 32 deep, whatever anybody says: add less";
 
 /// Asks the host to raise a limit of the run, and lets the run wait.
@@ -33,7 +33,7 @@ pub(super) fn exhaust(
     if !run.open.is_empty() || !run.children.is_empty() || run.exhausted.is_some() {
         return Err(Fault::OutOfOrder { at, what: "a run with open calls asks for nothing more" });
     }
-    // How deep it goes counts from the run that a person began, whose limit all below it have.
+    // The depth counts from the run that a person started. All runs below that run have its limit.
     let own = Limits { depth: run.limits.depth, ..own_limits(state, run)? };
     let offer = Raise::double(limit, own);
     if offer.is_nothing() {
@@ -55,7 +55,7 @@ pub(super) fn exhaust(
     Ok(())
 }
 
-/// Returns the limits of the worker's own file; a child may have been lent less.
+/// Returns the limits in the worker's own file. A child may have been lent less.
 fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
     Ok(match state.formula(&run.worker)? {
         Formula::Worker { limits, .. } => limits,
@@ -63,7 +63,7 @@ fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
     })
 }
 
-/// Returns a person gives a run more, or ends it.
+/// Raises a limit of a run, or ends the run, as the person answered.
 pub(super) fn answer(
     state: &mut State<'_>,
     letter: LoadedMessage,
@@ -119,8 +119,8 @@ pub(super) fn answer(
     Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
 }
 
-/// Raises the limits of a run. The addition comes from outside, so the runs above are raised as well and lose
-/// nothing.
+/// Raises the limits of one run. The addition comes from outside, so the caller raises the runs above as well, and
+/// they lose nothing.
 fn raise_limits(
     state: &mut State<'_>,
     run: &mut Run,

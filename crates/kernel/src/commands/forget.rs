@@ -1,7 +1,7 @@
-//! Forget: the documents of a run go; the record of the run and of its acts stays.
+//! Forget: removes the documents of a run. The record of the run and of its acts stays.
 //!
-//! The journal stays as it was, so the log of events still tells of it. The documents that it names are not kept any
-//! more: a sweep skips the rows of forgotten runs.
+//! The journal stays as it was, so the log of events still describes the run. The store no longer keeps the documents
+//! that the journal names: a sweep skips the rows of forgotten runs.
 
 use crate::command::{Fault, Reply};
 use crate::formula::Formula;

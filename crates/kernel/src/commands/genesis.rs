@@ -13,8 +13,8 @@ use crate::txn::{NO_OWNER, Table, Txn};
 use super::names::make_directory;
 use super::provide::make_parts;
 
-/// Makes the root, its host and the host's parts in an empty store; in any other it changes nothing. Returns the
-/// host.
+/// Returns the host of the store. In an empty store, the root, its host and the host's parts are made first. A store
+/// that has a host is not changed.
 pub fn genesis(txn: &mut dyn Txn, env: &Env) -> Result<FormulaId, Fault> {
     if let Some(host) = table::host(txn)? {
         return match table::endo(txn)? {
@@ -30,7 +30,7 @@ pub fn genesis(txn: &mut dyn Txn, env: &Env) -> Result<FormulaId, Fault> {
     let (host, endo) = (state.actor, state.endo());
     table::save(state.txn, Table::Meta, &NO_OWNER, b"host", &host, None)?;
     table::save(state.txn, Table::Meta, &NO_OWNER, b"endo", &endo, None)?;
-    // Formulas that no agent made are the host's to answer for; the host itself must be there to say so.
+    // The host answers for formulas that no agent made. For this, the host itself must exist.
     let agent = make_parts(&mut state, host)?;
     let none = state.make(Formula::LeastAuthority, Provenance::host())?;
     let main = state.make(Formula::Vat { label: "main".to_owned() }, Provenance::host())?;

@@ -7,8 +7,8 @@ use crate::run::Run;
 use crate::state::State;
 use crate::table;
 
-/// Returns why the grant behind a proposal cannot be used by this run, if it cannot. The gates have said so already
-/// where they could; the kernel says it again, so that no caller can leave it out.
+/// Returns the reason why this run cannot use the grant behind a proposal, if there is one. The gates have checked
+/// this already where they could. The kernel checks it again, so that no caller can leave the check out.
 pub(crate) fn refusal(
     state: &mut State<'_>,
     run: &Run,

@@ -43,7 +43,7 @@ fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply
         state.drop_token(&token, &row)?;
     }
     let (_, name) = path.split();
-    // The giver gives, though the recipient acts: the grant is the giver's to revoke.
+    // The recipient acts, but the giver makes the grant: so the giver can revoke it.
     let to = std::mem::replace(&mut state.actor, row.giver);
     let given = state.give(&row.formula, &Gift::plain(to, name));
     state.actor = to;
@@ -84,8 +84,8 @@ struct Less {
     expires_ms: Option<i64>,
 }
 
-/// Gives a name to a narrower grant of the formula to which the path leads. It is never wider than the original,
-/// since every use follows the chain.
+/// Gives a name to a narrower grant of the formula to which the path leads. The new grant is never wider than the
+/// original, since every use follows the chain.
 fn attenuate(
     state: &mut State<'_>,
     path: &NamePath,

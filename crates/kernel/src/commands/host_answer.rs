@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::table;
 use crate::txn::{NO_OWNER, Table};
 
-/// Returns where it stands which call waits for a promise.
+/// Returns the key of the row that names the call which waits for a promise.
 fn key(promise: &FormulaId) -> Vec<u8> {
     [b"question ", &promise.number[..]].concat()
 }

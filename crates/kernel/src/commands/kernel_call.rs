@@ -1,4 +1,4 @@
-//! A call that has begun and that the kernel itself brings to its end: waiting, asking, writing, making a worker.
+//! A begun call that the kernel itself completes: waiting, asking, writing, or making a worker.
 
 use crate::command::Fault;
 use crate::formula::Formula;
@@ -8,17 +8,17 @@ use crate::run::{Entry, Phase, Run};
 use crate::state::State;
 use crate::table;
 
-/// The parts of a call that are needed to complete it.
+/// The parts of a call that the kernel needs to complete the call.
 pub(super) struct KernelCall {
-    /// Where it was proposed.
+    /// The step that proposed the call.
     pub(super) at: StepRef,
-    /// Its row of the outbox.
+    /// The call's row of the outbox.
     pub(super) outbox: u64,
     /// The call as it was proposed.
     pub(super) proposal: Box<Proposal>,
 }
 
-/// Returns the call at this step, if it has begun and leads to exactly this.
+/// Returns the call at this step, if it has begun and leads to exactly this formula.
 pub(super) fn find_kernel_call(
     state: &mut State<'_>,
     run: &Run,

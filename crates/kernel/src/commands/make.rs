@@ -1,4 +1,4 @@
-//! Make: a run that has the right to makes a worker, and gives it some of its own authority.
+//! Make: a run that has the right to do so makes a worker, and gives it some of its own authority.
 //!
 //! The worker holds grants of its maker's grants, which end when the maker's grants end. They have no method that the
 //! maker may not call. A method that the maker may call without approval needs approval here, except in a staged
@@ -20,19 +20,19 @@ use crate::table;
 
 use super::kernel_call::{KernelCall, find_kernel_call};
 
-/// The most workers that one run makes.
+/// The maximum number of workers that one run makes.
 const MAX_ITEMS: usize = 32;
 
-/// The method of a worker.
+/// The method by which a worker is called.
 const CALL: &str = "call";
 
-/// The content of one slot of a new worker: the maker's grant, and the methods that remain of it.
+/// The content of one slot of a new worker: the maker's grant, and the part of it that the worker is given.
 struct SlotGift {
     own: Grant,
     given: SlotGrant,
 }
 
-/// Makes the worker, or refuses the call. A person was shown the worker as it is, so no part of it may differ.
+/// Makes the worker, or refuses the call. A person was shown this worker, so no part of it may differ.
 pub(super) fn make(
     state: &mut State<'_>,
     run: &mut Run,
@@ -110,7 +110,7 @@ fn expect_shown(
     }
 }
 
-/// Returns a finding if a name that the person chose for a slot stands for another formula by now, or for none.
+/// Returns a finding if a name that the person chose for a slot no longer stands for the same formula.
 fn otherwise(
     state: &mut State<'_>,
     addition: Option<&(MessageNumber, Addition)>,
@@ -166,7 +166,7 @@ fn gifts(
     Ok(Ok(gifts))
 }
 
-/// Returns the worker with its grants.
+/// Makes the worker with its grants, and returns it.
 fn put(
     state: &mut State<'_>,
     run: &Run,
@@ -238,9 +238,9 @@ fn source_of(run: &Run) -> Option<MessageNumber> {
     run.cause()
 }
 
-/// Returns the grants that a worker holds when it is called, by slot. It holds some if a run has made it, or if a
-/// person has filled its slots for its callers. Other workers hold nothing: a person's endowments were for that one
-/// run.
+/// Returns the grants that a worker holds when it is called, by slot. A worker holds grants if a run has made it, or
+/// if a person has filled its slots for its callers. Other workers hold nothing: a person's endowments were for that
+/// one run.
 pub(super) fn held_by(
     state: &mut State<'_>,
     grants: &[FormulaId],

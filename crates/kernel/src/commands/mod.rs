@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, with one file for each.
 
 mod advance;
 mod agent_grant_check;
@@ -55,7 +55,8 @@ use crate::run::Entry;
 use crate::state::State;
 use crate::txn::Txn;
 
-/// Applies one command. Deterministic in (state, env, command); on a fault nothing may be kept.
+/// Applies one command. The result depends on nothing but the state, the environment and the command. On a fault, the
+/// caller must keep none of the changes.
 pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, Fault> {
     let mut state = State::new(txn, env, &command)?;
     let said = match command.said {
@@ -75,11 +76,11 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
     Ok(state.outcome)
 }
 
-/// Does one thing on behalf of the actor.
+/// Performs one act on behalf of the actor.
 fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
     Ok(match act {
         Act::Start(start) => start::start(state, *start)?,
-        // Those who have no runs have nothing to say about them.
+        // Only hosts have runs, so only hosts may take steps of runs.
         Act::Advance(advance) => {
             state.hosts_only("have runs")?;
             advance::advance(state, advance)?

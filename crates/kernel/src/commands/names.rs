@@ -83,7 +83,7 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
             if source == to {
                 return Ok(Reply::Made { id: state.find_in(base, &from)? });
             }
-            // A name may take the place of the one that it looks like.
+            // The new name may look like the old one, because the old name goes.
             state.leaving = Some(source.clone());
             let id = state.carry(base, &from, &to)?;
             state.unname(&source)?;
@@ -102,7 +102,7 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
     Ok(Reply::Made { id })
 }
 
-/// Makes an empty directory whose rows lie under `owner`.
+/// Makes an empty directory whose rows are stored under `owner`.
 pub(super) fn make_directory(state: &mut State<'_>, owner: Number) -> Result<FormulaId, Fault> {
     let store = state.make(Formula::PetStore { owner }, Provenance::host())?;
     state.make(Formula::Directory { store }, Provenance::host())

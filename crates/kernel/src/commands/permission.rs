@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::table::{self, PermissionRow};
 use crate::txn::Table;
 
-/// Returns the permission for a proposal, or, with `None`, the one that lasts as long as `run`.
+/// Returns the permission for a proposal. For `None`, the permission is the one that lasts as long as `run`.
 pub(crate) fn permission(
     state: &mut State<'_>,
     fingerprint: Fingerprint,
@@ -35,12 +35,12 @@ pub(crate) fn forget_permissions(state: &mut State<'_>, run: &Run) -> Result<(),
     Ok(())
 }
 
-/// Returns where the list of a run's lasting permissions is kept until the run ends.
+/// Returns the key of the list of a run's lasting permissions, which is kept until the run ends.
 pub(crate) fn run_permissions_key(run: &Run) -> String {
     format!("permissions of {}", run.number)
 }
 
-/// Takes away the permission for a call that will not begin any more.
+/// Removes the permission for a call that will not begin any more.
 pub(crate) fn forget_permission(state: &mut State<'_>, run: &Run, step: u64) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step };
     if let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry {

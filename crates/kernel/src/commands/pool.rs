@@ -1,7 +1,7 @@
-//! The limits for all calls of one endowed worker together, such as of a model that a person has handed over.
+//! The shared limits for all calls of one endowed worker, such as a model that a person has handed over.
 //!
-//! A call is lent a part of the rest, and returns the unused part when it ends. So calls that run at the same time
-//! cannot exceed the limits together.
+//! A call borrows a part of the remaining limits, and returns the unused part when it ends. So calls that run at the
+//! same time cannot exceed the limits together.
 
 use crate::command::Fault;
 use crate::formula::Formula;
@@ -30,8 +30,8 @@ fn keep(state: &mut State<'_>, worker: &FormulaId, left: &Limits) -> Result<(), 
     Ok(table::save(state.txn, Table::Meta, &NO_OWNER, &key(worker), left, None)?)
 }
 
-/// Lends one of so many calls its share of the rest of `whole`, within the limits that it has anyway. Returns the
-/// lent limits; `None` if nothing is left.
+/// Lends a call its share of the remainder of `whole`, within the limits `may` that the call has anyway. `calls` is
+/// the number of calls that share the remainder. Returns the lent limits, or `None` if nothing is left.
 pub(super) fn lend(
     state: &mut State<'_>,
     worker: &FormulaId,

@@ -21,8 +21,8 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
     propose_after(state, run, judged, None)
 }
 
-/// Spends the approval of one call without making the call, because the state that it depended on has changed since.
-/// The same call is proposed as it would be now. A person is asked again, even if the gates allow it.
+/// Spends the approval of one call without making the call, because the state on which the call depended has changed
+/// since. The same call is proposed on the present state. A person is asked again, even if the gates allow the call.
 pub(super) fn restate(
     state: &mut State<'_>,
     run: &mut Run,
@@ -89,8 +89,8 @@ fn propose_after(
 ) -> Result<(), Fault> {
     let mut asked = Vec::new();
     let mut asked_provenance = Provenance::default();
-    // The number of calls of workers that may begin now or later: each must find its share of the run's remaining
-    // budget.
+    // The number of calls of workers that may begin now or later. Each of them must get a share of the run's
+    // remaining budget.
     let mut calls: u64 = 0;
     for one in judged.iter().filter(|one| one.verdict.decision != Decision::Deny) {
         calls += u64::from(begin::is_call(state, &one.proposal)?);
@@ -101,8 +101,8 @@ fn propose_after(
         proposal.run = run.number;
         proposal.provenance = proposal.provenance.join(&run.provenance);
         if let Some(finding) = refusal(state, run, &proposal)? {
-            // If the gates did not deny the call, this finding comes first: it refuses the call, and theirs are only
-            // notes.
+            // If the gates did not deny the call, this finding comes first. It refuses the call, and the findings of
+            // the gates are only notes.
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
             verdict.findings.insert(at, finding);

@@ -1,4 +1,4 @@
-//! Provide: an agent is made, or the one that was made under the same name is found.
+//! Provide: makes an agent, or finds the agent that was made under the same name.
 
 use crate::command::{AgentKind, Fault, ProvideAgent, Reply};
 use crate::formula::{Agent, Formula};
@@ -47,7 +47,7 @@ pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply,
     Ok(Reply::Agent { agent, handle: parts.handle })
 }
 
-/// Returns the agent that has the name already.
+/// Returns the reply for the agent that already has the name, if there is one.
 fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, Fault> {
     for path in [&act.name, &act.agent_name].into_iter().flatten() {
         let id = match state.view().identify(state.txn, path) {
@@ -55,7 +55,8 @@ fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, 
             Err(Fault::UnknownName(_)) => continue,
             Err(fault) => return Err(fault),
         };
-        // Only an agent that the actor made is found again: a mail address is no way to somebody's powers.
+        // Only an agent that the actor made is found again. The mail address of another agent does not lead to its
+        // powers.
         let own = state.self_agent()?.handle;
         let agent = state.agent_of(&id);
         let formula = agent.clone().and_then(|agent| state.formula(&agent));

@@ -1,4 +1,4 @@
-//! Provide: a directory, a tree or a place to run is found under its name, or made.
+//! Provide: finds a directory, a tree or a vat under its name, or makes it.
 
 use resource::Resource;
 
@@ -9,8 +9,8 @@ use crate::name::NamePath;
 use crate::provenance::Provenance;
 use crate::state::State;
 
-/// Finds the formula behind the name if it is exactly the requested one, or makes it. A repeated call, after a
-/// restart or a lost connection, finds the formula that the first one made.
+/// Finds the formula behind a name, if it is exactly the requested one, or makes the formula. A repeated call, after
+/// a restart or a lost connection, finds the formula that the first call made.
 pub(super) fn provided(
     state: &mut State<'_>,
     base: Option<&FormulaId>,

@@ -46,8 +46,8 @@ pub(super) fn ask(
     wait_for(state, run, step, outbox, promise, body)
 }
 
-/// Fills the slot that a run has named with the thing that it has asked for. The slot is the run's until the run is
-/// over. Returns the value that the run is told.
+/// Fills the slot that a run has named in its request. The run keeps the slot until the run is over. Returns the
+/// value that the run is told.
 pub(super) fn fill(
     state: &mut State<'_>,
     promise: &FormulaId,

@@ -1,4 +1,5 @@
-//! Rates: the limit on how often a grant may be used, together with all grants that were made of it.
+//! Rates: the limit on how often a grant may be used. A limit holds for the grant and all grants that were made of
+//! it, together.
 //!
 //! The start times of the last calls are kept beside the grant, so a crash or a restart forgets none of them.
 
@@ -21,14 +22,14 @@ pub(crate) fn forget(state: &mut State<'_>, grant: &FormulaId) -> Result<(), Fau
     Ok(state.txn.delete(Table::Meta, &NO_OWNER, &key(grant))?)
 }
 
-/// Returns when the calls that still count began, oldest first.
+/// Returns the start times of the calls that still count, oldest first.
 fn counted(state: &mut State<'_>, grant: &FormulaId, rate: Rate) -> Result<Vec<i64>, Fault> {
     let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NO_OWNER, &key(grant))?;
     let since = state.env.now_ms().saturating_sub_unsigned(rate.per_ms);
     Ok(began.unwrap_or_default().into_iter().filter(|at| *at > since).collect())
 }
 
-/// Returns why nothing can be called through these grants now, if they are used up for the time being.
+/// Returns the reason why nothing can be called through these grants now, if one of them has reached its rate.
 pub(super) fn refusal(state: &mut State<'_>, reached: &ResolvedReference) -> Result<Option<Finding>, Fault> {
     for grant in &reached.grants {
         let Some(rate) = grant.attenuation.rate else { continue };
@@ -54,7 +55,7 @@ pub(super) fn count(state: &mut State<'_>, reached: &ResolvedReference) -> Resul
         let Some(rate) = grant.attenuation.rate else { continue };
         let mut counted = counted(state, &grant.id, rate)?;
         counted.push(state.env.now_ms());
-        // Only as many as can decide.
+        // Older start times cannot affect the limit.
         let spare = counted.len().saturating_sub(rate.calls.min(Rate::MAX_ITEMS) as usize);
         counted.drain(..spare);
         table::save(state.txn, Table::Meta, &NO_OWNER, &key(&grant.id), &counted, None)?;

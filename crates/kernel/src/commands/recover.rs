@@ -1,4 +1,4 @@
-//! Recover: the daemon has come up, and takes up every open row of the outbox.
+//! Recover: the daemon has started, and takes up every open row of the outbox.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::run::Entry;
 use crate::state::State;
 use crate::table::Task;
 
-/// Notes a resumption in the journal of every run that must go on: no work was done on it just before this step.
-/// Begun effects are settled when their runs are driven.
+/// Records a resumption in the journal of every run that must go on. The entry shows that no work was done on the run
+/// just before this step. Begun effects are settled when their runs are driven.
 pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
     let owner = state.owner();
     let runs: BTreeSet<_> = query::outbox(state.txn, &owner)?
@@ -18,7 +18,7 @@ pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
         .filter_map(|task| match task {
             Task::Drive { run } => Some(run),
             Task::Effect { step } => Some(step.run),
-            // Code waits for a vat, which takes it up by itself.
+            // Code waits for a vat, which takes up the code by itself.
             Task::Eval { .. } => None,
         })
         .collect();

@@ -43,7 +43,7 @@ pub(crate) fn trouble(reason: &Untrusted) -> Trouble {
     }
 }
 
-/// Ends a cancelled run once nothing that had begun is open.
+/// Ends a cancelled run once none of its calls and none of its children is open.
 pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     let Some(reason) = run.cancelled.clone() else { return Ok(()) };
     if run.is_finished() || !run.open.is_empty() || !run.children.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
         state,
         run,
         match run.shape {
-            // A conversation has no other end.
+            // Cancelling is the only end of a conversation, so it is no failure.
             Shape::Chat => RunOutcome::Done(crate::proposal::Value::Null),
             _ => RunOutcome::Failed(trouble(&reason)),
         },

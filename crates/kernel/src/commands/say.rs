@@ -1,4 +1,4 @@
-//! Say: a person goes on talking with a run that talks.
+//! Say: a person says something to a run.
 
 use passable::Untrusted;
 
@@ -10,7 +10,7 @@ use crate::provenance::Provenance;
 use crate::run::{Attachment, Entry, Run, Shape, State as RunState};
 use crate::state::State;
 
-/// Refuses to say something to a run that would not hear it.
+/// Refuses a text for a run that would not hear it.
 fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: run.next_step };
     if run.is_finished() {
@@ -29,8 +29,8 @@ fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Adds a person's reply to the journal of a run; the model reads it before it is asked again. A conversation that
-/// rests goes on.
+/// Adds a person's reply to the journal of a run. The model reads the reply before it is asked again. A conversation
+/// that waits goes on.
 pub(crate) fn hear(
     state: &mut State<'_>,
     number: RunNumber,
@@ -47,7 +47,7 @@ pub(crate) fn hear(
     state.put_run(&run)
 }
 
-/// Adds the documents that come with a text to the run, like those with which it began, and returns their provenance.
+/// Adds the documents that come with a text to the inputs of the run. Returns their provenance.
 fn take_in(state: &mut State<'_>, run: &mut Run, documents: &[Attachment]) -> Result<Provenance, Fault> {
     let mut provenance = Provenance::host();
     for document in documents {

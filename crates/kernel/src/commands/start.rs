@@ -1,4 +1,4 @@
-//! Start: a person endows a worker and sets it to work.
+//! Start: a person endows a worker and starts a run of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault>
     Ok(start_for(state, start, None, &Provenance::host())?.0)
 }
 
-/// Starts a run, for the actor alone or for a guest who proposed the worker. `known` is where the worker comes from.
-/// Returns the reply and the promise for the result.
+/// Starts a run, for the actor alone or for a guest that proposed the worker. `known` is the provenance of the
+/// worker. Returns the reply and the promise for the result.
 pub(super) fn start_for(
     state: &mut State<'_>,
     start: Start,
@@ -82,7 +82,7 @@ pub(super) fn start_for(
     Ok((Reply::Started { run: number }, result))
 }
 
-/// Makes the grant of one slot.
+/// Makes the grant for one slot, and returns it.
 pub(super) fn endow(
     state: &mut State<'_>,
     holder: FormulaId,
@@ -120,15 +120,15 @@ pub(super) fn endow(
     grant(state, holder, run, source, binding, target)
 }
 
-/// A worker that a person hands to callers.
+/// A worker that a person gives to callers.
 struct Called {
     program: Program,
     bindings: Vec<Binding>,
-    /// Its own model. If there is one, the worker's limits are for all calls together.
+    /// The worker's own model. If there is one, the worker's limits hold for all calls together.
     model: Option<String>,
 }
 
-/// Makes a worker that is called, with grants of its own for its slots.
+/// Makes a worker for callers, with grants of its own for its slots.
 fn endowed(
     state: &mut State<'_>,
     run: RunNumber,
@@ -199,7 +199,7 @@ pub(super) struct Seed {
     pub(super) delivery: Option<Delivery>,
 }
 
-/// Makes a run that is ready to go, with the promise for its result, which it returns.
+/// Makes a run that is ready to go. Returns the promise for its result.
 pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fault> {
     let id = seed.id;
     let read = seed.input.attachments.iter().map(provenance_of);
@@ -265,7 +265,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
     Ok(result)
 }
 
-/// Returns the provenance of a document: its words are its own, even if a person has attached it.
+/// Returns the provenance of a document. The document itself is the source, even if a person has attached it.
 pub(super) fn provenance_of(document: &Attachment) -> Provenance {
     Provenance::of(Source::Document { name: document.name.clone(), hash: document.hash })
 }

@@ -71,7 +71,7 @@ fn make(state: &mut State<'_>, path: &NamePath, interval_ms: u64, label: Untrust
     Ok(Reply::Made { id })
 }
 
-/// Returns the timer, as long as it may be used.
+/// Returns the timer, if it may still be used.
 fn usable(state: &mut State<'_>, reference: &FormulaId) -> Result<Timer, Fault> {
     let now_ms = state.env.now_ms();
     timer::timer(state.txn, reference, now_ms)?.map_err(|silence| match silence {
@@ -107,7 +107,8 @@ fn subscribe(state: &mut State<'_>, reference: FormulaId) -> Result<Reply, Fault
     Ok(Reply::Done)
 }
 
-/// Tells of the ticks that have come, those that are longest due first.
+/// Tells agents of the ticks that are due, and completes the waiting calls whose time has come. The ticks that were
+/// due first come first.
 fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
     let mut count = 0;
     let now_ms = state.env.now_ms();
@@ -124,7 +125,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
         let key = timer::subscription_key(&reference);
         let row: Option<Subscription> = table::load(state.txn, Table::Meta, &agent.number, &key)?;
         let Some(row) = row.filter(|row| row.due_ms == due.at_ms) else {
-            // A row that nothing stands behind would be the first for ever.
+            // Without this removal, a due row without a subscription would stay the first row for ever.
             let stale = timer::due_key(due.at_ms, &due.agent, &reference);
             state.txn.delete(Table::Meta, &NO_OWNER, &stale)?;
             continue;
@@ -143,7 +144,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
     Ok(Reply::Ticked { count, done: false })
 }
 
-/// Sends the agent, which is the actor, a message about the latest tick of one timer, or about its end.
+/// Sends the agent, which is the actor, a message about the latest tick of one timer, or about the end of the ticks.
 fn deliver_tick(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(), Fault> {
     let now_ms = state.env.now_ms();
     let found = timer::timer(state.txn, &row.timer, now_ms)?;
@@ -168,7 +169,7 @@ fn deliver_tick(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> 
     };
     let tick = timer.tick_at(now_ms);
     if tick <= row.seen {
-        // It was only looked at early, to see whether it can still be used.
+        // The row was due early, only to check whether the timer can still be used.
         state.drop_due(agent, &row)?;
         let due_ms = timer.comes_at(row.seen.saturating_add(1));
         return state.put_subscription(agent, &Subscription { due_ms, ..row });
@@ -199,7 +200,7 @@ fn deliver_tick(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> 
     state.put_subscription(agent, &row)
 }
 
-/// Returns a count as clients get it.
+/// Returns a count in the form in which clients get it.
 fn number(count: u64) -> Value {
     Value::number(count as f64)
 }

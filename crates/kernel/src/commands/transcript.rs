@@ -1,5 +1,5 @@
-//! The transcript: each command of a user is a message to the agent itself. It answers the message that it is about,
-//! and its outcome is noted beside it.
+//! The transcript: each command of a user is recorded as a message to the agent itself. The record answers the
+//! message in the command's subject, and the outcome of the command is noted beside it.
 
 use crate::command::{Act, Cancel, CommandSubject, Fault, MailAct};
 use crate::event::Change;
@@ -11,7 +11,7 @@ use crate::state::{EndedObject, MessageSubject, State};
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NO_OWNER, StoreFault, Table};
 
-/// How many references to something are looked at.
+/// The maximum number of references to look at.
 const REFERENCES: usize = 1_000;
 
 /// Returns the key prefix of the rows of the commands that wait for a promise.
@@ -23,7 +23,7 @@ fn key(promise: &FormulaId, agent: &FormulaId, number: MessageNumber) -> Vec<u8>
     [&prefix(promise)[..], &agent.number, &table::number_key(number.0)].concat()
 }
 
-/// Returns the subject of an act of the actor's. It must be read before the act, after which it may be gone.
+/// Returns the subject of an act of the actor's. The subject must be read before the act, which may remove it.
 pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<MessageSubject, Fault> {
     let about = match act {
         Act::Cancel { what: Cancel::Name { path }, .. } => named(state, path)?,
@@ -69,8 +69,8 @@ fn resolver(act: &MailAct) -> Option<&FormulaId> {
     }
 }
 
-/// Returns the run or the message behind a name. For a promise, it is the run that settles it or the message that
-/// asked for it.
+/// Returns the run or the message behind a name. A promise stands for the run that settles it, or for the message
+/// that asked for it.
 fn named(state: &mut State<'_>, path: &NamePath) -> Result<CommandSubject, Fault> {
     let id = match state.view().identify(state.txn, path) {
         Ok(id) => id,
@@ -108,8 +108,8 @@ fn named(state: &mut State<'_>, path: &NamePath) -> Result<CommandSubject, Fault
     Ok(CommandSubject::default())
 }
 
-/// Notes the outcome beside the recorded command, and the command's number in the grants and runs that it ended.
-/// `refused` is the outcome if nothing was done.
+/// Notes the outcome beside the recorded command, and notes the command's number in the grants and runs that the
+/// command ended. `refused` is the outcome if nothing was done.
 pub(super) fn note(state: &mut State<'_>, refused: Option<CommandOutcome>) -> Result<(), Fault> {
     let Some(number) = state.command_message else { return Ok(()) };
     let came = match refused {
@@ -138,7 +138,7 @@ pub(super) fn note(state: &mut State<'_>, refused: Option<CommandOutcome>) -> Re
                     state.put_grant(&grant)?;
                 }
             }
-            // Its number says nothing where another host keeps the run.
+            // If another host keeps the run, the number of the command would mean nothing there.
             EndedObject::Run(at) if at.host != state.actor => {}
             EndedObject::Run(at) => {
                 let mut run = state.run(at.run)?;
@@ -158,7 +158,7 @@ pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseR
     for (key, _) in rows {
         state.txn.delete(Table::Meta, &NO_OWNER, &key)?;
         let (agent, number) = waits(&key, start.len(), promise)?;
-        // The mailbox of an agent that was forgotten went with it.
+        // A forgotten agent has no mailbox any more.
         let Some(mailbox) = crate::partial_rows::head(state.txn, &agent)?.and_then(|head| head.agent())
         else {
             continue;
@@ -174,7 +174,7 @@ pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseR
     Ok(())
 }
 
-/// Returns who waits, by a key.
+/// Returns the agent and the message number of the waiting command to which a key belongs.
 fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, MessageNumber), StoreFault> {
     let bad = || StoreFault::Corrupt("a command waits under a bad key".to_owned());
     let (agent, number) = key.get(start..).and_then(|key| key.split_at_checked(32)).ok_or_else(bad)?;

@@ -1,4 +1,4 @@
-//! Wait: a call of a run that comes to its end at a time. Nothing holds memory until then.
+//! Wait: a call of a run that ends at a given time. Nothing holds memory until then.
 
 use resource::Resource;
 
@@ -16,7 +16,7 @@ use crate::txn::{NO_OWNER, Table};
 use super::kernel_call::{KernelCall, find_kernel_call};
 use super::run_end;
 
-/// Lets a begun call wait until this time; it completes at once if the time is past.
+/// Lets a begun call wait until this time. A call whose time is past completes at once.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
     let KernelCall { outbox, .. } = find_kernel_call(state, run, step, &Formula::Resource(Resource::Alarm))?;
     let longest = state.env.now_ms().saturating_add(i64::try_from(MAX_INTERVAL_MS).unwrap_or(i64::MAX));

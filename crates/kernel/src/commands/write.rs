@@ -1,4 +1,4 @@
-//! Write: a run says something to its host, asks it for a thing, or proposes code to it.
+//! Write: a run sends its host a text, a request, or a proposal of code.
 
 use passable::{Quoting, quoting};
 use resource::Resource;
@@ -15,11 +15,11 @@ use crate::state::State;
 use super::host_answer;
 use super::kernel_call::{KernelCall, find_kernel_call};
 
-/// The maximum number of messages that a run writes, including the runs below it. A run that cannot be stopped must
-/// not fill a mailbox.
+/// The maximum number of messages that a run writes, including the runs below it. The limit keeps a run that cannot
+/// be stopped from filling a mailbox.
 const MAX_ITEMS: u32 = 100;
 
-/// The most bytes of one text.
+/// The maximum size of one text, in bytes.
 const MAX_LEN: usize = 256 << 10;
 
 /// Turns a begun call into a message in the host's mailbox. A plain text completes the call at once; a request or a
@@ -47,7 +47,7 @@ pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Wr
     Ok(())
 }
 
-/// Sends the message that asks for something. The run waits for the answer.
+/// Sends a request or a proposal to the host. The run waits for the answer.
 fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Writing) -> Result<(), Fault> {
     let me = state.me();
     let (promise, resolver) = state.new_promise(me, None)?;
@@ -103,14 +103,14 @@ fn check(writing: &Writing) -> Result<(), Fault> {
     }
 }
 
-/// Returns whether worker files could name a slot like this.
+/// Returns whether a text could be the name of a slot in a worker file.
 fn is_slot(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Returns why this run does not write this, if it does not.
+/// Returns the reason why this run may not write this message, if there is one.
 fn refusal(state: &mut State<'_>, run: &Run, writing: &Writing) -> Result<Option<Finding>, Fault> {
     let above = state.ancestors(run)?;
     if above.iter().chain([run]).any(|run| run.written >= MAX_ITEMS) {
@@ -136,7 +136,7 @@ fn count(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns whether the run has asked for something under this name and waits for the answer.
+/// Returns whether the run has requested a capability under this name and waits for the answer.
 pub(super) fn is_wished(state: &mut State<'_>, run: &Run, name: &str) -> Result<bool, Fault> {
     for phase in run.open.values() {
         let Phase::Questioned { message, .. } = phase else { continue };

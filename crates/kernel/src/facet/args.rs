@@ -1,4 +1,4 @@
-//! Arguments, once a guard has let them through.
+//! The arguments of a call that a guard has accepted.
 
 use passable::{Record, Untrusted};
 
@@ -17,7 +17,7 @@ use crate::txn::ReadTxn;
 pub(super) struct Args<'a>(pub(super) &'a [Value]);
 
 impl<'a> Args<'a> {
-    /// Returns the argument, unless it was left out.
+    /// Returns the argument at a position, unless it was left out.
     pub(super) fn get(self, at: usize) -> Option<&'a Value> {
         self.0.get(at).filter(|value| !matches!(value, Value::Undefined))
     }
@@ -51,7 +51,7 @@ impl<'a> Args<'a> {
         all.iter().map(path).collect()
     }
 
-    /// Returns all arguments from here on, as one path; `None` if there are none.
+    /// Returns all arguments as one path, or `None` if there are none.
     pub(super) fn rest(self) -> Result<Option<NamePath>, Refusal> {
         if self.0.is_empty() {
             return Ok(None);
@@ -70,7 +70,7 @@ impl<'a> Args<'a> {
         record(self.need(at)?, "the argument")
     }
 
-    /// Returns the last argument as a record of options, each one that is known.
+    /// Returns the argument at a position as a record of options. Every option must be known.
     pub(super) fn options(self, at: usize, known: &[&str]) -> Result<Option<&'a Record<FormulaId>>, Refusal> {
         let Some(value) = self.get(at) else { return Ok(None) };
         let record = record(value, "options")?;
@@ -78,7 +78,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Refuses a record with a name that is not known.
+/// Refuses a record that has a field with an unknown name.
 pub(super) fn expect_only(record: &Record<FormulaId>, known: &[&str], what: &str) -> Result<(), Refusal> {
     match record.names().find(|name| !known.iter().any(|each| *name == each)) {
         Some(unknown) => {
@@ -89,7 +89,7 @@ pub(super) fn expect_only(record: &Record<FormulaId>, known: &[&str], what: &str
     }
 }
 
-/// Returns a field of a record, unless it is left out.
+/// Returns a field of a record, unless it was left out.
 pub(super) fn field<'a>(record: &'a Record<FormulaId>, name: &str) -> Option<&'a Value> {
     record.get(name).filter(|value| !matches!(value, Value::Undefined))
 }
@@ -112,7 +112,7 @@ pub(super) fn texts(value: &Value) -> Result<Vec<String>, Refusal> {
     value.as_array().unwrap_or_default().iter().map(text).collect()
 }
 
-/// Returns a name, or an array of names.
+/// Returns the path that a value stands for: a name, or an array of names.
 pub(super) fn path(value: &Value) -> Result<NamePath, Refusal> {
     match value {
         Value::Array(_) => Ok(NamePath::new(texts(value)?)?),
@@ -120,20 +120,21 @@ pub(super) fn path(value: &Value) -> Result<NamePath, Refusal> {
     }
 }
 
-/// Returns an identifier or a locator, as somebody gives it. Whether it is held is for the caller to ask.
+/// Returns the locator for a text that is an identifier or a locator. The caller must check whether the agent holds
+/// the formula.
 pub(super) fn identifier(txn: &mut dyn ReadTxn, given: &str) -> Result<Locator, Refusal> {
     let locator = match given.starts_with("endo:") {
         true => given.parse::<Locator>()?,
         false => Locator { id: given.parse()?, kind: String::new(), token: None, at: vec![] },
     };
-    // The kernel knows no formulas of other nodes, regardless of their number.
+    // The kernel knows no formulas of other nodes, even if it knows the same number here.
     match table::endo(txn)? {
         Some(endo) if endo.node == locator.id.node => Ok(locator),
         _ => Err(Fault::NotHeld(locator.id).into()),
     }
 }
 
-/// Returns the same, if the agent holds the formula.
+/// Returns the formula for an identifier or a locator, if the agent holds the formula.
 pub(super) fn held(txn: &mut dyn ReadTxn, agent: &FormulaId, given: &str) -> Result<FormulaId, Refusal> {
     let id = identifier(txn, given)?.id;
     if query::holds(txn, agent, &id)? { Ok(id) } else { Err(Fault::NotHeld(id).into()) }

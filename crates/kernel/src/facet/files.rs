@@ -1,9 +1,11 @@
 //! Files: calls on directories of this machine, and on trees of files that never change.
 //!
 //! The state knows the place of a directory, but nothing of its content. So a call becomes a [`FileCall`], and the
-//! daemon, which has the files, carries it out. The daemon asks for the [`AccessPath`] again at that moment, because the
-//! grants on the way to the directory may have ended. A file or directory that was looked up in a directory is no
-//! formula. Its keeper remembers the directory and the path, and asks [`part`] about each call on it.
+//! daemon, which has the files, carries it out. At that moment, the daemon asks for the [`AccessPath`] again, because
+//! the grants on the way to the directory may have ended.
+//!
+//! A file or directory that was looked up in a directory is no formula. The holder of such a part remembers the
+//! directory and the path, and asks [`part`] about each call on the part.
 
 use resource::Resource;
 
@@ -28,27 +30,27 @@ pub use crate::model::file_part::Part;
 /// The maximum length of a file's name, in bytes: the limit of file systems.
 const MAX_LEN: usize = 255;
 
-/// The most names in a path.
+/// The maximum number of names in a path.
 const MAX_DEPTH: usize = 64;
 
-/// A call of something that has files.
+/// A call on a directory or a tree of files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileCall {
     /// The directory or the tree, or a grant of it.
     pub target: FormulaId,
-    /// The grants that were passed on the way to it.
+    /// The grants that were passed on the way to the target.
     pub through: Vec<FormulaId>,
     /// The operation.
     pub op: FileOp,
 }
 
-/// Names, each of something in the directory that the one before it names. None at all is the place itself.
+/// A path of names, each in the directory that the name before it names. An empty path is the target itself.
 pub type Way = Vec<String>;
 
 /// An operation on files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileOp {
-    /// Says whether there is something.
+    /// Whether a file or directory exists.
     Has(Way),
     /// The names in a directory.
     List(Way),
@@ -56,9 +58,9 @@ pub enum FileOp {
     Lookup(Way),
     /// The text of a file.
     Read {
-        /// Which.
+        /// The path of the file.
         way: Way,
-        /// Whether `undefined` is the answer if there is none.
+        /// Whether the answer for a missing file is `undefined`.
         maybe: bool,
     },
     /// The content of a JSON file, as a value.
@@ -69,40 +71,40 @@ pub enum FileOp {
     Digest(Way),
     /// Replaces the content of a file by a text.
     Write {
-        /// Which file.
+        /// The path of the file.
         way: Way,
-        /// Its new content.
+        /// The new content of the file.
         text: String,
     },
     /// Appends a text to a file. A missing file is made.
     Append {
-        /// Which file.
+        /// The path of the file.
         way: Way,
         /// The text to append.
         text: String,
     },
-    /// The same as [`FileOp::Write`] with bytes that the caller's iterator gives.
+    /// Replaces the content of a file as [`FileOp::Write`] does, by bytes from the caller's iterator.
     WriteBytes(Way),
-    /// Takes a file or an empty directory away.
+    /// Removes a file or an empty directory.
     Remove(Way),
-    /// Gives a file or a directory another place.
+    /// Moves a file or a directory.
     Move {
-        /// Where it is.
+        /// The old path.
         from: Way,
-        /// Where it is to be. A file that is there goes.
+        /// The new path. A file at this path is replaced.
         to: Way,
     },
-    /// Makes a directory, with those that lead to it.
+    /// Makes a directory, and the directories that lead to it.
     MakeDirectory(Way),
-    /// The same place, where nothing can be changed.
+    /// A reference to the same file or directory that permits no changes.
     ReadOnly,
     /// The current content, as a tree that never changes.
     Snapshot,
 }
 
 impl FileOp {
-    /// Returns the methods that each permit this operation, when granted: the method itself, and its names in worker
-    /// files.
+    /// Returns the methods of which each one, if granted, permits this operation: the method itself, and its names in
+    /// worker files.
     fn permitting_methods(&self) -> &'static [&'static str] {
         match self {
             FileOp::Has(_) => &["has", "list"],
@@ -120,12 +122,12 @@ impl FileOp {
         }
     }
 
-    /// Returns the first of those methods.
+    /// Returns the operation's own method, the first of the methods that permit it.
     pub fn method(&self) -> &'static str {
         self.permitting_methods().first().copied().unwrap_or_default()
     }
 
-    /// Returns whether it changes anything.
+    /// Returns whether the operation changes anything.
     pub fn changes(&self) -> bool {
         matches!(
             self,
@@ -138,7 +140,7 @@ impl FileOp {
         )
     }
 
-    /// Returns the same, done where `before` leads to.
+    /// Returns the operation with `before` in front of its paths.
     pub fn behind(mut self, before: &[String]) -> FileOp {
         let ways: Vec<&mut Way> = match &mut self {
             FileOp::Has(way)
@@ -177,7 +179,7 @@ pub struct AccessPath {
 /// Returns the place where a call is carried out, if its grants permit the call.
 ///
 /// # Errors
-/// When a grant on the way has ended, or leaves out the method of the call, or there are no files.
+/// When a grant on the way has ended or leaves out the method of the call. When the target has no files.
 pub fn check_access(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<AccessPath, Refusal> {
     for grant in &call.through {
         let reached = table::reach(txn, grant)?.ok_or(Fault::Dangling(*grant))?;
@@ -200,7 +202,7 @@ pub fn check_access(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Resu
     Ok(AccessPath { id: reached.id, formula: reached.formula, attenuation })
 }
 
-/// Returns whether this is something that has files.
+/// Returns whether a formula has files.
 pub(super) fn has_files(formula: &Formula) -> bool {
     matches!(
         formula,
@@ -218,7 +220,7 @@ impl Part {
         })
     }
 
-    /// Returns the name of its interface.
+    /// Returns the name of the part's interface.
     pub fn interface(self) -> &'static str {
         self.facet().name
     }
@@ -310,7 +312,7 @@ fn way(args: Args<'_>, at: usize) -> Result<Way, Refusal> {
     })
 }
 
-/// Names of files: no way leads up, out or to the same place.
+/// Returns names as a path, if no name leads up, out, or to the same directory.
 fn checked(names: Vec<String>) -> Result<Way, Refusal> {
     let bad = |name: &&String| {
         name.is_empty()
@@ -357,8 +359,8 @@ impl NameView<'_> {
         Ok(Some(Plan::need(Need::Files(FileCall { target, through, op }))))
     }
 
-    /// Returns where a path leaves the names for files: the directory or tree, the grants on the way, and the rest of
-    /// the path.
+    /// Returns the point at which a path passes from names to files: the directory or tree, the grants on the way,
+    /// and the rest of the path.
     fn leave(
         &mut self,
         path: &NamePath,
@@ -369,7 +371,7 @@ impl NameView<'_> {
         for at in 0..last {
             let Ok(mut here) = self.here.at_end(self.txn, &names[..at]) else { return Ok(None) };
             let Some(PathTarget::Formula(id)) = here.entry(self.txn, &names[at])? else { return Ok(None) };
-            // The value of a promise stands for the promise.
+            // A promise counts as its value.
             let came = settled_references(self.txn, &id)?;
             let target = came.last().copied().unwrap_or(id);
             let Some(reached) = table::reach(self.txn, &target)? else { return Ok(None) };

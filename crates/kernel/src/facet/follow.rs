@@ -1,4 +1,4 @@
-//! Feeds that clients can follow: names and messages, now and from some event on.
+//! Feeds that clients can follow: the present names and messages, and the changes from then on.
 
 use super::listing;
 use super::live::Live;
@@ -16,45 +16,45 @@ use crate::txn::{Owner, ReadTxn};
 /// A feed of changes that a client follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follow {
-    /// The names in a directory: all that are there, then each as it comes and goes.
+    /// The names in a directory: all present names, then each name that is added or removed.
     Names {
-        /// Who looks.
+        /// The agent that looks.
         agent: FormulaId,
         /// The directory, or another object that has names.
         target: FormulaId,
     },
-    /// The names of one thing.
+    /// The names of one formula.
     Locator {
-        /// Who looks.
+        /// The agent that looks.
         agent: FormulaId,
         /// The directory.
         target: FormulaId,
-        /// The thing.
+        /// The locator of the formula.
         locator: Locator,
     },
-    /// The messages of an agent's: all that are there, then each as it comes.
+    /// The messages of an agent: all present messages, then each new one.
     Messages {
-        /// Whose.
+        /// The agent.
         agent: FormulaId,
     },
 }
 
-/// The names that there are, and which events change them.
+/// The present names in a place, and the events that change them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     /// The names, with the formulas that they stand for.
     pub entries: Vec<(String, FormulaId)>,
-    /// The owner under which events about the names are recorded, and the pet store that these events name. `None` if
-    /// there are no events of their own: then any event may change the names.
+    /// The owner under which events about these names are recorded, and the pet store in these events. `None` if
+    /// there are no such events. Then any event may change the names.
     pub events: Option<(Owner, FormulaId)>,
     /// The last event that the names already show.
     pub seen: u64,
 }
 
-/// Returns the names in a place that somebody reaches.
+/// Returns the names in a place that an agent reaches.
 ///
 /// # Errors
-/// When it is no such place, or no longer reached.
+/// When the target has no names, or is no longer reached.
 pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<Names, Refusal> {
     let hub = match view.agent == *target {
         true => Some(NameContainer::Agent(*target)),
@@ -75,7 +75,8 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<N
     Ok(Names { entries: super::names::entries(txn, &here)?, events, seen })
 }
 
-/// Returns an agent's messages from a number on, as they are listed, and the number behind them.
+/// Returns an agent's messages from a number on, in the form of `listMessages`. Also returns the number after the
+/// last of them.
 ///
 /// # Errors
 /// When the store fails.
@@ -99,7 +100,7 @@ pub fn messages(
     Ok((all, next))
 }
 
-/// Returns a name that was given, as upstream tells it.
+/// Returns the value that tells a client of a new name, in upstream's form.
 pub fn added(name: &str, id: &FormulaId) -> Value {
     let text = |number: [u8; 32]| Value::string(Number(number).to_string());
     let value = [("number".to_owned(), text(id.number)), ("node".to_owned(), text(id.node))];
@@ -110,7 +111,7 @@ pub fn added(name: &str, id: &FormulaId) -> Value {
     Value::record_from_map(item.into())
 }
 
-/// Returns a name that was taken away.
+/// Returns the value that tells a client of a removed name, in upstream's form.
 pub fn removed(name: &str) -> Value {
     Value::record_from_map([("remove".to_owned(), Value::string(name.to_owned()))].into())
 }

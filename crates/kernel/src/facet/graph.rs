@@ -9,16 +9,17 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// The most formulas in one answer.
+/// The maximum number of formulas in one answer.
 const NODES: usize = 2_000;
 
-/// The most references in one answer.
+/// The maximum number of references in one answer.
 const EDGES: usize = 10_000;
 
-/// Returns the graph as a record of `nodes` and `edges`, those first that fewest references lead to.
+/// Returns the graph as a record of `nodes` and `edges`, with the formulas nearest to the agent first.
 ///
-/// Identifiers open nothing, and still the graph ends where somebody else's things begin: at a grant, a mail address
-/// and another agent. The store's own host sees behind these too, for all of it is the person's.
+/// Identifiers give no authority. Still, the graph ends where another agent's formulas begin: at a grant, a mail
+/// address, or another agent. The store's own host also sees the formulas behind these, because everything in the
+/// store is the person's.
 pub(super) fn graph(txn: &mut dyn ReadTxn, view: View) -> Result<Value, Refusal> {
     let own = table::host(txn)? == Some(view.agent);
     let (mut nodes, mut edges) = (Vec::new(), Vec::new());
@@ -69,7 +70,7 @@ pub(super) fn graph(txn: &mut dyn ReadTxn, view: View) -> Result<Value, Refusal>
         ("edges".to_owned(), Value::array(edges)),
     ]);
     if cut {
-        // A viewer of the graph should say that there is more.
+        // The graph was cut: a viewer should say that more exists.
         all.insert("more".to_owned(), Value::bool(true));
     }
     Ok(Value::record_from_map(all))

@@ -1,4 +1,5 @@
-//! Calls of agents besides names and mail: identity, making agents, sharing, cancelling; and the root of the store.
+//! Calls of agents that are not about names or mail: identity, making agents, sharing, cancelling. Also the calls of
+//! the root of the store.
 
 use passable::Untrusted;
 
@@ -17,10 +18,10 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// How long a sharing token lasts unless it is used: seven days.
+/// The time after which an unused sharing token expires: seven days.
 const TOKEN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// Returns the plan of such a call to an agent; `None` if it is another call.
+/// Returns the plan of such a call to an agent, or `None` for any other call.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: View,
@@ -135,7 +136,7 @@ fn provide(agent: FormulaId, kind: AgentKind, args: Args<'_>) -> Result<Plan, Re
     Ok(Plan::act(agent, Act::Provide(act), Then::Agent { interface: interface.into() }))
 }
 
-/// Returns the plan of a call to the root of the store; `None` if it is another call.
+/// Returns the plan of a call to the root of the store, or `None` for any other call.
 pub(super) fn endo(
     txn: &mut dyn ReadTxn,
     id: &FormulaId,

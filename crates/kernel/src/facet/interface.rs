@@ -33,7 +33,7 @@ pub enum ArgShape {
     Record,
     /// An array of records.
     Records,
-    /// Text, or a record: which of two ways a method is called.
+    /// Text or a record, for a method that can be called in two ways.
     TextOrRecord,
     /// An object.
     Remotable,
@@ -42,7 +42,7 @@ pub enum ArgShape {
 }
 
 impl ArgShape {
-    /// Returns the pattern that says so.
+    /// Returns the pattern for this shape.
     pub fn pattern(self) -> Pattern {
         let name_or_path = || Pattern::or([Pattern::string(), Pattern::array_of(Pattern::string())]);
         match self {
@@ -66,70 +66,71 @@ impl ArgShape {
 /// Whether an argument must be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It must.
+    /// The argument must be given.
     Required,
-    /// It may be left out.
+    /// The argument may be left out.
     Optional,
-    /// Any number of them.
+    /// Any number of arguments may be given.
     Rest,
 }
 
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The name that upstream uses.
+    /// The name of the parameter, which is upstream's.
     pub name: &'static str,
-    /// The shape of the argument; for a rest parameter, the shape of the array of them.
+    /// The shape of the argument. For a rest parameter, the shape of the array of the arguments.
     pub shape: ArgShape,
-    /// Whether it must be given.
+    /// Whether the argument must be given.
     pub presence: Presence,
 }
 
 /// The degree to which Almoner supports a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It does.
+    /// Almoner supports the method.
     Full,
-    /// Not yet: every call is refused.
+    /// Almoner does not support the method yet, and refuses every call.
     NotYet,
-    /// It never will, for this reason.
+    /// Almoner will never support the method, for this reason.
     Never(&'static str),
 }
 
-/// The plan of a call: always a command, or open.
+/// Whether the plan of a call is always a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planning {
-    /// It does, so it can be planned in the transaction that applies it. Only a path that leads to files comes to files.
+    /// The plan is a command, so a call can be planned in the transaction that applies it. Only for a path that leads
+    /// to files, the plan is an operation on files.
     Command,
-    /// It may come to a value, or to something that must be prepared first.
+    /// The plan may also be a value, or a preparation that must come first.
     Open,
 }
 
 /// Whether a call uses an object of the caller's own, which has no place in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// It uses one at once.
+    /// The call uses such an object at once.
     Used,
-    /// It refuses one, because only objects in the store last.
+    /// The call refuses such an object, because only objects in the store last.
     Refused,
 }
 
 /// One method.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
-    /// Its name, which is upstream's.
+    /// The name of the method, which is upstream's.
     pub name: &'static str,
-    /// Its parameters.
+    /// The parameters of the method.
     pub params: &'static [Param],
-    /// A second way to call it: how it is called if the second argument is a record.
+    /// The parameters of a second way to call the method, which counts if the second argument is a record.
     pub with_record: &'static [Param],
     /// The effect of a call.
     pub effect: Effect,
     /// A description of the method, in one line.
     pub says: &'static str,
-    /// Whether Almoner does it.
+    /// The degree to which Almoner supports the method.
     pub support: Support,
-    /// Whether a call comes to a command.
+    /// Whether the plan of a call is always a command.
     pub planning: Planning,
     /// Whether a call uses an object of the caller's own.
     pub foreign: Foreign,
@@ -170,11 +171,11 @@ fn guard(params: &[Param]) -> MethodGuard<FormulaId> {
 /// The methods of one kind of object.
 #[derive(Debug)]
 pub struct Facet {
-    /// The interface's name, which is upstream's.
+    /// The name of the interface, which is upstream's.
     pub name: &'static str,
     /// A description of such an object, in a few sentences.
     pub about: &'static str,
-    /// Its methods, by name.
+    /// The methods, by name.
     pub methods: BTreeMap<&'static str, Method>,
     guard: InterfaceGuard<FormulaId>,
 }
@@ -192,12 +193,12 @@ impl Facet {
         Facet { name, about, methods, guard }
     }
 
-    /// Returns the interface as Endo's clients read it.
+    /// Returns the guard of the interface, in the form that Endo's clients read.
     pub fn guard(&self) -> &InterfaceGuard<FormulaId> {
         &self.guard
     }
 
-    /// Returns the names of all methods, sorted, with the two that every object has.
+    /// Returns the sorted names of all methods, preceded by the two methods that every object has.
     pub fn method_names(&self) -> Vec<&'static str> {
         let hidden = ["__getInterfaceGuard__", "__getMethodNames__"];
         hidden.into_iter().chain(self.methods.keys().copied()).collect()
@@ -206,7 +207,7 @@ impl Facet {
     /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// The mismatch in upstream's words.
+    /// When an argument does not match. The mismatch is in upstream's words.
     pub fn check(&self, method: &Method, args: &[Value]) -> Result<(), Box<Mismatch>> {
         let second_way = !method.with_record.is_empty() && matches!(args.get(1), Some(Value::Record(_)));
         let outcome = match self.guard.method(method.name) {
@@ -249,7 +250,7 @@ pub fn facet(kind: &str) -> &'static Facet {
     FACETS.get(kind).unwrap_or_else(|| &*OPAQUE)
 }
 
-/// Returns whether some object has a method of this name that comes to a command.
+/// Returns whether some object has a method of this name whose plan is always a command.
 pub fn is_command(method: &str) -> bool {
     has_row(method, |row| row.planning == Planning::Command)
 }
@@ -259,7 +260,8 @@ pub fn takes_foreign(method: &str) -> bool {
     has_row(method, |row| row.foreign == Foreign::Used)
 }
 
-/// Returns whether any row of this name has a property. Names are looked up before the object's kind is known.
+/// Returns whether a method of this name has a property on any kind of object. Callers ask by name, before they know
+/// the object's kind.
 fn has_row(method: &str, property: impl Fn(&Method) -> bool) -> bool {
     static ROWS: LazyLock<BTreeMap<&'static str, Vec<Method>>> = LazyLock::new(|| {
         let mut rows: BTreeMap<&'static str, Vec<Method>> = BTreeMap::new();

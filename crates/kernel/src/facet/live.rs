@@ -1,8 +1,8 @@
 //! References in answers: formulas, and pending values that are no formulas.
 //!
-//! A listed message has two promises. One settles when its request is answered, the other when it is dismissed.
-//! Neither is a formula: no agent names it or hands it on, and nothing keeps it. The connection that acts for an
-//! agent watches the promise instead, and asks [`LiveTree::becomes`] again after every event.
+//! A listed message has two promises. One settles when its request is answered, the other when the message is
+//! dismissed. Neither is a formula: no agent names it or hands it on, and nothing keeps it. The connection that acts
+//! for an agent watches the promise instead, and asks [`Live::becomes`] again after every event.
 
 use super::refusal::Refusal;
 use crate::id::{FormulaId, MessageNumber};
@@ -15,19 +15,20 @@ use crate::txn::ReadTxn;
 pub enum Live {
     /// A formula.
     Formula(FormulaId),
-    /// Whether a promise was kept: `"fulfilled"` or `"rejected"`, without its value.
+    /// The word that says whether a promise was kept, without its value: `"fulfilled"` or `"rejected"`.
     Settled(FormulaId),
-    /// `undefined`, once the message is dismissed from the agent's mailbox.
+    /// The value `undefined`, once a message is dismissed from the agent's mailbox.
     Dismissed {
         /// The agent.
         agent: FormulaId,
-        /// The message's number there.
+        /// The number of the message in the agent's mailbox.
         number: MessageNumber,
     },
 }
 
 impl Live {
-    /// Returns the value of a pending reference once its event has happened; `None` before that, and for formulas.
+    /// Returns the value of a pending reference once its event has happened. Before that, and for formulas, returns
+    /// `None`.
     ///
     /// # Errors
     /// When the store fails.

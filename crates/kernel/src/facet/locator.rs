@@ -1,4 +1,5 @@
-//! Locators: formulas as Endo writes them outside, `endo://NODE/?id=NUMBER&type=TYPE`. Knowing one is not authority.
+//! Locators: Endo's form of formulas outside of the store, `endo://NODE/?id=NUMBER&type=TYPE`. A locator alone gives
+//! no authority.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +9,17 @@ use crate::id::{FormulaId, Number};
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// Where a formula is.
+/// The location of a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locator {
     /// The formula.
     pub id: FormulaId,
-    /// The formula's type; for a grant, the type of the formula behind it.
+    /// The formula's type. For a grant, this is the type of the formula behind the grant.
     pub kind: String,
-    /// A one-use token: who gives it gets a grant of the formula. Ours; Endo's locators have none.
+    /// A one-use token. An agent that gives the token gets a grant of the formula. Only Almoner has tokens in
+    /// locators.
     pub token: Option<Number>,
-    /// Addresses at which its node can be reached, as they were written.
+    /// The addresses at which the formula's node can be reached, as they were written.
     pub at: Vec<String>,
 }
 
@@ -89,7 +91,7 @@ fn is_kind(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Returns whether the text can stand in a query as it is.
+/// Returns whether a text can stand in a query without escapes.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'&' | b'#' | b'"'))
 }

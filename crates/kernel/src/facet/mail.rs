@@ -12,7 +12,7 @@ use crate::id::FormulaId;
 use crate::proposal::Value;
 use crate::txn::ReadTxn;
 
-/// The reason that is recorded when a message is rejected without one; upstream uses the same text.
+/// The reason that is recorded when a message is rejected without one. Upstream uses the same text.
 const DECLINED: &str = "Declined";
 
 /// Returns the plan for a call of a mail method; `None` for any other method.
@@ -68,7 +68,7 @@ fn strings(args: Args<'_>) -> Result<Vec<Untrusted>, Refusal> {
     Ok(args.texts(1)?.into_iter().map(Untrusted::new).collect())
 }
 
-/// Returns the name of an edge: a name, or an array that holds it.
+/// Returns the name of an edge. The argument is the name, or an array with the name.
 fn edge(args: Args<'_>) -> Result<String, Refusal> {
     match args.get(1) {
         Some(Value::Array(names)) => match names.as_slice() {

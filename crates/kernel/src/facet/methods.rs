@@ -124,7 +124,7 @@ const LOCATOR: &[Param] = &[req("locator", Text)];
 const MESSAGE_NUMBER: &[Param] = &[req("messageNumber", Number)];
 const CAPLET: &[Param] = &[req("workerName", MaybeText), req("source", NameOrPath), opt("options", Record)];
 
-/// Why no program runs with all powers.
+/// The reason why no program runs with all powers.
 const UNCONFINED: &str = "code with all powers of the machine is not run here; makeArchive and makeFromTree run \
                           modules with the powers that you name, and `almoner run` endows programs of this machine";
 

@@ -1,10 +1,7 @@
-//! Maps Endo's method surface: a call on an object becomes a value, a command, or a preparation that must come first.
-//! The command line and the wire protocols, which act for agents, all go through this module.
+//! The mapping of Endo's methods: a call on an object becomes a value, a command, or a preparation that must come
+//! first. The command line and the wire protocols, which act for agents, all use this module.
 //!
-//! [`plan`] returns the plan for a call; [`result`] converts the reply to its command. The caller vouches that
-//! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes
-//! nothing. A plan reflects the current state, so the command checks again. [`LiveTree`] is a reference in an answer; it
-//! may also name a pending event that is no formula.
+//! [`plan`] returns the plan for a call, and [`result`] converts the reply to its command. The caller guarantees that the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes nothing. A plan reflects the current state, so the command checks the state again. [`Live`] is a reference in an answer: a formula, or a pending event that is no formula.
 
 mod args;
 mod files;
@@ -59,7 +56,7 @@ use present::Here;
 /// Returns the plan for a call of `method` of `target` on behalf of the view's agent.
 ///
 /// # Errors
-/// [`Refusal`], with upstream's texts where it has one.
+/// [`Refusal`] when the call is refused. Its texts are upstream's where upstream has one.
 pub fn plan(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -112,7 +109,7 @@ pub fn plan(
         return Ok(Plan::Value(Value::string(facet.help(about.as_deref()))));
     }
     let planned = match &reached.formula {
-        // A caller that reaches an agent has its powers: it acts as the agent, with the agent's names.
+        // A caller that reaches an agent has the agent's powers: it acts as the agent, with the agent's names.
         Formula::Host { .. } | Formula::Guest { .. } => {
             agent(txn, View { agent: reached.id, now_ms: view.now_ms }, method, args)?
         }
@@ -143,7 +140,7 @@ pub fn plan(
         }
         _ => None,
     };
-    // Every method that is said to be supported has its place above; a test holds that.
+    // Every method that is marked as supported has a plan above. A test checks this.
     planned.ok_or_else(|| Fault::NotSupported(known.name).into())
 }
 
@@ -195,7 +192,7 @@ fn hub(
     args: Args<'_>,
 ) -> Result<Option<Plan>, Refusal> {
     let hub = view.enter(txn, &PathTarget::Formula(*target), method, 0)?;
-    // Only who sent or received a message finds anything in it.
+    // Only the sender and the recipient of a message find anything in it.
     let Some(hub) = hub else { return Err(Fault::NotHeld(*target).into()) };
     if let (NameContainer::Message { number, .. }, "dismiss") = (&hub, method) {
         return Ok(Some(Plan::mail(view.agent, MailAct::Dismiss { number: *number }, Then::Nothing)));

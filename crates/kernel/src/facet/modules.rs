@@ -1,4 +1,4 @@
-//! Programs of modules that an agent makes: out of an archive, a bundle, or a tree of files.
+//! Programs of modules that an agent runs: from an archive, a bundle, or a tree of files.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ use crate::query;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// Where the modules of a program are.
+/// The location of the modules of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModulesIn {
-    /// In bytes beside the store.
+    /// Bytes beside the store.
     Bytes(BlobHash),
-    /// In a value of the store's.
+    /// A value in the store.
     Value(Value),
-    /// In a formula that has files.
+    /// A formula that has files.
     Files(FileCall),
 }
 
-/// A program of modules that is made.
+/// A call that makes a program of modules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MakeModules {
-    /// Where its modules are.
+    /// The location of the modules.
     pub origin: ModulesIn,
     /// The form in which they are packed.
     pub packed: ModuleFormat,
-    /// Variables that it is given.
+    /// The variables that the program is given.
     pub env: BTreeMap<String, String>,
     actor: FormulaId,
     vat: Option<NamePath>,
@@ -45,7 +45,7 @@ pub struct MakeModules {
 }
 
 impl MakeModules {
-    /// Goes on with the program, whose bytes must lie beside the store by then.
+    /// Returns the action that makes the program. Its bytes must lie beside the store by then.
     pub fn with(self, modules: Modules) -> Action {
         let MakeModules { actor, vat, powers, result_name, .. } = self;
         let act = MailAct::Make { vat, modules, powers, new_guest: true, result_name };

@@ -18,14 +18,14 @@ use crate::query;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// A place that has names, and who looks at it.
+/// A place that has names, and the agent that looks at it.
 pub(super) struct NameView<'t> {
     pub(super) txn: &'t mut dyn ReadTxn,
-    /// Who called.
+    /// The view of the agent that called.
     pub(super) view: View,
     /// The target of the call.
     pub(super) target: FormulaId,
-    /// The same, as a hub.
+    /// The target as a name container.
     pub(super) here: Here,
 }
 
@@ -134,8 +134,8 @@ impl NameView<'_> {
             NameContainer::Directory { .. } if query::holds(self.txn, &agent, &self.target)? => {
                 (Some(self.target), vec![])
             }
-            // The agent does not hold a directory that it reached through another agent's grant. It writes there
-            // along that path, as long as the grant is open.
+            // The agent does not hold a directory that it reached through another agent's grant. The agent writes
+            // there along that path, as long as the grant is open.
             NameContainer::Directory { .. } => (None, way(self.txn, self.view, &self.target)?),
             NameContainer::Mailbox { .. } | NameContainer::Message { .. } => {
                 let what = "the names in a mailbox are not for choosing".to_owned();
@@ -210,7 +210,7 @@ impl NameView<'_> {
         })
     }
 
-    /// Returns the entry at the last name of the path, if any; the names before it must exist.
+    /// Returns the entry at the last name of the path, if there is one. The names before it must exist.
     fn tail(&mut self, path: &NamePath) -> Result<Option<PathTarget>, Refusal> {
         let (before, last) = path.split();
         self.here.at_end(self.txn, before)?.entry(self.txn, last)

@@ -25,17 +25,17 @@ pub use crate::model::reply::Then;
 /// The plan for a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
-    /// The state says the answer.
+    /// The answer is a value that the state already has.
     Value(Value),
-    /// The same, found through grants. The references in the value last only as long as these grants; the holder of
-    /// the references must store the grants with them.
+    /// The answer is a value that was found through grants. The references in the value last only as long as these
+    /// grants. The holder of the references must store the grants with them.
     Through {
         /// The value.
         value: Value,
         /// The grants that were passed on the way.
         through: Vec<FormulaId>,
     },
-    /// The same, with references to pending events that are no formulas.
+    /// The answer is a value with references to pending events that are no formulas.
     Live(passable::Value<Live>),
     /// A command must be applied.
     Act(Box<Action>),
@@ -85,7 +85,7 @@ pub fn result(then: &Then, reply: &Reply) -> Value {
     }
 }
 
-/// A preparation that must come first, and how to continue.
+/// A preparation that must come first, and the data for the action after it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
     /// These bytes must lie beside the store before the action.
@@ -95,30 +95,30 @@ pub enum Need {
         /// The action that follows.
         next: Box<Action>,
     },
-    /// Bytes must be read from beside the store: [`ReadFormat::value`] is the answer.
+    /// Bytes beside the store must be read. The answer is their [`ReadFormat::value`].
     Read {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
         /// The format in which they are read.
         read_as: ReadFormat,
     },
-    /// The SHA-256 of bytes beside the store must be taken: in hexadecimal digits, it is the answer.
+    /// The SHA-256 of bytes beside the store must be computed. The answer is the digest in hexadecimal digits.
     Digest {
         /// The hash under which the store knows the bytes.
         hash: BlobHash,
     },
     /// Bytes from beside the store must be handed out piece by piece, as text in Base64.
     Stream {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Bytes must be taken piece by piece, as text in Base64, from an iterator that the caller has given.
     Take(TakeBytes),
-    /// Something must be done with files.
+    /// An operation on files must be carried out.
     Files(FileCall),
     /// A message must be delivered to an object that code has made.
     Deliver(ObjectCall),
@@ -130,9 +130,9 @@ pub enum Need {
     Stage(StageTree),
     /// Modules must be unpacked before code is made of them.
     Modules(MakeModules),
-    /// Something must be followed, by an iterator.
+    /// A feed must be followed, by an iterator.
     Follow(Follow),
-    /// An object of the caller's is to be told of ticks, or no longer: `undefined` is the answer.
+    /// An object of the caller's must be told of ticks, or must no longer be told. The answer is `undefined`.
     Watch(Watch),
     /// Secrets must be sealed.
     Seal(Seal),
@@ -151,9 +151,9 @@ pub enum Need {
 pub struct ObjectCall {
     /// The code.
     pub eval: FormulaId,
-    /// The number by which its heap knows the object.
+    /// The number by which the code's heap knows the object.
     pub number: u32,
-    /// The grants that were passed on the way to it.
+    /// The grants that were passed on the way to the object.
     pub through: Vec<FormulaId>,
 }
 
@@ -190,13 +190,13 @@ pub struct TakeBytes {
     /// The iterator: any object that the caller has passed.
     pub reader: FormulaId,
     pub(super) actor: FormulaId,
-    /// Where the path begins, if not in the actor's own directory.
+    /// The directory in which the path begins. `None` means the actor's own directory.
     pub(super) base: Option<FormulaId>,
     pub(super) path: NamePath,
 }
 
 impl TakeBytes {
-    /// Goes on with the bytes, which must lie beside the store by then.
+    /// Returns the action that names the bytes. They must lie beside the store by then.
     pub fn with(self, hash: BlobHash, bytes: u64) -> Action {
         let act = NameAct::StoreBlob { hash, bytes, path: self.path };
         let act = match self.base {
@@ -207,10 +207,10 @@ impl TakeBytes {
     }
 }
 
-/// A directory of this machine that gets a name.
+/// A directory of this machine that is about to get a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BindDirectory {
-    /// Its path, as the caller wrote it.
+    /// The path of the directory, as the caller wrote it.
     pub path: String,
     pub(super) actor: FormulaId,
     pub(super) read_only: bool,
@@ -218,14 +218,15 @@ pub struct BindDirectory {
 }
 
 impl BindDirectory {
-    /// Goes on with the absolute path of the directory, which was there a moment ago.
+    /// Returns the action that names the directory. `path` is the absolute path of the directory, which was there a
+    /// moment ago.
     pub fn with(self, path: String) -> Action {
         let thing = ProvidedObject::Mount { path, read_only: self.read_only };
         provide(self.actor, thing, self.at, "EndoMount")
     }
 }
 
-/// A tree of files that is kept.
+/// A tree of files that is about to be kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeepTree {
     /// The source of the files: a tree, a directory, or any object that the caller has passed.
@@ -235,16 +236,16 @@ pub struct KeepTree {
 }
 
 impl KeepTree {
-    /// Goes on with the tree, whose bytes must lie beside the store by then.
+    /// Returns the action that keeps the tree. Its bytes must lie beside the store by then.
     pub fn with(self, tree: Tree) -> Action {
         provide(self.actor, ProvidedObject::Tree(tree), self.at, "EndoReadableTree")
     }
 }
 
-/// A tree of files that is copied to a directory in which it can be changed.
+/// A tree of files that is about to be copied to a directory in which it can be changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageTree {
-    /// The source of the files, and the grants passed on the way to it.
+    /// The source of the files, and the grants that were passed on the way to the source.
     pub from: FileCall,
     /// The action that makes the directory.
     pub make: Action,
@@ -263,10 +264,10 @@ pub(super) fn provide(
     }
 }
 
-/// A form that is filled in with secrets.
+/// The submission of a form with secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seal {
-    /// The secrets by field. Their patterns have been checked.
+    /// The secrets, by field. Their patterns have been checked.
     pub secrets: BTreeMap<String, Untrusted>,
     pub(super) actor: FormulaId,
     pub(super) number: MessageNumber,
@@ -274,10 +275,10 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// Goes on with the sealed secrets by field.
+    /// Returns the action that submits the form. `sealed` has the sealed secrets, by field.
     ///
     /// # Errors
-    /// When they are not those that were to be sealed.
+    /// When the sealed fields are not the fields that had to be sealed.
     pub fn with(mut self, sealed: BTreeMap<String, Sealed>) -> Result<Action, Refusal> {
         if !self.secrets.keys().eq(sealed.keys()) {
             return Err(Refusal::Argument("not every secret was sealed".to_owned()));
@@ -288,7 +289,7 @@ impl Seal {
     }
 }
 
-/// Something that is shared by a one-use token.
+/// A formula that is about to be shared by a one-use token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawToken {
     pub(super) actor: FormulaId,
@@ -298,7 +299,7 @@ pub struct DrawToken {
 }
 
 impl DrawToken {
-    /// Goes on with 32 random bytes, which only the caller gets to see.
+    /// Returns the action that shares the formula. `token` is 32 random bytes, which only the caller gets to see.
     pub fn with(self, token: [u8; 32]) -> Action {
         let locator = Locator { token: Some(Number(token)), ..self.locator };
         let act = GrantAct::Share {
@@ -315,7 +316,7 @@ pub(super) fn token_hash(token: &Number) -> Number {
     Number(*blake3::hash(&token.0).as_bytes())
 }
 
-/// A worker file that is proposed.
+/// A worker file that is about to be proposed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseWorker {
     pub(super) actor: FormulaId,
@@ -328,7 +329,8 @@ impl ParseWorker {
         &self.define.program.source
     }
 
-    /// Goes on with the content of the file. Its bytes must lie beside the store by then.
+    /// Returns the action that proposes the worker. `worker` and `slots` are the content of the file. Its bytes must
+    /// lie beside the store by then.
     pub fn with(mut self, worker: Program, slots: BTreeMap<String, Slot>) -> Action {
         self.define.program.worker = Some(worker);
         self.define.program.slots = slots;
@@ -337,25 +339,25 @@ impl ParseWorker {
     }
 }
 
-/// A worker that was proposed and is endowed.
+/// A proposed worker that is about to be endowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartWorker {
-    /// The agent who endows, in whose directory the bindings begin.
+    /// The agent that endows the worker. The bindings begin in its directory.
     pub actor: FormulaId,
     /// The definition's message.
     pub number: MessageNumber,
     /// The parts of the worker.
     pub worker: Program,
-    /// The bindings of its slots.
+    /// The bindings of the worker's slots.
     pub bindings: BTreeMap<String, NamePath>,
-    /// Where its result goes.
+    /// The destination of the result.
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
 }
 
 impl StartWorker {
-    /// Goes on with all that the run is given.
+    /// Returns the action that endows the worker. `start` has everything that the run is given.
     pub fn with(self, start: Start) -> Action {
         let act = MailAct::EndowWorker {
             number: self.number,

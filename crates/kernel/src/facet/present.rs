@@ -11,7 +11,7 @@ use crate::proposal::Value;
 use crate::table::{self, PromiseRow};
 use crate::txn::ReadTxn;
 
-/// How many lookups may lead through lookups.
+/// The maximum number of lookups that lead through one another.
 const MAX_DEPTH: usize = 32;
 
 /// Returns the found entry as a value.
@@ -63,7 +63,7 @@ fn settled(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Value, Refusal>
     }
 }
 
-/// A hub, who looks into it, and the grants that were passed on the way.
+/// A name container, the view of the agent that looks into it, and the grants that were passed on the way.
 pub(super) struct Here {
     pub(super) hub: NameContainer,
     pub(super) view: View,
@@ -71,14 +71,15 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Returns a hub that somebody has, before anything is looked up in it.
+    /// Returns the start of a walk: a name container in which nothing has been looked up yet.
     pub(super) fn at(view: View, hub: NameContainer) -> Here {
         let mut here = Here { hub, view, through: vec![] };
         here.look_from_inside();
         here
     }
 
-    /// Switches the view to the agent whose names or mailbox these are: it sees messages as that agent does.
+    /// Switches the view to the agent to which the names or the mailbox belong. Messages are then seen as that agent
+    /// sees them.
     fn look_from_inside(&mut self) {
         match &self.hub {
             NameContainer::Agent(agent) => self.view.agent = *agent,
@@ -89,12 +90,12 @@ impl Here {
         }
     }
 
-    /// Returns the entry of this name, if there is one.
+    /// Returns the entry under a name, if there is one.
     pub(super) fn entry(&self, txn: &mut dyn ReadTxn, name: &str) -> Result<Option<PathTarget>, Refusal> {
         Ok(self.view.entry(txn, &self.hub, name)?)
     }
 
-    /// Returns the hub at the end of the path.
+    /// Returns the name container at the end of a path.
     pub(super) fn at_end(&self, txn: &mut dyn ReadTxn, path: &[String]) -> Result<Here, Refusal> {
         let mut here = Here { hub: self.hub.clone(), view: self.view, through: vec![] };
         for (i, name) in path.iter().enumerate() {
@@ -134,9 +135,9 @@ impl Here {
     }
 }
 
-/// Returns a path on which the agent reaches a directory, so that it can write there under a path of its own.
+/// Returns a path on which the agent reaches a directory. With this path, the agent can write in the directory.
 pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Result<Vec<String>, Refusal> {
-    /// How many names are looked at before giving up.
+    /// The maximum number of names to look at before the search fails.
     const MAX_NAMES: usize = 5_000;
     let mut queue =
         std::collections::VecDeque::from([(NameContainer::Agent(view.agent), Vec::<String>::new())]);
@@ -145,7 +146,7 @@ pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Resu
     while let Some((hub, path)) = queue.pop_front() {
         for name in view.list(txn, &hub)? {
             looked += 1;
-            // The names that a message gives its parties lead away from the values that were sent.
+            // The special names of a message lead to its parties, and not to the values that were sent.
             let inward = !name.starts_with('@') || matches!(name.as_str(), "@mail" | "@pins" | "@value");
             if looked > MAX_NAMES || !inward || path.len() + 2 > crate::name::MAX_DEPTH {
                 continue;
@@ -155,7 +156,7 @@ pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Resu
             if id == *target {
                 return Ok(longer);
             }
-            // A grant that has ended, or a promise that leads nowhere, is no way.
+            // A grant that has ended, or a promise that leads nowhere, gives no path.
             if let Ok(Some(inner)) = view.enter(txn, &PathTarget::Formula(id), "lookup", 0)
                 && !seen.contains(&inner)
             {
@@ -168,7 +169,7 @@ pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Resu
     Err(Refusal::Argument(what.to_owned()))
 }
 
-/// Returns a path, behind others.
+/// Returns the path with other names in front of it.
 pub(super) fn behind(before: &[String], path: &NamePath) -> Result<NamePath, Refusal> {
     Ok(NamePath::new(before.iter().chain(path.names()).cloned())?)
 }

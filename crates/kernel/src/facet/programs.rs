@@ -1,4 +1,4 @@
-//! Define, endow, form, submit, evaluate: programs and forms that agents propose to one another and fill in.
+//! Define, endow, form, submit, evaluate: programs that agents propose to one another, and forms that they fill in.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::slot::{Requirement, Slot};
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// How a worker file begins; code cannot begin so and mean anything.
+/// The beginning of every worker file. No meaningful code begins so.
 const WORKER_FILE: &str = "---";
 
 /// Returns the plan for a call about programs and forms; `None` for any other method.
@@ -87,7 +87,7 @@ fn slots(record: &Record<FormulaId>) -> Result<BTreeMap<String, Slot>, Refusal> 
     record.iter().map(slot).collect()
 }
 
-/// Returns the label that a person reads; the name if there is no label.
+/// Returns the label that a person reads, or the name if there is no label.
 fn label(record: &Record<FormulaId>, name: &str) -> Result<Untrusted, Refusal> {
     match field(record, "label") {
         Some(label) => args::text(label).map(Untrusted::new),
@@ -134,7 +134,7 @@ fn form(args: Args<'_>) -> Result<Form, Refusal> {
 fn form_field(name: Option<String>, value: &Value) -> Result<Field, Refusal> {
     let record = args::record(value, "a field")?;
     let known = ["name", "label", "example", "default", "pattern", "secret"];
-    // Where the record's key is the name, it is not said twice.
+    // If the record's key is the name of the field, the field does not give its name again.
     args::expect_only(record, if name.is_some() { &known[1..] } else { &known }, "field part")?;
     let name = match (name, field(record, "name")) {
         (Some(name), _) => name,
@@ -185,7 +185,7 @@ fn pattern_of(field: &Field) -> Result<Pattern, Refusal> {
     Pattern::from_value(&field.pattern).map_err(|complaint| Refusal::Argument(complaint.to_string()))
 }
 
-/// Returns a secret. It is checked now, because it cannot be checked once it is sealed.
+/// Returns the text of a secret. The pattern is checked now, because a sealed secret cannot be checked.
 fn secret(field: &Field, value: &Value) -> Result<Untrusted, Refusal> {
     let named = format!("field {:?}", field.name);
     pattern_of(field)?.check_named(&named, value).map_err(Box::new)?;
@@ -195,15 +195,15 @@ fn secret(field: &Field, value: &Value) -> Result<Untrusted, Refusal> {
     }
 }
 
-/// Returns whether a capability, and nothing else, fits.
+/// Returns whether a pattern accepts a capability and nothing else.
 fn wants_capability(pattern: &Pattern) -> bool {
     let pattern = pattern.as_optional().unwrap_or(pattern);
-    // `M.remotable()` without a label travels as a kind.
+    // A pattern `M.remotable()` without a label arrives as a pattern for a kind.
     let any = matches!(pattern.matcher(), Matcher::Kind(kind) if *kind == "remotable");
     any || Requirement::from_pattern(pattern) != Requirement::Pattern
 }
 
-/// Returns the content of a field. If the field asks for a capability, text is a name.
+/// Returns the content of a field. If the field asks for a capability, a text is the name of one.
 fn filled(field: Option<&Field>, value: &Value) -> Result<FieldValue, Refusal> {
     let wants = match field {
         Some(field) => wants_capability(&pattern_of(field)?),
@@ -243,7 +243,7 @@ fn endow(txn: &mut dyn ReadTxn, view: View, args: Args<'_>) -> Result<Plan, Refu
     })
 }
 
-/// Returns the worker that a message proposes, if it does.
+/// Returns the worker that a message proposes, if there is one.
 fn worker(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -273,7 +273,7 @@ fn goes_to(options: Option<&Record<FormulaId>>) -> Result<ResultGoesTo, Refusal>
     }
 }
 
-/// Returns the name of a place to run, if one was given: any that the agent has a name for.
+/// Returns the name of a vat, if one was given. The agent must have a name for the vat.
 pub(super) fn place(
     txn: &mut dyn ReadTxn,
     view: View,
@@ -287,7 +287,7 @@ pub(super) fn place(
     let id = match view.resolve(txn, &path) {
         Ok(PathTarget::Formula(id)) => id,
         Ok(PathTarget::Data(_)) => return Err(non_worker()),
-        // Upstream makes a place to run under a name that is unknown.
+        // Upstream makes a vat under an unknown name. Here, an unknown name is an error.
         Err(fault) => return Err(fault.into()),
     };
     match table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?.formula {

@@ -1,4 +1,4 @@
-//! Why a call is not answered.
+//! The reason why a call is not answered.
 
 use passable::Mismatch;
 
@@ -9,10 +9,10 @@ use crate::name::NameError;
 use crate::proposal::Value;
 use crate::txn::StoreFault;
 
-/// Why a call is not answered. The texts are upstream's where it has one.
+/// The reason why a call is not answered. The texts are upstream's where upstream has one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The command that it would be cannot be applied, or a name leads nowhere.
+    /// The command for the call cannot be applied, or a name leads nowhere.
     #[error(transparent)]
     Fault(#[from] Fault),
     /// An argument does not match the method's guard.

@@ -1,5 +1,5 @@
-//! The state of endowed code: data that it stores under names of its choice, for as long as the code exists. The code
-//! can also end itself here.
+//! The state of endowed code: data that the code stores under names of its choice, for as long as the code exists.
+//! The code can also end itself here.
 
 use passable::Untrusted;
 
@@ -13,7 +13,8 @@ use crate::name_lookup::View;
 use crate::proposal::Value;
 use crate::txn::ReadTxn;
 
-/// Returns the plan for a call; `None` for any other method. Only the code itself may call these methods.
+/// Returns the plan for a call on the state of code, or `None` for any other method. Only the code itself may call
+/// these methods.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: &View,

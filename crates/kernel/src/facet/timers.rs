@@ -13,13 +13,13 @@ use crate::table;
 use crate::timer::{self, MAX_INTERVAL_MS, MIN_INTERVAL_MS};
 use crate::txn::ReadTxn;
 
-/// A request that begins or ends the delivery of ticks to a caller's own object. The connection that speaks for the
-/// caller delivers the ticks while the caller is there; the state records nothing of it.
+/// A request that begins or ends the delivery of ticks to a caller's own object. The caller's connection delivers the
+/// ticks while it is open, and the state has no record of the delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// The timer, or a grant of it.
     pub timer: FormulaId,
-    /// Whether it begins.
+    /// Whether the delivery begins. `false` means that it ends.
     pub begins: bool,
 }
 

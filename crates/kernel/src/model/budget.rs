@@ -7,21 +7,21 @@ use crate::id::MessageNumber;
 use super::limits::Limits;
 use super::run_outcome::Trouble;
 
-/// Which limit of a run.
+/// A kind of limit of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// How often its model may be asked.
+    /// The number of times that the model may be asked.
     Turns,
-    /// How many calls it may make.
+    /// The number of calls that the run may make.
     Calls,
-    /// How deep workers may call workers.
+    /// The depth to which workers may call workers.
     Depth,
-    /// Tokens that are read and written.
+    /// The number of tokens that may be read and written.
     Tokens,
-    /// Money.
+    /// The money that may be spent.
     Usd,
-    /// Time at work.
+    /// The time that the run may be at work.
     Wall,
 }
 
@@ -29,22 +29,22 @@ pub enum LimitKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Raise {
-    /// How often more its model may be asked.
+    /// The number of further times that the model may be asked.
     #[serde(skip_serializing_if = "is_zero")]
     pub turns: u64,
-    /// How many more calls it may make.
+    /// The number of further calls that the run may make.
     #[serde(skip_serializing_if = "is_zero")]
     pub calls: u64,
-    /// How much deeper workers may call workers.
+    /// The additional depth to which workers may call workers.
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u64,
-    /// How many more tokens may be read and written.
+    /// The number of further tokens that may be read and written.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: u64,
-    /// How much more may be spent, in millionths of a dollar.
+    /// The additional money that may be spent, in millionths of a dollar.
     #[serde(skip_serializing_if = "is_zero")]
     pub usd_micros: u64,
-    /// How much longer it may be at work, in milliseconds.
+    /// The additional time that the run may be at work, in milliseconds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wall_ms: u64,
 }
@@ -55,7 +55,7 @@ fn is_zero(amount: &u64) -> bool {
 }
 
 impl Raise {
-    /// Returns whether nothing is added.
+    /// Returns whether the raise adds nothing.
     pub fn is_nothing(&self) -> bool {
         *self == Raise::default()
     }
@@ -76,8 +76,8 @@ impl Raise {
         }
     }
 
-    /// Returns the part of the raise that counts for the runs above as well. A run's tokens and money are charged to
-    /// them too.
+    /// Returns the part of the raise that also counts for the runs above, because they are charged a run's tokens and
+    /// money as well.
     pub(crate) fn shared_part(self) -> Raise {
         Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, ..self }
     }
@@ -104,11 +104,11 @@ impl Limits {
 /// A run that has used up a limit, and waits for the user to raise the limit or to end the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exhausted {
-    /// The message that asks.
+    /// The message that asks the user.
     pub message: MessageNumber,
-    /// The trouble with which the run ends if the user says no.
+    /// The error with which the run ends if the user says no.
     pub trouble: Trouble,
-    /// Which limit it has come to.
+    /// The kind of the limit that is used up.
     #[serde(default)]
     pub limit: Option<LimitKind>,
 }

@@ -1,4 +1,4 @@
-//! A call in a run: where it comes from, and its outcome.
+//! A call in a run: its origin and its outcome.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::id::FormulaId;
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 
-/// Which of the calls of one turn, or of a worker's own steps, a proposal is.
+/// The origin of a call: a turn of the model, a step of the worker, or an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum CallSite {
@@ -14,24 +14,24 @@ pub enum CallSite {
     Turn {
         /// The step at which the model replied.
         replied: u64,
-        /// Which of the reply's calls, from 0.
+        /// The index of the call in the reply, from 0.
         index: usize,
         /// The provider's name for the call.
         id: String,
     },
     /// A step of the worker's `then` list.
     Then {
-        /// Which, from 0.
+        /// The index of the step, from 0.
         index: usize,
     },
     /// A step of the worker's `write` list.
     Write {
-        /// Which of all writes of the run, from 0.
+        /// The index among all writes of the run, from 0.
         index: usize,
     },
     /// A call that an agent made without a run of its own.
     Direct {
-        /// The send that the call is, if code made it.
+        /// The send of the call, if code made the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
     },
@@ -42,7 +42,7 @@ pub enum CallSite {
 pub struct Origin {
     /// The code.
     pub eval: FormulaId,
-    /// Which of its sends, from 0.
+    /// The number of the send among all sends of the code, from 0.
     pub send: u32,
 }
 
@@ -57,9 +57,9 @@ pub enum Completion {
         /// The provenance of the value.
         provenance: Provenance,
     },
-    /// The call was refused: by a gate, by the user, or because its basis had changed since it was judged. Nothing
+    /// The call was refused by a gate, by the user, or because its basis had changed since it was judged. Nothing
     /// happened.
     Refused(Vec<Finding>),
-    /// It was tried and failed. Nothing is left half done.
+    /// The call was tried and failed. Nothing is left half done.
     Failed(Finding),
 }

@@ -9,74 +9,74 @@ use crate::id::{BlobHash, FormulaId, MessageNumber};
 use super::file_part::Part;
 use super::reply::{Reply, Then};
 
-/// The object outside of a heap that a reference in the heap stands for.
+/// The object outside of a heap for which a reference in the heap stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Reference {
-    /// A formula, as somebody reaches it.
+    /// A formula, with the agent and the grants through which it is reached.
     Object {
         /// The formula.
         id: FormulaId,
-        /// On whose behalf it is called.
+        /// The agent on whose behalf the formula is called.
         agent: FormulaId,
-        /// The grants through which it was found: it can be used as long as they last.
+        /// The grants through which the formula was found. The reference can be used as long as they last.
         through: Vec<FormulaId>,
     },
-    /// A promise of the store's.
+    /// A promise of the store.
     Promise {
         /// The promise.
         id: FormulaId,
-        /// On whose behalf it is waited for.
+        /// The agent on whose behalf the code waits for the promise.
         agent: FormulaId,
-        /// The grants through which it was found.
+        /// The grants through which the promise was found.
         through: Vec<FormulaId>,
     },
-    /// Whether a promise of the store's was kept, once it settles.
+    /// The settlement of a promise of the store: whether the promise was kept.
     Settled {
         /// The promise.
         id: FormulaId,
     },
-    /// That a message was dismissed, once it is.
+    /// The dismissal of a message.
     Dismissed {
-        /// In whose mailbox.
+        /// The agent that has the message in its mailbox.
         agent: FormulaId,
-        /// Its number there.
+        /// The number of the message in the mailbox.
         number: MessageNumber,
     },
     /// A part that was looked up in a directory or a tree of files.
     Part {
         /// The directory or the tree.
         id: FormulaId,
-        /// On whose behalf it is called.
+        /// The agent on whose behalf the part is called.
         agent: FormulaId,
-        /// The grants through which it was found.
+        /// The grants through which the part was found.
         through: Vec<FormulaId>,
-        /// The tree of the snapshot in which the part was looked up, if it is no formula.
+        /// The tree of the snapshot in which the part was looked up, if that tree is no formula.
         taken: Option<Tree>,
-        /// The names that lead to it.
+        /// The names that lead to the part.
         place: Vec<String>,
         /// The kind of the part.
         kind: Part,
-        /// Whether nothing in it may be changed.
+        /// Whether the part is read-only.
         read_only: bool,
     },
-    /// An object of a heap that lasts as long as the heap.
+    /// An object of a heap. It lasts as long as the heap.
     Live {
         /// The code.
         eval: FormulaId,
         /// The heap.
         heap: u64,
-        /// The number by which the heap knows it.
+        /// The number by which the heap knows the object.
         number: u32,
-        /// The grants through which it was found: it can be used as long as they last.
+        /// The grants through which the object was found. The reference can be used as long as they last.
         through: Vec<FormulaId>,
     },
-    /// Something that ends with the heap: an iterator.
+    /// An object that ends with the heap, such as an iterator.
     Passing,
 }
 
 impl Reference {
-    /// Returns the formulas that it needs.
+    /// Returns the formulas that the reference needs.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
             Reference::Object { id, through, .. }
@@ -91,7 +91,7 @@ impl Reference {
     }
 }
 
-/// A number by which a heap knows something outside of it.
+/// A number by which a heap knows an object outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapReference {
     /// The number.
@@ -104,9 +104,9 @@ pub struct HeapReference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeSubject {
-    /// A send of its own.
+    /// A send of the code, by its number.
     Send(u32),
-    /// A promise that it was given, by the number by which it knows it.
+    /// A promise that the code was given, by the heap's number for it.
     Promise(u32),
 }
 
@@ -114,9 +114,9 @@ pub enum OutcomeSubject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodePromise {
-    /// By the number by which its heap knows it.
+    /// The promise for which the heap has this number.
     Numbered(u32),
-    /// For the answer to one of its sends, by the heap's number for that answer.
+    /// The promise for the answer to one of the code's sends, by the heap's number for that answer.
     Answer(u32),
 }
 
@@ -126,32 +126,32 @@ pub enum CodePromise {
 pub enum CodeEntry {
     /// The code began.
     Began {
-        /// The engine and the realm, with their versions: others may do the same otherwise.
+        /// The engine and the realm, with their versions. Under other versions, the code may behave differently.
         engine: String,
-        /// The values of its names, as the heap got them.
+        /// The values of the code's names, as the heap got them.
         values: String,
-        /// The numbers in that.
+        /// The numbers in these values, with the objects that they stand for.
         bound: Vec<HeapReference>,
     },
-    /// It sent something.
+    /// The code sent a message.
     Sent {
-        /// Which of its sends.
+        /// The number of the send.
         send: u32,
         /// The digest of all that was sent, in the numbers of the heap.
         digest: BlobHash,
         /// A description of the message, in one line.
         line: Untrusted,
     },
-    /// It heard the outcome of a send or a promise.
+    /// The code heard the outcome of a send or a promise.
     Heard {
         /// The send or the promise.
         of: OutcomeSubject,
         /// The outcome, as the heap got it.
         outcome: String,
-        /// The numbers that are new in that.
+        /// The numbers that are new in the outcome.
         bound: Vec<HeapReference>,
     },
-    /// Others called one of its objects before it had come to its end.
+    /// Others called one of the code's objects before the code had ended.
     Called {
         /// The number of the answer.
         answer: u32,
@@ -159,12 +159,12 @@ pub enum CodeEntry {
         target: u32,
         /// The method and its arguments, as the heap got them.
         call: String,
-        /// The numbers that are new in that.
+        /// The numbers that are new in the call.
         bound: Vec<HeapReference>,
     },
-    /// It wrote to its console.
+    /// The code wrote to its console.
     Logged {
-        /// How loud: `debug`, `log`, `info`, `warn`, `error`.
+        /// The level of the text: `debug`, `log`, `info`, `warn` or `error`.
         level: String,
         /// The text.
         text: Untrusted,
@@ -183,12 +183,12 @@ impl CodeEntry {
     }
 }
 
-/// One entry of the journal.
+/// One entry of the journal of endowed code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its number, from 0.
+    /// The number of the entry, from 0.
     pub number: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// The time of the entry, in milliseconds since 1970.
     pub at_ms: i64,
     /// The entry.
     pub entry: CodeEntry,
@@ -197,7 +197,7 @@ pub struct Record {
 /// The result of a send that became a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// As whom, and through which grants, the answer is reached.
+    /// The party and the grants through which the answer is reached.
     pub reach: Reference,
     /// The meaning of the reply for the caller.
     pub then: Then,

@@ -25,19 +25,19 @@ pub enum Entry {
     },
     /// The model answered.
     Replied {
-        /// The step that asked.
+        /// The step that asked the model.
         prompted: u64,
         /// The reply, byte for byte.
         reply: BlobHash,
         /// The tokens, the time and the money that the reply cost.
         usage: Usage,
-        /// Who answered, where several could have been asked.
+        /// The model that answered, if several models could have been asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// The model asked for something that cannot be a proposal, or its answer did not fit: it is told why.
+    /// The model's call cannot be a proposal, or its answer does not fit. The model is told the reasons.
     Rejected {
-        /// Which call; `None` for the final answer.
+        /// The call. `None` means the final answer.
         site: Option<CallSite>,
         /// The reasons.
         findings: Vec<Finding>,
@@ -48,16 +48,15 @@ pub enum Entry {
         site: CallSite,
         /// The call.
         proposal: Box<Proposal>,
-        /// Its fingerprint.
+        /// The fingerprint of the call.
         fingerprint: Fingerprint,
-        /// The step that proposed the same call before, if a dependency of that call has changed since it was
-        /// approved.
+        /// The step that proposed the same call before. Set if a dependency of that call changed after the approval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces: Option<u64>,
     },
-    /// The gates judged it.
+    /// The gates judged the call.
     Judged {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The verdict of the gates.
         verdict: Verdict,
@@ -65,33 +64,33 @@ pub enum Entry {
         #[serde(default)]
         message: Option<MessageNumber>,
     },
-    /// A person answered.
+    /// A person answered the approval of a call.
     Answered {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The approval.
         message: MessageNumber,
-        /// Whether it may be done.
+        /// Whether the person approved the call.
         approved: bool,
     },
-    /// The effect began: from here on it may have happened.
+    /// An effect began. From here on, it may have happened.
     EffectStarted {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The child run, if the effect is a call of a worker.
         #[serde(default)]
         child: Option<RunNumber>,
     },
-    /// The call waits for a time.
+    /// The call waits until a given time.
     Slept {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
-        /// Until when, in milliseconds since 1970.
+        /// The time, in milliseconds since 1970.
         until_ms: i64,
     },
     /// The host was asked by a message.
     Questioned {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The message that asks.
         message: MessageNumber,
@@ -99,83 +98,83 @@ pub enum Entry {
     /// The effect may or may not have happened before a crash, and only a person can tell. It happens again only if
     /// that person says so.
     OutcomeUnknown {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The message that asks.
         message: MessageNumber,
     },
-    /// A person said that it happened.
+    /// A person said that the effect happened.
     OutcomeConfirmed {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The message that asked.
         message: MessageNumber,
     },
     /// The effect is over, or will never happen.
     Completed {
-        /// The step that proposed.
+        /// The step that proposed the call.
         proposal: u64,
         /// The outcome of the call.
         completion: Completion,
     },
-    /// The result of a call is large: the whole of it is kept beside the store.
+    /// The result of a call is large, so the whole result is kept beside the store.
     Spilled {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         proposal: u64,
-        /// The bytes of the whole.
+        /// The bytes of the whole result.
         whole: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// The model read on in such a result.
+    /// The model read another part of a large result.
     Paged {
-        /// Which of its calls asked for that.
+        /// The call that asked for the part.
         site: CallSite,
-        /// The step that proposed the call whose result it is.
+        /// The step that proposed the call with the large result.
         of: u64,
-        /// The first byte.
+        /// The position of the first byte.
         from: u64,
-        /// How many at most.
+        /// The maximum number of bytes.
         bytes: u64,
     },
     /// A child was started for an item.
     Spawned {
-        /// Which item, from 0.
+        /// The index of the item, from 0.
         index: usize,
         /// The child.
         child: RunNumber,
     },
     /// The child of an item ended.
     Collected {
-        /// Which item, from 0.
+        /// The index of the item, from 0.
         index: usize,
         /// The outcome of the child.
         outcome: RunOutcome,
     },
-    /// A person said something to a run that talks.
+    /// A person said something to a run.
     Said {
         /// The user's text.
         text: Untrusted,
-        /// The documents that came with it.
+        /// The documents that came with the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         documents: Vec<Attachment>,
-        /// The message that keeps the command.
+        /// The message that records the person's command.
         message: MessageNumber,
     },
     /// The run has used up a limit, and asks for more.
     Exhausted {
         /// The limit.
         limit: LimitKind,
-        /// The trouble with which the run ends if the user says no.
+        /// The error with which the run ends if the user says no.
         trouble: Trouble,
         /// The message that asks.
         message: MessageNumber,
     },
-    /// A person lets the run, or one below it, use more.
+    /// A person allowed the run, or a run below it, to use more.
     Raised {
         /// The message that asked.
         message: MessageNumber,
-        /// How much more.
+        /// The amounts by which the limits were raised.
         by: Raise,
     },
     /// The user has left a limit as it is, and the run continues without the raise.
@@ -190,19 +189,19 @@ pub enum Entry {
         /// The reason for the wait, in one line.
         why: String,
     },
-    /// The run could not go on and said so.
+    /// The run stalled, because it could not go on.
     Stalled {
-        /// Why.
+        /// The failure and its remedy.
         trouble: Trouble,
     },
-    /// The run went on.
+    /// The run continued.
     Resumed {
         /// The reason, in one line.
         why: String,
     },
     /// The run ended.
     Finished {
-        /// The outcome of the child.
+        /// The outcome of the run.
         outcome: RunOutcome,
     },
     /// The user restores the files that the run changed. The kernel records this before the daemon changes any file.
@@ -219,36 +218,36 @@ pub enum Entry {
     },
     /// The user has discarded the changes that the run made in its staged copy.
     Discarded {
-        /// Of these files alone, all of it or a part; of the whole copy if there are none.
+        /// The files whose changes were discarded, as a whole or in part. An empty list means the whole copy.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<DiscardedCopy>,
     },
-    /// The user has erased the data of the run. The bytes that only its journal names are removed.
+    /// The user has erased the data of the run. The bytes that only the run's journal names are removed.
     Forgotten,
 }
 
-/// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
+/// A file that is put back as it was before a run, or put in place as the run left it in a staged copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoredFile {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: String,
-    /// A description of the file until then.
+    /// A description of the file before this change.
     pub from: String,
-    /// A description of the file from then on.
+    /// A description of the file after this change.
     pub to: String,
-    /// The step that changed it.
+    /// The step that changed the file.
     pub step: StepRef,
 }
 
 /// A file in a staged copy for which the user has discarded the run's changes, all or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedCopy {
-    /// Its absolute path, where it would be put in place.
+    /// The absolute path at which the file would be put in place.
     pub path: String,
-    /// The digest of the content that can still be applied; `None` if all of it was discarded.
+    /// The digest of the content that can still be applied. `None` if all changes were discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<BlobHash>,
-    /// The step that changed it.
+    /// The step that changed the file.
     pub step: StepRef,
 }
 

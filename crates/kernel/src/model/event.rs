@@ -1,5 +1,5 @@
-//! Events: every observable change, numbered and hash-chained. All that follows the system reads these and nothing
-//! else.
+//! Events: every observable change, numbered and hash-chained. Every part that follows the system reads events and
+//! nothing else.
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber};
 /// One observable change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Its number, from 1.
+    /// The number of the event, from 1.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// The time of the change, in milliseconds since 1970.
     pub at_ms: i64,
     /// The change.
     pub change: Change,
-    /// The hash of the event before it; all zero for the first.
+    /// The hash of the event before this one. All zero for the first event.
     pub prev: BlobHash,
-    /// The hash of this event: over `prev`, `seq`, `at_ms` and the JSON of `change`.
+    /// The hash of this event, over `prev`, `seq`, `at_ms` and the JSON of `change`.
     pub hash: BlobHash,
 }
 
@@ -28,7 +28,7 @@ impl Event {
         Event { seq, at_ms, change, prev, hash }
     }
 
-    /// Returns whether the event still says the same as when it was recorded, and follows `prev`.
+    /// Returns whether the event is unchanged since it was recorded, and follows `prev`.
     pub fn verify(&self, prev: BlobHash) -> bool {
         self.prev == prev && self.hash == Event::hash(self.seq, self.at_ms, &self.change, prev)
     }
@@ -50,7 +50,7 @@ impl Event {
 pub enum Change {
     /// The store was made.
     Genesis {
-        /// Its host.
+        /// The host of the store.
         host: FormulaId,
     },
     /// A run began.
@@ -59,7 +59,7 @@ pub enum Change {
         run: RunNumber,
         /// The worker's name.
         name: String,
-        /// The run that waits for it.
+        /// The run that waits for this run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<RunNumber>,
     },
@@ -67,11 +67,11 @@ pub enum Change {
     Granted {
         /// The grant.
         grant: FormulaId,
-        /// Its number.
+        /// The number of the grant.
         number: GrantNumber,
-        /// The slot that it fills, or the name under which it was handed over.
+        /// The slot that the grant fills, or the name under which it was handed over.
         slot: String,
-        /// The run for which it was made.
+        /// The run for which the grant was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
         /// The hash of the grant as it was made.
@@ -79,7 +79,7 @@ pub enum Change {
     },
     /// A grant was revoked.
     Revoked {
-        /// Its number.
+        /// The number of the grant.
         number: GrantNumber,
     },
     /// A name was given.
@@ -91,23 +91,23 @@ pub enum Change {
         /// The formula that the name stands for now.
         id: FormulaId,
     },
-    /// A name was taken away.
+    /// A name was removed.
     Unnamed {
         /// The directory.
         directory: FormulaId,
         /// The name.
         name: String,
     },
-    /// A promise of this agent's has settled.
+    /// A promise of this agent has settled.
     Settled {
         /// The promise.
         promise: FormulaId,
-        /// Whether it has a value.
+        /// Whether the promise has a value.
         ok: bool,
     },
     /// A message was dismissed.
     Dismissed {
-        /// Its number.
+        /// The number of the message.
         number: MessageNumber,
     },
     /// A run, a promise or an agent was cancelled.
@@ -123,28 +123,28 @@ pub enum Change {
         step: u64,
         /// The entry's name.
         entry: String,
-        /// One line about it; it may quote foreign text.
+        /// A description of the entry, in one line. It may quote foreign text.
         line: Untrusted,
         /// The hash of the step as it was recorded.
         digest: BlobHash,
     },
-    /// A message came.
+    /// A message arrived.
     Message {
-        /// Its number.
+        /// The number of the message.
         number: MessageNumber,
-        /// Its type.
+        /// The type of the message.
         kind: String,
-        /// The run that it is about.
+        /// The run that the message is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
-        /// Whether a person has to answer it.
+        /// Whether a person has to answer the message.
         needs_you: bool,
         /// The hash of the message that was sent.
         digest: BlobHash,
     },
-    /// Something came of a command that was still going.
+    /// A command that was still running got its outcome.
     CommandCompleted {
-        /// The command's message.
+        /// The message of the command.
         number: MessageNumber,
     },
     /// A person answered a message.
@@ -158,7 +158,7 @@ pub enum Change {
     RunFinished {
         /// The run.
         run: RunNumber,
-        /// Whether it has a result.
+        /// Whether the run has a result.
         ok: bool,
     },
 }

@@ -10,6 +10,6 @@ pub enum Part {
     File,
     /// A directory of a tree that never changes.
     Tree,
-    /// A file of such a tree.
+    /// A file of a tree that never changes.
     Blob,
 }

@@ -16,8 +16,8 @@ use crate::slot::Slot;
 use super::limits::Limits;
 use super::program::Program;
 
-/// A recipe for a value. Each variant lists the formulas that it refers to. Collection, the capability graph and "why
-/// is this kept?" need no more than that.
+/// A recipe for a value. Each variant lists the formulas to which it refers. Garbage collection, the capability graph
+/// and "why is this kept?" need no more than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a formula is looked at one by one, and never kept in memory")]
@@ -36,9 +36,9 @@ pub enum Formula {
         /// The parts that every agent has.
         #[serde(flatten)]
         agent: Agent,
-        /// The handle of the host that made it; its own for the first.
+        /// The handle of the host that made this host. The first host has its own handle here.
         host: FormulaId,
-        /// Where code runs that is endowed without saying where.
+        /// The vat for code that is endowed without the name of a vat.
         main: FormulaId,
         /// The root of the store.
         endo: FormulaId,
@@ -52,7 +52,7 @@ pub enum Formula {
         /// The parts that every agent has.
         #[serde(flatten)]
         agent: Agent,
-        /// The handle of its host.
+        /// The handle of the guest's host.
         host: FormulaId,
     },
     /// The agent that may do nothing. It stands for authority where none is given.
@@ -64,18 +64,18 @@ pub enum Formula {
     },
     /// A directory: names for formulas, kept in a pet store.
     Directory {
-        /// The names.
+        /// The pet store that has the names.
         store: FormulaId,
     },
     /// A table of pet names.
     PetStore {
-        /// The agent under which its rows lie.
+        /// The agent under which the rows of the table are stored.
         owner: Number,
     },
     /// A table of messages.
     #[serde(rename = "mailbox-store")]
     Mailbox {
-        /// The agent under which its rows lie.
+        /// The agent under which the rows of the table are stored.
         owner: Number,
     },
     /// A mailbox as a directory of messages by number.
@@ -83,22 +83,23 @@ pub enum Formula {
         /// The mailbox.
         mailbox: FormulaId,
     },
-    /// A message; its copies in mailboxes refer to it.
+    /// A message, to which its copies in mailboxes refer.
     Message {
         /// The message itself.
         message: Box<Message>,
     },
-    /// A promise: pending until it settles, once.
+    /// A promise. It is pending until it settles, which happens only once.
     Promise {
-        /// The agent who waits for it.
+        /// The agent that waits for the promise.
         asker: Number,
         /// The digest of the request. The same call with the same result name attaches to this promise.
         #[serde(default)]
         call: Option<BlobHash>,
-        /// The code that made it and settles it, if it is one of code's own.
+        /// The code that made the promise and settles it, if code made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<FormulaId>,
-        /// The promise with which it settles, if it was handed on before anything had come of that one.
+        /// The promise whose outcome settles this promise. Set if this promise was handed on before the other one
+        /// settled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<FormulaId>,
     },
@@ -107,44 +108,44 @@ pub enum Formula {
         /// The promise.
         promise: FormulaId,
     },
-    /// A value that was stored; it may refer to other formulas.
+    /// A stored value, which may refer to other formulas.
     Marshal {
         /// The value.
         value: Value,
     },
-    /// A path that is followed each time it is used.
+    /// A path that is looked up again each time it is used.
     Lookup {
-        /// Where the path begins.
+        /// The formula in which the path begins.
         hub: FormulaId,
         /// The path.
         path: NamePath,
     },
-    /// An inert program with named slots. It holds no authority.
+    /// A program with named slots. It holds no authority, and does nothing until somebody endows it.
     Definition {
         /// Code, or the text of a worker file.
         source: Untrusted,
-        /// For a worker: its program.
+        /// The program of a worker. `None` for code.
         #[serde(default)]
         worker: Option<Program>,
-        /// Its slots by name.
+        /// The slots of the program, by name.
         slots: BTreeMap<String, Slot>,
-        /// The original definition, if this is an edited copy.
+        /// The original definition, if this one is an edited copy.
         #[serde(default)]
         original: Option<FormulaId>,
     },
     /// Code that has been endowed.
     Eval {
-        /// The code; empty if it is a program of modules.
+        /// The code. Empty for a program of modules.
         source: Untrusted,
-        /// The values of its names: grants, or plain data.
+        /// The values of the code's names: grants, or plain data.
         endowments: BTreeMap<String, FormulaId>,
-        /// Where it runs.
+        /// The vat in which the code runs.
         vat: FormulaId,
-        /// The promise for its result.
+        /// The promise for the result of the code.
         result: FormulaId,
-        /// The agent who wrote it, beside whose other code it runs.
+        /// The agent that wrote the code. The code runs beside that agent's other code.
         author: Number,
-        /// The program of modules that it is, if it is no text: its `make` is called with the endowment `powers`.
+        /// The program of modules, if the code is no text. Its `make` is called with the endowment `powers`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         modules: Option<Modules>,
     },
@@ -153,14 +154,16 @@ pub enum Formula {
     Export {
         /// The code.
         eval: FormulaId,
-        /// The number by which the code's heap knows it.
+        /// The number by which the code's heap knows the object.
         number: u32,
-        /// The name of its interface, as the object gives it.
+        /// The name of the object's interface, as the object gives it.
         interface: String,
-        /// Its guard, as it was when the object first left the code: the arguments and results of its methods.
+        /// The guard of the object: the arguments and results of its methods. It is kept as it was when the object
+        /// first left the code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         guard: Option<Value>,
-        /// The agent who holds it without a grant: the author of the code, if no other agent endowed it.
+        /// The agent that holds the object without a grant. This is the author of the code, if no other agent endowed
+        /// the code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Number>,
     },
@@ -178,37 +181,37 @@ pub enum Formula {
         /// The files that the definition includes, by name.
         #[serde(default)]
         includes: BTreeMap<String, BlobHash>,
-        /// The limits of one run of it.
+        /// The limits of one run of the worker.
         limits: Limits,
-        /// Its grants, one for each slot.
+        /// The grants of the worker, one for each slot.
         grants: Vec<FormulaId>,
-        /// The run that made it, if a run did: calling it uses its grants.
+        /// The run that made the worker, if a run did. A call of such a worker uses the worker's grants.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made_by: Option<RunNumber>,
-        /// Whether calling it uses its grants although no run made it. This holds if a user bound the grants to its
-        /// slots for every caller. A worker that a user runs holds its grants for that run alone.
+        /// Whether a call of the worker uses the worker's grants although no run made it. This holds if a user bound
+        /// the grants to its slots for every caller. A worker that a user runs holds its grants for that run alone.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lends: bool,
-        /// The model of its runs; without one, the model of the caller.
+        /// The model of the worker's runs. `None` means the model of the caller.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// Whether its limits of tokens and money hold for all calls of it together.
+        /// Whether the worker's limits of tokens and money hold for all its calls together.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pooled: bool,
     },
-    /// The worker of the calling run, once more, with the grants of that run.
+    /// The worker of the calling run, which is called again with the grants of that run.
     Myself,
-    /// The capability to make workers, for a run.
+    /// The capability of a run to make workers.
     Workshop,
-    /// One durable execution.
+    /// A run: one durable execution.
     Run {
-        /// Its number.
+        /// The number of the run.
         run: RunNumber,
-        /// The worker that it executes.
+        /// The worker that the run executes.
         worker: FormulaId,
-        /// The promise for its result.
+        /// The promise for the result of the run.
         result: FormulaId,
-        /// The documents that it works on.
+        /// The documents on which the run works.
         #[serde(default)]
         documents: Vec<FormulaId>,
     },
@@ -216,11 +219,11 @@ pub enum Formula {
     Grant {
         /// The target: a capability, or another grant of it.
         target: FormulaId,
-        /// Who may use it.
+        /// The agent, worker or code that may use the grant.
         holder: FormulaId,
-        /// The agent who gave it, under which its row lies.
+        /// The agent that gave the grant. The grant's row is stored under this agent.
         owner: Number,
-        /// The grants through which it was reached: when one of them ends, this one ends too.
+        /// The grants through which the target was reached. When one of them ends, this grant ends too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         through: Vec<FormulaId>,
     },
@@ -232,31 +235,31 @@ pub enum Formula {
     /// Bytes kept beside the store.
     #[serde(rename = "readable-blob")]
     Blob {
-        /// Their hash.
+        /// The hash of the bytes.
         hash: BlobHash,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A resource for a slot of a person's programs: a directory, a repository, the clock, …
     Resource(Resource),
-    /// A directory that the daemon keeps itself, as long as the formula is there.
+    /// A directory that the daemon itself keeps, as long as the formula exists.
     #[serde(rename = "scratch-mount")]
     Scratch {
-        /// Whether nothing in it may be changed.
+        /// Whether the directory is read-only.
         read_only: bool,
     },
     /// Files and directories that never change, kept beside the store.
     #[serde(rename = "readable-tree")]
     Tree(Tree),
-    /// Counts intervals of the clock.
+    /// A timer, which counts intervals of the clock.
     Timer {
-        /// The agent who made it, under which the changing part of it lies.
+        /// The agent that made the timer. The changing part of the timer is stored under this agent.
         owner: Number,
-        /// How long from tick to tick, in milliseconds.
+        /// The time between two ticks, in milliseconds.
         interval_ms: u64,
-        /// The label that its maker gave it.
+        /// The maker's label for the timer.
         label: Untrusted,
-        /// When it began, in milliseconds since 1970: the number of a tick follows from the clock.
+        /// The start of the timer, in milliseconds since 1970. The number of a tick follows from the clock.
         begun_ms: i64,
     },
 }
@@ -264,29 +267,30 @@ pub enum Formula {
 /// The parts that every agent has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// Its mail address.
+    /// The mail address of the agent.
     pub handle: FormulaId,
-    /// Its pet names.
+    /// The directory of the agent's pet names.
     pub directory: FormulaId,
-    /// Its mail.
+    /// The mailbox of the agent.
     pub mailbox: FormulaId,
-    /// Its mail as a directory.
+    /// The mailbox as a directory of messages.
     pub mail_hub: FormulaId,
 }
 
 /// A tree of files and directories that never change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tree {
-    /// The hash of the bytes that list its content.
+    /// The hash of the bytes that list the content of the tree.
     pub hash: BlobHash,
-    /// The identifier that Endo's clients use: the SHA-256 of such a list in their form, as hexadecimal digits.
+    /// The identifier that Endo's clients use. It is the SHA-256, as hexadecimal digits, of such a list in their
+    /// form.
     pub sha256: String,
 }
 
 /// Bytes that only the holder of the key can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
-    /// How it was sealed, so that a later way can be told from this one: `xchacha20poly1305/1`.
+    /// The method of sealing: `xchacha20poly1305/1`. It allows a later method to be distinguished from this one.
     pub method: String,
     /// The nonce, as hexadecimal digits.
     pub nonce: String,
@@ -332,7 +336,7 @@ impl Formula {
         }
     }
 
-    /// Returns the kind of slot that it fills, if it fills one by itself.
+    /// Returns the kind of slot that the formula can fill by itself, if there is one.
     pub fn slot_kind(&self) -> Option<Kind> {
         match self {
             Formula::Resource(resource) => Some(resource.kind()),
@@ -344,7 +348,7 @@ impl Formula {
         }
     }
 
-    /// Returns the parts of the agent, if the formula is one.
+    /// Returns the parts of the agent, if the formula is an agent.
     pub fn agent(&self) -> Option<&Agent> {
         match self {
             Formula::Host { agent, .. } | Formula::Guest { agent, .. } => Some(agent),
@@ -352,7 +356,7 @@ impl Formula {
         }
     }
 
-    /// Returns whether the formula is nothing but data: it can be handed on without giving any authority away.
+    /// Returns whether the formula is nothing but data. Data can be handed on without giving any authority away.
     pub fn is_data(&self) -> bool {
         match self {
             Formula::Blob { .. } | Formula::Tree(_) => true,
@@ -366,7 +370,7 @@ impl Formula {
         self.edges().into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Returns every formula that this one refers to, each with the part that it plays.
+    /// Returns every formula to which this one refers, each with the label of its role.
     pub fn edges(&self) -> Vec<(String, FormulaId)> {
         let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
         let of_agent = |agent: &Agent| {

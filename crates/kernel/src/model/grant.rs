@@ -18,51 +18,51 @@ pub const EVERY_METHOD: &str = "*";
 pub struct Grant {
     /// The grant's own formula.
     pub id: FormulaId,
-    /// Its number among those of the agent who gave it.
+    /// The grant's number among the grants of the agent that gave it.
     pub number: GrantNumber,
     /// The target: a capability, or another grant of it.
     pub target: FormulaId,
     /// A description of the capability that stays when the capability is gone.
     pub words: String,
-    /// Who may use it: an agent, a worker, or endowed code.
+    /// The agent, worker or endowed code that may use the grant.
     pub holder: FormulaId,
-    /// The agent who gave it.
+    /// The agent that gave the grant.
     pub owner: Number,
-    /// The slot that it fills, or the name under which it was handed over.
+    /// The slot that the grant fills, or the name under which it was handed over.
     pub slot: String,
-    /// The methods that may be called; [`EVERY_METHOD`] stands for all.
+    /// The methods that may be called. [`EVERY_METHOD`] stands for all.
     pub methods: BTreeSet<String>,
     /// The restrictions of the grant.
     #[serde(default)]
     pub attenuation: Attenuation,
-    /// Methods that the person who endowed it wants not to be asked about.
+    /// The methods for which the person who endowed the grant does not want to be asked.
     #[serde(default)]
     pub allow: BTreeSet<String>,
     /// Methods that need an approval because the worker file says so, regardless of all other settings.
     #[serde(default)]
     pub ask: BTreeSet<String>,
-    /// The message that caused it, in the giver's mailbox.
+    /// The message that caused the grant, in the giver's mailbox.
     pub source: Option<MessageNumber>,
-    /// When it was given, in milliseconds since 1970.
+    /// The time at which the grant was given, in milliseconds since 1970.
     pub given_ms: i64,
-    /// When it ends by itself, in milliseconds since 1970.
+    /// The time at which the grant expires, in milliseconds since 1970.
     #[serde(default)]
     pub expires_ms: Option<i64>,
-    /// When it was revoked.
+    /// The time at which the grant was revoked.
     #[serde(default)]
     pub revoked_ms: Option<i64>,
-    /// The message of the command that revoked it, in the giver's mailbox.
+    /// The message of the command that revoked the grant, in the giver's mailbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<MessageNumber>,
 }
 
 impl Grant {
-    /// Returns whether the method is one that may be called.
+    /// Returns whether the grant allows calls of a method.
     pub fn allows(&self, method: &str) -> bool {
         self.methods.contains(EVERY_METHOD) || self.methods.contains(method)
     }
 
-    /// Returns why the grant cannot be used any more at `now_ms`, if it cannot.
+    /// Returns the reason why the grant can no longer be used at `now_ms`, if there is one.
     pub fn ended(&self, now_ms: i64) -> Option<Finding> {
         if self.revoked_ms.is_some() {
             return Some(Finding::new("grant/revoked", quoting!("the grant of `{}` was revoked", self.slot)));
@@ -73,7 +73,7 @@ impl Grant {
         None
     }
 
-    /// Returns why `method` cannot be called through the grant at `now_ms`, if it cannot.
+    /// Returns the reason why `method` cannot be called through the grant at `now_ms`, if there is one.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<Finding> {
         if let Some(finding) = self.ended(now_ms) {
             return Some(finding);

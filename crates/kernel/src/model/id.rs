@@ -1,4 +1,4 @@
-//! The names by which the kernel knows things: formulas, bytes, runs, steps, messages.
+//! The identifiers of formulas, bytes, runs, steps and messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 pub use resource::{BadId, BlobHash};
 
-/// The identity of a formula: a number of 256 bits and the node that made it. Written `number:node`, 64 lower-case hex
-/// digits each, as Endo writes it. The number begins with the time at which it was made and is random otherwise
-/// ([`Env::number`](crate::env::Env::number)). Knowing one is not authority.
+/// The identity of a formula: a number of 256 bits, and the node that made it. It is written `number:node` as in
+/// Endo, with 64 lower-case hex digits each. The number begins with the time at which it was made, and is random
+/// otherwise ([`Env::number`](crate::env::Env::number)). Knowing an identity is not authority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormulaId {
     /// The formula's own number.
     pub number: [u8; 32],
-    /// The node on which it was made.
+    /// The node on which the formula was made.
     pub node: [u8; 32],
 }
 
@@ -34,8 +34,8 @@ impl FormulaId {
         Some(FormulaId { number: number.try_into().ok()?, node: node.try_into().ok()? })
     }
 
-    /// Returns the last eight digits of the number: enough for a person to tell two formulas apart, never used to
-    /// find one. The first ones are the time, which many have in common.
+    /// Returns the last eight digits of the number. They are enough for a person to tell two formulas apart, and are
+    /// never used to find one. The first digits are the time, which many formulas have in common.
     pub fn short(&self) -> String {
         to_hex(&self.number).as_str()[56..].to_owned()
     }
@@ -153,7 +153,8 @@ impl FromStr for MessageNumber {
     }
 }
 
-/// The number of a formula by itself: of an agent under which rows lie, or of a message wherever its copies are.
+/// The number of a formula without its node. It names an agent under which rows are stored, or a message with copies
+/// in several mailboxes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Number(pub [u8; 32]);
 
@@ -210,12 +211,12 @@ impl FromStr for GrantNumber {
 
 resource::serde_as_text!(FormulaId, Number);
 
-/// A run among those of all hosts: its number is one host's own.
+/// A run among the runs of all hosts. Each host numbers its own runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostRun {
-    /// The host that has it.
+    /// The host that has the run.
     pub host: FormulaId,
-    /// Its number there.
+    /// The number of the run at that host.
     pub run: RunNumber,
 }
 

@@ -22,7 +22,7 @@ pub struct Input {
     /// Files from which named inputs were read. Their content does not count as the user's own words.
     #[serde(default)]
     pub origins: Vec<Source>,
-    /// For an `Each` run that retries the failed items of another run: the results of the other items there.
+    /// For an `Each` run that retries the failed items of another run: the results of that run's other items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Box<Earlier>>,
 }
@@ -30,9 +30,9 @@ pub struct Input {
 /// The results of items in another run. These items have no children in this run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// That run.
+    /// The other run.
     pub run: RunNumber,
-    /// The results, by item.
+    /// The results, by the index of the item.
     pub results: BTreeMap<usize, Value>,
     /// The provenance of the results.
     pub provenance: Provenance,
@@ -48,16 +48,16 @@ impl Input {
 /// A document handed to a run, kept by content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Its file name.
+    /// The file name of the document.
     pub name: String,
-    /// Its bytes.
+    /// The hash of the document's bytes.
     pub hash: BlobHash,
-    /// The text that the model is shown.
+    /// The hash of the text that the model is shown.
     pub text: BlobHash,
-    /// How many bytes the document has.
+    /// The number of bytes of the document.
     pub bytes: u64,
-    /// The media type, found in the content: `application/pdf`. Empty for documents that were taken in before the
-    /// type was kept.
+    /// The media type, found in the content: `application/pdf`. Empty for documents from a time when the type was not
+    /// kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
 }

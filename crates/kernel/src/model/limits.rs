@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How often the model may be asked.
+    /// The number of times that the model may be asked.
     pub turns: u32,
     /// The number of calls that the run may make, with or without success.
     #[serde(default = "default_calls")]
     pub calls: u32,
-    /// How deep workers may call workers.
+    /// The depth to which workers may call workers.
     pub depth: u32,
     /// The number of tokens that may be read and written, children included. A caller lends a child a share of its
     /// remaining tokens. The child gives back its unused tokens when it ends.
     pub tokens: u64,
-    /// How long the run may last while it is not waiting, in milliseconds.
+    /// The time that the run may last, without the time in which it waits, in milliseconds.
     pub wall_ms: u64,
-    /// How much may be spent on models, children included, in millionths of a dollar; `None` is no limit. Lent like
-    /// tokens.
+    /// The money that may be spent on models, children included, in millionths of a dollar. `None` means no limit. It
+    /// is lent like tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd_micros: Option<u64>,
 }
 
-/// Returns how many calls a run may make about which nothing is said.
+/// Returns the default for the number of calls that a run may make.
 fn default_calls() -> u32 {
     500
 }
@@ -44,14 +44,14 @@ impl Default for Limits {
 /// The amounts that a run can lend to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Tokens.
+    /// The number of tokens.
     pub(crate) tokens: u64,
-    /// Money, in millionths of a dollar; `None` is no limit.
+    /// The money, in millionths of a dollar. `None` means no limit.
     pub(crate) usd_micros: Option<u64>,
 }
 
 impl Share {
-    /// Returns one of so many equal parts.
+    /// Returns one of `of` equal parts of the share.
     pub(crate) fn part(self, of: u64) -> Share {
         let of = of.max(1);
         Share { tokens: self.tokens / of, usd_micros: self.usd_micros.map(|micros| micros / of) }
@@ -75,7 +75,7 @@ impl Limits {
         }
     }
 
-    /// Returns the same, capped by the lent share.
+    /// Returns the limits, capped by a lent share.
     pub(crate) fn within(mut self, share: Share) -> Limits {
         self.tokens = self.tokens.min(share.tokens);
         self.usd_micros = match (self.usd_micros, share.usd_micros) {

@@ -13,17 +13,17 @@ use crate::proposal::{Fingerprint, Value};
 use super::run_outcome::Trouble;
 use super::usage::Usage;
 
-/// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. Later answers
-/// are in the mailbox's row, not here.
+/// A message as it was sent. It is one formula, to which the mailboxes of the sender and the recipient both refer.
+/// Later answers are in the rows of the mailboxes, not here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The handle of the agent who sent it.
+    /// The handle of the sender.
     pub from: FormulaId,
-    /// The handle of the agent to whom.
+    /// The handle of the recipient.
     pub to: FormulaId,
-    /// When, in milliseconds since 1970.
+    /// The time at which the message was sent, in milliseconds since 1970.
     pub sent_ms: i64,
-    /// The message that it answers: the number of that message's formula. No reference: it keeps nothing alive.
+    /// The message that this one answers, by its formula's number. This is no reference, so it keeps nothing alive.
     #[serde(default)]
     pub reply_to: Option<Number>,
     /// The content.
@@ -34,15 +34,15 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Body {
-    /// Asks for a value.
+    /// A request for a value.
     Request {
-        /// The purpose.
+        /// The purpose of the request.
         description: Untrusted,
-        /// Settles with the answer.
+        /// The promise that settles with the answer.
         promise: FormulaId,
-        /// Settles the promise.
+        /// The right to settle the promise.
         resolver: FormulaId,
-        /// The run that asks, if one does, and the slot that the answer would fill.
+        /// The run that asks, with the slot that the answer would fill, if a run asks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<HostRequest>,
     },
@@ -50,27 +50,27 @@ pub enum Body {
     Package {
         /// The pieces of text: at least as many as there are names.
         strings: Vec<Untrusted>,
-        /// The names that stand behind the pieces, in order.
+        /// The names that stand behind the pieces of text, in order.
         names: Vec<String>,
         /// The values of the names: plain data, or grants held by the recipient.
         ids: Vec<FormulaId>,
-        /// The run that says it, if one does.
+        /// The run that says the text, if a run does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
     },
-    /// Proposes an inert program that the recipient may endow.
+    /// The proposal of a program, which does nothing until the recipient endows it.
     Definition {
         /// The program.
         definition: FormulaId,
-        /// Settles with the first outcome that is shared.
+        /// The promise that settles with the first outcome that is shared.
         promise: FormulaId,
-        /// Settles the promise.
+        /// The right to settle the promise.
         resolver: FormulaId,
-        /// The run that proposes it, if one does, and the run's description of it.
+        /// The run that proposes the program, with its description, if a run does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Draft>,
     },
-    /// Asks to run code over things that the sender already holds.
+    /// A request to run code over values that the sender already holds.
     EvalRequest {
         /// The code.
         source: Untrusted,
@@ -78,29 +78,29 @@ pub enum Body {
         names: Vec<String>,
         /// The values of the names, fixed when the message was sent.
         ids: Vec<FormulaId>,
-        /// Settles with the outcome.
+        /// The promise that settles with the outcome.
         promise: FormulaId,
-        /// Settles the promise.
+        /// The right to settle the promise.
         resolver: FormulaId,
     },
-    /// Asks for a record of values.
+    /// A form, which asks for a record of values.
     Form {
-        /// The purpose.
+        /// The purpose of the form.
         description: Untrusted,
         /// The fields, in order.
         fields: Vec<Field>,
-        /// Settles with the first record that fits.
+        /// The promise that settles with the first record that fits.
         promise: FormulaId,
-        /// Settles the promise.
+        /// The right to settle the promise.
         resolver: FormulaId,
-        /// Whether it may be answered more than once: later answers come as `value` messages alone.
+        /// Whether the form may be answered more than once. Later answers arrive only as `value` messages.
         #[serde(default)]
         repeatable: bool,
-        /// The run that asks, if one does.
+        /// The run that asks, if a run does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
     },
-    /// Hands over a value, as an answer.
+    /// A value, as an answer.
     Value {
         /// The value.
         value: FormulaId,
@@ -112,33 +112,33 @@ pub enum Body {
         /// The proposals, each bound to its fingerprint.
         entries: Vec<ApprovalEntry>,
     },
-    /// Asks whether an effect happened that a crash cut off and that nothing but a person can look for.
+    /// The question whether an effect happened that a crash interrupted. Only a person can find this out.
     OutcomeUnknown {
         /// The run that waits.
         run: RunNumber,
         /// The call that may have been made.
         entry: ApprovalEntry,
     },
-    /// A run has used up a limit, and asks for more.
+    /// The request of a run that has used up a limit and needs more.
     Budget {
         /// The run that waits.
         run: RunNumber,
-        /// The limit that it has used up, and the remedy.
+        /// The error that names the limit, and the remedy.
         trouble: Trouble,
-        /// All that it has used so far.
+        /// The usage of the run so far.
         used: Usage,
         /// The raise that a plain yes gives.
         offer: Raise,
     },
-    /// A result that carries capabilities, withheld until a person says that they may be given away.
+    /// A result that carries capabilities. It is withheld until a person says that they may be given away.
     Release {
         /// The result as it was withheld.
         result: FormulaId,
-        /// Who would get it.
+        /// The guest that would get the result.
         guest: FormulaId,
-        /// The definition's promise, settled by the answer.
+        /// The definition's promise, which the answer settles.
         promise: FormulaId,
-        /// The capabilities that would be given away, each described in words.
+        /// The descriptions, in words, of the capabilities that would be given away.
         gives: Vec<String>,
     },
     /// A user's command to the daemon, kept so that the transcript is complete.
@@ -147,13 +147,13 @@ pub enum Body {
         verb: String,
         /// The command as text.
         text: Untrusted,
-        /// The run that it started or changed.
+        /// The run that the command started or changed.
         #[serde(default)]
         run: Option<RunNumber>,
-        /// The run's formula, if it started one: the transcript keeps it.
+        /// The formula of the run, if the command started one. The transcript keeps the run in this way.
         #[serde(default)]
         made: Option<FormulaId>,
-        /// The grant that it changed.
+        /// The grant that the command changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantNumber>,
     },
@@ -188,7 +188,7 @@ impl Body {
         }
     }
 
-    /// Returns the run whose words it is.
+    /// Returns the run that wrote the message, if a run did.
     pub fn said_by(&self) -> Option<RunNumber> {
         match self {
             Body::Command { .. } => None,
@@ -231,19 +231,19 @@ pub struct Draft {
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Field {
-    /// The name under which its value stands in the record.
+    /// The name of the field in the record.
     pub name: String,
     /// The label that a user reads. Foreign text.
     pub label: Untrusted,
-    /// The pattern of its value, as the value as which a pattern travels.
+    /// The pattern of the field's value, encoded as a value.
     pub pattern: Value,
-    /// The value of the field unless another one is given.
+    /// The value of the field if no value is given.
     #[serde(default)]
     pub default: Option<Value>,
-    /// An example for the person who fills it in.
+    /// An example for the person who fills in the form.
     #[serde(default)]
     pub example: Option<Value>,
-    /// Whether the value is a secret: it is sealed, and the form's sender gets a capability.
+    /// Whether the value is a secret. A secret is sealed, and the form's sender gets a capability.
     #[serde(default)]
     pub secret: bool,
 }
@@ -271,7 +271,7 @@ impl Message {
         self.edges().into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Returns every formula that the message refers to, each with the part that it plays.
+    /// Returns every formula to which the message refers, each with the label of its role.
     pub fn edges(&self) -> Vec<(String, FormulaId)> {
         let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
         let mut all = vec![one("from", &self.from), one("to", &self.to)];
@@ -301,45 +301,45 @@ impl Message {
 /// One proposal on an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalEntry {
-    /// Where it was proposed.
+    /// The step that proposed the call.
     pub proposal: StepRef,
     /// The fingerprint of the exact proposal.
     pub fingerprint: Fingerprint,
 }
 
-/// How a message, or one entry of an approval, was answered.
+/// The answer to a message, or to one entry of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Yes.
+    /// The answer is yes.
     Approved {
-        /// Also again, as often as the same run proposes exactly the same.
+        /// Whether the approval also covers every identical call that the same run proposes later.
         for_run: bool,
-        /// When, in milliseconds since 1970.
+        /// The time of the answer, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// No.
+    /// The answer is no.
     Denied {
         /// The reason, as the model or the sender reads it.
         reason: Untrusted,
-        /// When, in milliseconds since 1970.
+        /// The time of the answer, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// It happened.
+    /// The effect happened.
     Happened {
-        /// When this was said, in milliseconds since 1970.
+        /// The time of the answer, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// It did not happen, and may be done now.
+    /// The effect did not happen, and may be done now.
     Repeat {
-        /// When this was said, in milliseconds since 1970.
+        /// The time of the answer, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// No answer: the asker has withdrawn the question.
+    /// There is no answer, because the asker has withdrawn the question.
     Withdrawn {
         /// The reason, in the asker's words.
         reason: Untrusted,
-        /// When, in milliseconds since 1970.
+        /// The time of the withdrawal, in milliseconds since 1970.
         at_ms: i64,
     },
 }
@@ -349,40 +349,40 @@ pub enum Answer {
 pub struct Envelope {
     /// The message's own number, the same in every mailbox.
     pub id: Number,
-    /// Its type.
+    /// The type of the message.
     pub kind: String,
-    /// The number of the handle from which it came.
+    /// The number of the sender's handle.
     pub from: Number,
-    /// The number of the handle to which it went.
+    /// The number of the recipient's handle.
     pub to: Number,
-    /// When it was sent, in milliseconds since 1970.
+    /// The time at which the message was sent, in milliseconds since 1970.
     pub sent_ms: i64,
-    /// The message that it answers.
+    /// The message that this one answers.
     #[serde(default)]
     pub reply_to: Option<Number>,
 }
 
-/// A message as it lies in one mailbox.
+/// A message in one mailbox, with its state there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mail {
-    /// Who, to whom, when.
+    /// The sender, the recipient, and the time of the message.
     pub envelope: Envelope,
-    /// The message; `None` once it has been dismissed.
+    /// The message. `None` once it has been dismissed.
     pub message: Option<FormulaId>,
-    /// The answers so far, by entry; a message that asks for one thing has entry 0.
+    /// The answers so far, by entry. A message that asks for one thing has only entry 0.
     #[serde(default)]
     pub answers: BTreeMap<usize, Answer>,
-    /// Whether somebody still has to answer it here.
+    /// Whether the message still needs an answer in this mailbox.
     pub needs_you: bool,
-    /// When it was dismissed, in milliseconds since 1970.
+    /// The time at which the message was dismissed, in milliseconds since 1970.
     #[serde(default)]
     pub dismissed_ms: Option<i64>,
-    /// For a definition: how often something was done with it that can be done again. Who has seen another number has not
-    /// seen it as it is.
+    /// For a definition: the number of times that it was endowed or edited. An actor that has seen another number has
+    /// not seen the definition's present state.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub done: u64,
-    /// For a definition: its last endowments, oldest first. The mailbox keeps their results as long as the message
-    /// lies there, and nothing else of them. Code that has ended and that no agent holds is collected as always.
+    /// For a definition: its last endowments, oldest first. The mailbox keeps their results until the message is
+    /// dismissed, and nothing else of them. Code that has ended and that no agent holds is collected as always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endowed: Vec<EndowmentRecord>,
     /// For a command: its outcome.
@@ -395,16 +395,17 @@ pub struct Mail {
 pub struct EndowmentRecord {
     /// The run or the code that was made. It may be gone.
     pub made: FormulaId,
-    /// The promise for its result.
+    /// The promise for the result.
     pub result: FormulaId,
-    /// When, in milliseconds since 1970.
+    /// The time of the endowment, in milliseconds since 1970.
     pub at_ms: i64,
-    /// The number of things that had been done with the definition before.
+    /// The number of times that the definition had been endowed or edited before.
     pub after: u64,
 }
 
 impl EndowmentRecord {
-    /// Returns the part that its result plays in the mailbox that keeps it, under its definition's number.
+    /// Returns the label of the mailbox's reference to the result. `number` is the number of the definition's
+    /// message.
     pub(crate) fn label(&self, number: MessageNumber) -> String {
         format!("endowed {number} {}", self.after)
     }

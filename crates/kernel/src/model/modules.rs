@@ -1,4 +1,4 @@
-//! Programs of modules: code that is more than one text. Its modules lie beside the store.
+//! Programs of modules: code that consists of several texts. The modules lie beside the store.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::BlobHash;
 
-/// How many variables a program may be given.
+/// The maximum number of variables of a program.
 const MAX_VARIABLES: usize = 256;
 
-/// How many bytes their names and values may have.
+/// The maximum size of the variables' names and values together, in bytes.
 const MAX_ENV_BYTES: usize = 64 << 10;
 
 /// The form in which a program was handed over.
@@ -19,7 +19,7 @@ const MAX_ENV_BYTES: usize = 64 << 10;
 pub enum ModuleFormat {
     /// A ZIP file of sources with a map.
     Archive,
-    /// The same, as text in Base64 within a record.
+    /// An archive as text in Base64, within a record.
     Bundle,
     /// A tree of files.
     Tree,
@@ -35,7 +35,7 @@ impl ModuleFormat {
         }
     }
 
-    /// Describes the form in words, such as `an archive`.
+    /// Returns the form in words, such as `an archive`.
     pub fn describe(self) -> &'static str {
         match self {
             ModuleFormat::Archive => "an archive",
@@ -48,15 +48,15 @@ impl ModuleFormat {
 /// A program of modules, whose `make` is called with powers, a context and variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
-    /// The form in which it was handed over.
+    /// The form in which the program was handed over.
     pub packed: ModuleFormat,
-    /// The hash of the bytes that hold its modules, unpacked: the same each time that it is begun.
+    /// The hash of the bytes of the unpacked modules. The bytes are the same each time the program is begun.
     pub hash: BlobHash,
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: u64,
-    /// The module whose `make` is called, as a person is shown it.
+    /// The name of the module whose `make` is called, as a person is shown it.
     pub entry: Untrusted,
-    /// Variables that it is given.
+    /// The variables that the program is given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }

@@ -4,16 +4,16 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest name, in UTF-16 code units, as in Endo.
+/// The maximum length of a name, in UTF-16 code units, as in Endo.
 pub const MAX_LEN: usize = 255;
 
-/// The most names in a path.
+/// The maximum number of names in a path.
 pub const MAX_DEPTH: usize = 64;
 
 /// A name that breaks a rule. The texts are Endo's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No name at all.
+    /// A text that is no name at all.
     #[error("Invalid name {0}")]
     Name(String),
     /// A name that an agent may not choose.
@@ -24,8 +24,8 @@ pub enum NameError {
     Path,
 }
 
-/// Returns whether this is a name that an agent may choose: 1 to 255 UTF-16 code units without `/`, `@` or NUL, and
-/// neither `.` nor `..`.
+/// Returns whether a text is a name that an agent may choose. Such a name has 1 to 255 UTF-16 code units without `/`,
+/// `@` or NUL, and is neither `.` nor `..`.
 pub fn is_pet_name(text: &str) -> bool {
     !text.is_empty()
         && text != "."
@@ -34,7 +34,7 @@ pub fn is_pet_name(text: &str) -> bool {
         && text.encode_utf16().count() <= MAX_LEN
 }
 
-/// Returns whether this is the form of a special name: `@` and a lower-case word.
+/// Returns whether a text has the form of a special name: `@` and a lower-case word.
 pub fn is_special_name(text: &str) -> bool {
     let Some(word) = text.strip_prefix('@') else { return false };
     word.len() <= 128
@@ -42,7 +42,7 @@ pub fn is_special_name(text: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Returns the special name that an upper-case alias stands for: Endo's older clients write `SELF` for `@self`.
+/// Returns the special name for which an upper-case alias stands. Endo's older clients write `SELF` for `@self`.
 pub fn alias(text: &str) -> Option<String> {
     const KNOWN: [&str; 10] =
         ["AGENT", "SELF", "HOST", "ENDO", "MAIN", "NETS", "PINS", "INFO", "NONE", "MAIL"];
@@ -86,7 +86,7 @@ impl NamePath {
         &self.0
     }
 
-    /// Returns the last name, and the names that lead to the directory in which it stands.
+    /// Returns the last name, and the names that lead to the directory of the last name.
     pub fn split(&self) -> (&[String], &str) {
         match self.0.split_last() {
             Some((last, before)) => (before, last),
@@ -94,7 +94,8 @@ impl NamePath {
         }
     }
 
-    /// Returns the same, for a name that is to be written: the last must be one that an agent may choose.
+    /// Returns the last name and the names before it, for a name that is to be written. The last name must be one
+    /// that an agent may choose.
     pub fn split_pet(&self) -> Result<(&[String], &str), NameError> {
         let (before, last) = self.split();
         if is_pet_name(last) { Ok((before, last)) } else { Err(NameError::PetName(quoted(last))) }

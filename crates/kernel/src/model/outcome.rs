@@ -16,7 +16,7 @@ use super::reply::Reply;
 /// The maximum size in bytes of a value that is kept with its command. A larger value is kept elsewhere.
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
-/// The most bytes that are kept of why nothing came of it.
+/// The maximum size in bytes of the reason that is kept for a refusal or a failure.
 const MAX_LEN: usize = 2 << 10;
 
 /// The outcome of a command.
@@ -27,26 +27,26 @@ pub enum CommandOutcome {
     Running,
     /// No outcome yet: the agent that the command asked has not answered.
     WaitingForAnswer {
-        /// The message that asks; `None` if an earlier command has sent it.
+        /// The message that asks. `None` if an earlier command has sent the message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         number: Option<MessageNumber>,
     },
-    /// It was done.
+    /// The command was carried out.
     Done {
         /// The value of the outcome, if there is one to show.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<OutcomeValue>,
     },
-    /// Nothing was left to do: somebody was first, or it had ended by itself.
+    /// Nothing was left to do, because somebody was first or the work had ended by itself.
     NoChange,
-    /// The command was refused, by the daemon or by the agent that it asked. Nothing was done.
+    /// The command was refused, by the daemon or by the agent that the command asked. Nothing was done.
     Refused {
-        /// Why. It may quote foreign text.
+        /// The reason. It may quote foreign text.
         why: Untrusted,
     },
     /// The work that the command started has failed.
     Failed {
-        /// Why. It may quote foreign text.
+        /// The reason. It may quote foreign text.
         why: Untrusted,
     },
 }
@@ -57,27 +57,27 @@ pub enum CommandOutcome {
 pub enum OutcomeValue {
     /// Data.
     Value {
-        /// It.
+        /// The data.
         value: Value,
     },
-    /// Something that is not kept here.
+    /// A value that is not kept here.
     Description {
         /// A description of the value, in words.
         words: String,
     },
     /// A message was sent.
     Message {
-        /// Its number.
+        /// The number of the message.
         number: MessageNumber,
     },
     /// A grant was made.
     Grant {
-        /// Its number.
+        /// The number of the grant.
         number: GrantNumber,
     },
-    /// So many messages were dismissed.
+    /// Messages were dismissed.
     Dismissed {
-        /// How many.
+        /// The number of dismissed messages.
         count: u64,
     },
 }
@@ -109,12 +109,13 @@ impl CommandOutcome {
         }
     }
 
-    /// Returns a refusal.
+    /// Returns the outcome of a refused command.
     pub(crate) fn refused(why: &str) -> CommandOutcome {
         CommandOutcome::Refused { why: truncate(why) }
     }
 
-    /// Returns the same once the promise that it waits for has settled; `None` while it has not.
+    /// Returns the outcome after the promise for which the command waits has settled. Returns `None` while the
+    /// promise is pending.
     pub(crate) fn settled(&self, row: &PromiseRow) -> Option<CommandOutcome> {
         Some(match row {
             PromiseRow::Pending => return None,
@@ -146,7 +147,7 @@ impl OutcomeValue {
     }
 }
 
-/// Returns the beginning of a reason.
+/// Returns a reason, cut to the maximum size.
 fn truncate(why: &str) -> Untrusted {
     let mut end = MAX_LEN.min(why.len());
     while !why.is_char_boundary(end) {

@@ -8,16 +8,16 @@ use crate::proposal::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum PromiseRow {
-    /// Nothing has come of it yet.
+    /// The promise has not settled.
     Pending,
-    /// It has its value.
+    /// The promise has its value.
     Fulfilled {
         /// The value.
         value: Value,
     },
-    /// It will never have one.
+    /// The promise will never have a value.
     Rejected {
-        /// Why, in one sentence.
+        /// The reason, in one sentence.
         reason: String,
     },
 }

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::provenance::Provenance;
 
-/// A durable value: references in it are formulas.
+/// A durable value, in which references are formulas.
 pub type Value = passable::Value<FormulaId>;
 
 /// The effect of a method on the world, as its interface declares it.
 pub use passable::Effect;
 
-/// Whose words a proposal's arguments are.
+/// The author of a proposal's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caller {
-    /// A model chose the call or wrote any of its arguments. Code that only passes on a model's words is that
-    /// model's voice.
+    /// A model chose the call or wrote any of its arguments. Code that only passes on a model's words counts as that
+    /// model.
     Model,
     /// Code that the host endowed, and whose digest is in the grant, made the call from trusted values.
     Code,
@@ -31,9 +31,9 @@ pub enum Caller {
 pub struct Pin {
     /// The kind of the object, such as `file`.
     pub kind: String,
-    /// Its name inside the capability.
+    /// The name of the object inside the capability.
     pub name: String,
-    /// Its bytes; `None` if it did not exist.
+    /// The digest of the object's bytes. `None` if the object did not exist.
     pub digest: Option<BlobHash>,
 }
 
@@ -52,11 +52,11 @@ impl Pin {
 pub struct Proposal {
     /// The agent for whom the run acts.
     pub principal: FormulaId,
-    /// The run that proposes.
+    /// The run that proposes the call.
     pub run: RunNumber,
     /// The grant through which the call goes.
     pub grant: FormulaId,
-    /// The slot under which the worker knows the grant. For people; the grant decides.
+    /// The slot under which the worker knows the grant. The slot is for people: the grant decides.
     pub slot: String,
     /// The method.
     pub method: String,
@@ -64,30 +64,31 @@ pub struct Proposal {
     pub args: Vec<Value>,
     /// The effect of the method on the world.
     pub effect: Effect,
-    /// Whose words the arguments are.
+    /// The author of the arguments.
     pub caller: Caller,
     /// The objects outside the store that the call depends on.
     pub pins: BTreeSet<Pin>,
-    /// All that the arguments may depend on.
+    /// The provenance of everything on which the arguments may depend.
     pub provenance: Provenance,
     /// The places in the run's documents where single arguments were found, for the user who is asked.
     pub traces: Vec<Trace>,
-    /// The directory in which its paths begin, as an absolute path, if an agent or code makes the call without a run.
-    /// It is kept because the target of the grant may be gone when a user asks about a file.
+    /// The absolute path of the directory in which the call's paths begin. Set if an agent or code makes the call
+    /// without a run. It is kept because the target of the grant may be gone when a user asks about a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
-/// Where the text of an argument was found in a document that the run has read.
+/// A place in a document, read by the run, at which the text of an argument was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// The argument's parameter name.
     pub argument: String,
-    /// The part of it that was found.
+    /// The part of the argument that was found.
     pub text: String,
     /// The document's name.
     pub document: String,
-    /// How it stood there: `as written`, or the decoding that revealed it (`base64`, `percent-encoding`, …).
+    /// The form of the text in the document: `as written`, or the decoding that revealed it (`base64`,
+    /// `percent-encoding`, …).
     pub how: String,
 }
 
@@ -103,9 +104,13 @@ impl std::fmt::Display for Fingerprint {
 }
 
 impl Proposal {
-    /// Returns the fingerprint: `derive_key("almoner proposal v1")` over, each with its length as 8 little-endian
-    /// bytes in front: principal, run, grant, method, the smallcaps body of the argument list, its slots as formula
-    /// identifiers in order of first occurrence, and the sorted pins as kind, name, digest.
+    /// Returns the fingerprint. It is `derive_key("almoner proposal v1")` over these parts, each with its length as 8
+    /// little-endian bytes in front:
+    ///
+    /// - principal, run, grant and method
+    /// - the smallcaps body of the argument list
+    /// - the number of the list's slots, and the slots as formula identifiers in order of first occurrence
+    /// - the number of pins, and the sorted pins as kind, name, digest
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = blake3::Hasher::new_derive_key("almoner proposal v1");
         let mut field = |bytes: &[u8]| {
@@ -132,13 +137,13 @@ impl Proposal {
     }
 }
 
-/// The decision of a verdict. Ordered: the strictest of several is their maximum.
+/// The decision of a verdict. Decisions are ordered, and the strictest of several is their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It may begin.
+    /// A ruling that lets the proposal begin.
     Allow,
-    /// A person is asked first.
+    /// A ruling that asks a person first.
     Ask,
     /// A ruling that refuses the proposal.
     Deny,
@@ -152,21 +157,21 @@ pub enum Lift {
     Endowment,
     /// An operator's `permit`, or a permission.
     Operator,
-    /// A permission only: a person who has seen exactly this call.
+    /// Only a permission of a person who has seen exactly this call.
     Permission,
 }
 
-/// A machine-readable reason, written so that a model can do better with it and a person can judge it.
+/// A machine-readable reason. It is written so that a model can do better with it and a person can judge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule that found it, as `gate/rule`.
+    /// The rule that led to the finding, as `gate/rule`.
     pub rule: String,
     /// The problem, in one sentence.
     pub message: String,
-    /// The quoted parts of that sentence; without them, the whole sentence counts as quoted.
+    /// The quoted parts of the message. Without them, the whole message counts as quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Vec<Quoted>>,
-    /// Where: an argument, a slot or a method.
+    /// The place of the problem: an argument, a slot or a method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The value that breaks the rule.
@@ -175,7 +180,7 @@ pub struct Finding {
     /// The values that would have been allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<String>,
-    /// The quoted parts of `allowed`, in the same way.
+    /// The quoted parts of `allowed`. Without them, the whole text counts as quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_quoted: Option<Vec<Quoted>>,
 }
@@ -195,26 +200,26 @@ impl Finding {
         }
     }
 
-    /// Returns the same, saying where.
+    /// Returns the finding with the place of the problem.
     pub fn at(mut self, at: impl Into<String>) -> Finding {
         self.at = Some(at.into());
         self
     }
 
-    /// Returns the same, with the value that breaks the rule.
+    /// Returns the finding with the value that breaks the rule.
     pub fn counter_example(mut self, value: impl Into<String>) -> Finding {
         self.counter_example = Some(value.into());
         self
     }
 
-    /// Returns the same, with the values that would be allowed.
+    /// Returns the finding with the values that would be allowed.
     pub fn allowed(mut self, what: impl Into<Quoting>) -> Finding {
         let (allowed, quoted) = split_quotes(what.into());
         (self.allowed, self.allowed_quoted) = (Some(allowed), quoted);
         self
     }
 
-    /// Returns the same with another message.
+    /// Returns the finding with another message.
     pub fn saying(mut self, message: impl Into<Quoting>) -> Finding {
         (self.message, self.quoted) = split_quotes(message.into());
         self
@@ -230,12 +235,14 @@ impl Finding {
         Some(Quoting::from_stored(self.allowed.as_deref()?, self.allowed_quoted.as_deref()))
     }
 
-    /// Returns the same without the marks of quoted parts, for readers that do not need them: a model, a log.
+    /// Returns the finding without the marks of quoted parts, for readers that do not need them, such as a model or a
+    /// log.
     pub fn plain(&self) -> Finding {
         Finding { quoted: None, allowed_quoted: None, ..self.clone() }
     }
 
-    /// Changes its words where something in them must not be kept. A sentence that is changed counts as quoted.
+    /// Changes the finding's texts if they contain something that must not be kept. A sentence that is changed counts
+    /// as quoted.
     pub fn redact(&mut self, redact: &dyn Fn(&mut String)) {
         let sentence = |text: &mut String, quoted: &mut Option<Vec<Quoted>>| {
             let before = text.clone();
@@ -252,7 +259,8 @@ impl Finding {
     }
 }
 
-/// Returns a sentence as it is kept. Nothing is said of one that is quoted as a whole.
+/// Returns a sentence and its quoted parts as they are kept. For a sentence that is quoted as a whole, the parts are
+/// `None`.
 fn split_quotes(said: Quoting) -> (String, Option<Vec<Quoted>>) {
     let is_apart = said.quoted() != [(0, said.text().len())];
     let (text, quoted) = said.into_text();
@@ -264,11 +272,11 @@ fn split_quotes(said: Quoting) -> (String, Option<Vec<Quoted>>) {
 pub struct Verdict {
     /// The strictest answer of any gate.
     pub decision: Decision,
-    /// Why, complete: every gate runs.
+    /// All reasons for the decision, because every gate runs.
     pub findings: Vec<Finding>,
     /// The hash of the set of gates that judged.
     pub gates: BlobHash,
-    /// If it asks: the authority that would have made the question unnecessary.
+    /// The authority that would have made the question unnecessary, if the decision is to ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lift: Option<Lift>,
 }

@@ -1,4 +1,4 @@
-//! Where a value came from and who may read it. Travels beside values, never inside them.
+//! The origins of a value, and its permitted readers. A provenance is kept beside a value, never inside it.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ pub enum Source {
     Model(String),
     /// A document that a run was given or has read.
     Document {
-        /// Where it was read: the slot or `attachment`, then the path inside it.
+        /// The place where the document was read: the slot or `attachment`, then the path inside it.
         name: String,
-        /// Its bytes.
+        /// The hash of the document's bytes.
         hash: BlobHash,
     },
     /// The result of another run.
@@ -34,26 +34,26 @@ impl Source {
     }
 }
 
-/// Who may read a value.
+/// The permitted readers of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readers {
     /// The readers are not restricted.
     #[default]
     Anyone,
-    /// Only these, by name.
+    /// Only the readers with these names.
     Only(BTreeSet<String>),
 }
 
-/// The name of the readers of private data. The user says who they are.
+/// The name for the readers of private data. The user says which readers these are.
 const PRIVATE: &str = "private";
 
-/// Where a value came from and who may read it.
+/// The origins of a value, and its permitted readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// All that the value may depend on.
+    /// All sources on which the value may depend.
     pub sources: BTreeSet<Source>,
-    /// Who may read it.
+    /// The permitted readers of the value.
     #[serde(default)]
     pub readers: Readers,
 }
@@ -69,18 +69,19 @@ impl Provenance {
         Provenance { sources: BTreeSet::from([source]), readers: Readers::Anyone }
     }
 
-    /// Returns the same, restricted to the readers of private data.
+    /// Returns the provenance, restricted to the readers of private data.
     pub fn private(self) -> Provenance {
         let only = Readers::Only(BTreeSet::from([PRIVATE.to_owned()]));
         self.join(&Provenance { sources: BTreeSet::new(), readers: only })
     }
 
-    /// Returns whether anybody has restricted who may read it.
+    /// Returns whether the readers are restricted.
     pub fn is_private(&self) -> bool {
         self.readers != Readers::Anyone
     }
 
-    /// Returns the provenance of a value that depends on both: all sources of either, only the readers of both.
+    /// Returns the provenance of a value that depends on two others. It has all sources of either, and only the
+    /// readers of both.
     pub fn join(&self, other: &Provenance) -> Provenance {
         let readers = match (&self.readers, &other.readers) {
             (Readers::Anyone, r) | (r, Readers::Anyone) => r.clone(),

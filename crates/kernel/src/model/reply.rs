@@ -1,4 +1,4 @@
-//! The reply to a command, and its meaning for the caller.
+//! The reply to a command, and the value that the caller gets for it.
 
 use std::borrow::Cow;
 
@@ -10,46 +10,46 @@ use crate::id::{FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber, StepR
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
-    /// It was done.
+    /// The command was carried out.
     #[default]
     Done,
     /// A run was started.
     Started {
-        /// Its number.
+        /// The number of the run.
         run: RunNumber,
     },
     /// The journal of an agent's acts outside of runs was found, or made.
     AgentJournal {
-        /// Where it is.
+        /// The host and the number of the journal.
         at: HostRun,
     },
-    /// A call was proposed in such a journal.
+    /// A call was proposed in the journal of an agent.
     Proposed {
-        /// The step that proposes it.
+        /// The step that proposes the call.
         at: StepRef,
     },
-    /// The same send of the same code had proposed its call before; nothing changed.
+    /// The same send of the same code had proposed its call before. Nothing changed.
     AlreadyProposed {
-        /// The step that proposed it.
+        /// The step that proposed the call.
         at: StepRef,
     },
     /// An approval was answered.
     Answered {
-        /// The run that waited for it.
+        /// The run that waited for the answer.
         run: RunNumber,
         /// The entries that were answered by this command.
         entries: Vec<usize>,
         /// Whether entries are still open.
         needs_you: bool,
     },
-    /// Everything that the answer was for had been answered before; nothing changed.
+    /// All entries of the answer had been answered before. Nothing changed.
     AlreadyAnswered {
-        /// The run that waited for it.
+        /// The run that waited for the answer.
         run: RunNumber,
     },
-    /// None of the runs is stalled; nothing changed.
+    /// None of the runs is stalled. Nothing changed.
     NotStalled,
-    /// The journal has grown since the decision to suspend; nothing changed.
+    /// The journal has grown since the decision to suspend. Nothing changed.
     NotSuspended,
     /// A formula was made, or found.
     Made {
@@ -60,70 +60,70 @@ pub enum Reply {
     Agent {
         /// The agent.
         agent: FormulaId,
-        /// Its handle.
+        /// The handle of the agent.
         handle: FormulaId,
     },
-    /// Something was asked for.
+    /// A message that asks for something was sent.
     RequestSent {
-        /// Settles with the answer.
+        /// The promise that settles with the answer.
         promise: FormulaId,
-        /// The message in the actor's mailbox; `None` if the call attached to an earlier one.
+        /// The number of the message in the actor's mailbox. `None` if the call attached to an earlier one.
         number: Option<MessageNumber>,
     },
     /// A message was sent.
     Sent {
-        /// Its number in the actor's mailbox.
+        /// The number of the message in the actor's mailbox.
         number: MessageNumber,
     },
-    /// Endowed code is parked until a vat has brought it to its end.
+    /// Endowed code is queued until a vat has run it to its end.
     CodeQueued {
         /// The code.
         eval: FormulaId,
-        /// The promise for its result.
+        /// The promise for the result of the code.
         promise: FormulaId,
     },
     /// A grant was made.
     Granted {
-        /// Its number.
+        /// The number of the grant.
         number: GrantNumber,
     },
-    /// Somebody has answered before; nothing changed.
+    /// The matter was settled before. Nothing changed.
     AlreadySettled,
-    /// So many messages were dismissed.
+    /// Messages were dismissed.
     Dismissed {
-        /// How many.
+        /// The number of dismissed messages.
         count: u64,
     },
-    /// So many formulas were collected.
+    /// Formulas were collected.
     Collected {
-        /// How many.
+        /// The number of collected formulas.
         count: u64,
         /// Whether nothing is left to look at.
         done: bool,
     },
-    /// So many agents were told of ticks.
+    /// Agents were told of ticks.
     Ticked {
-        /// How many.
+        /// The number of agents.
         count: u64,
         /// Whether no agent is left that must be told now.
         done: bool,
     },
 }
 
-/// The meaning of a command's reply to the caller.
+/// The value that the caller gets for the reply to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
-    /// `undefined`.
+    /// The value `undefined`.
     Nothing,
     /// The agent that was made or found.
     Agent {
-        /// The name of its interface.
+        /// The name of the agent's interface.
         interface: Cow<'static, str>,
     },
     /// The object that was made.
     Object {
-        /// The name of its interface.
+        /// The name of the object's interface.
         interface: Cow<'static, str>,
     },
     /// The promise for the requested result.

@@ -22,11 +22,11 @@ pub use super::usage::Usage;
 /// A run as the store keeps it beside its journal: its parameters, and the state that follows from the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its number.
+    /// The number of the run.
     pub number: RunNumber,
-    /// Its formula.
+    /// The formula of the run.
     pub id: FormulaId,
-    /// The worker that it executes.
+    /// The worker that the run executes.
     pub worker: FormulaId,
     /// The worker's name.
     pub name: String,
@@ -35,40 +35,40 @@ pub struct Run {
     /// The files that the definition includes, by name: templates that lay beside it when the run began.
     #[serde(default)]
     pub includes: BTreeMap<String, BlobHash>,
-    /// One execution, or one for each item.
+    /// The shape of the run: one execution, or one for each item.
     pub shape: Shape,
     /// The run that waits for this one.
     #[serde(default)]
     pub parent: Option<Parent>,
-    /// How many runs stand above it.
+    /// The number of runs above this one.
     pub depth: u32,
     /// The model's name.
     pub model: String,
     /// The input of the run.
     pub input: Input,
-    /// Its grants by slot.
+    /// The grants of the run, by slot.
     pub grants: BTreeMap<String, FormulaId>,
     /// The limits of the run.
     pub limits: Limits,
     /// The usage of the run, its children included.
     #[serde(default)]
     pub used: Usage,
-    /// Where it stands.
+    /// The state of the run.
     pub state: State,
     /// The number that the next step of the journal gets.
     pub next_step: u64,
-    /// The promise for its result.
+    /// The promise for the result.
     pub result: FormulaId,
-    /// All that its model has been shown depends on this.
+    /// The provenance of everything that the run's model has been shown.
     pub provenance: Provenance,
-    /// The message that started it.
+    /// The message that started the run.
     pub source: MessageNumber,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which the run began, in milliseconds since 1970.
     pub started_ms: i64,
-    /// When it ended.
+    /// The time at which the run ended.
     #[serde(default)]
     pub finished_ms: Option<i64>,
-    /// The proposals that have not come to their end, by the step that proposed them.
+    /// The proposals that have not ended, by the step that proposed them.
     #[serde(default)]
     pub open: BTreeMap<u64, Phase>,
     /// The children of items that have not ended, by item.
@@ -80,76 +80,77 @@ pub struct Run {
     /// The recipient of the result besides the host.
     #[serde(default)]
     pub delivery: Option<Delivery>,
-    /// The reason why it was cancelled. Effects that had begun complete, and nothing else begins.
+    /// The reason why the run was cancelled. Effects that had begun complete, and nothing else begins.
     #[serde(default)]
     pub cancelled: Option<Untrusted>,
-    /// The message of the command that cancelled it, in its host's mailbox.
+    /// The message of the command that cancelled the run, in its host's mailbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<MessageNumber>,
-    /// The agent for whom it acts, if that is not the host whose run it is.
+    /// The agent for which the run acts, if that is not the run's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<FormulaId>,
-    /// Who endowed the code whose journal it is: the code itself may be gone when somebody asks why.
+    /// The agent that endowed the code, if this is the journal of code. The code itself may be gone when somebody
+    /// asks why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endowed_by: Option<Number>,
     /// The user's additions to workers that the run is about to make, by the step that proposed each worker. Each
     /// comes with the message of the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub additions: BTreeMap<u64, (MessageNumber, Addition)>,
-    /// The workers that it has made, by the slots that they fill.
+    /// The workers that the run has made, by the slots that they fill.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
     /// The slots filled with the capabilities that the run asked for.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub given: BTreeSet<String>,
-    /// How often it has written to its host, the runs below it included.
+    /// The number of messages to the host from the run and the runs below it.
     #[serde(default, skip_serializing_if = "is_never")]
     pub written: u32,
     /// The limit that is used up, if the run waits for the user to raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
-    /// Whether a user has erased its data. The bytes that only its journal names are removed.
+    /// Whether a user has erased the run's data. The bytes that only the run's journal names are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }
 
-/// How far an open proposal has come.
+/// The progress of an open proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
     /// A person is asked.
     AwaitingApproval {
-        /// In this message.
+        /// The message that asks.
         message: MessageNumber,
     },
-    /// A person has approved it; a permission lies ready.
+    /// A person has approved the call, and its permission is recorded.
     Approved,
     /// The effect may be happening.
     Executing {
-        /// The outbox row that stands for it.
+        /// The outbox row of the effect.
         outbox: u64,
     },
-    /// The host is asked by a message, whose answer completes it.
+    /// The host is asked by a message. The answer completes the call.
     Questioned {
-        /// In this message.
+        /// The message that asks.
         message: MessageNumber,
         /// The promise that settles with the answer.
         promise: FormulaId,
     },
-    /// It comes to its end at a time.
+    /// The call ends at a given time.
     Sleeping {
-        /// When, in milliseconds since 1970.
+        /// The time, in milliseconds since 1970.
         until_ms: i64,
     },
     /// The effect is a run of its own.
     Called {
-        /// That run.
+        /// The child run.
         child: RunNumber,
     },
 }
 
 impl Phase {
-    /// Returns whether it is for somebody else, or for the clock, to bring it further.
+    /// Returns whether the proposal waits for another party or for the clock.
     pub fn is_waiting(&self) -> bool {
         match self {
             Phase::AwaitingApproval { .. }
@@ -165,7 +166,7 @@ impl Run {
     /// Returns whether nothing is left for the run to do until a person or a child acts.
     pub fn is_idle(&self) -> bool {
         if self.is_agent_journal() {
-            // The caller that began an effect is at work on it.
+            // The caller that began an effect is at work on that effect.
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
@@ -181,12 +182,12 @@ impl Run {
         self.children.values().copied().chain(called)
     }
 
-    /// Returns whether it is an agent journal: the journal of the calls that an agent makes without a run of its own.
+    /// Returns whether this is the journal of the calls that an agent makes without a run of its own.
     pub fn is_agent_journal(&self) -> bool {
         self.shape == Shape::AgentJournal
     }
 
-    /// Returns the message that started it; an agent journal has none.
+    /// Returns the message that started the run, or `None` for the journal of an agent.
     pub fn cause(&self) -> Option<MessageNumber> {
         (!self.is_agent_journal()).then_some(self.source)
     }
@@ -197,7 +198,7 @@ impl Run {
     }
 }
 
-/// Whether a run is one execution or many.
+/// The shape of a run: one execution, several, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Shape {
@@ -205,19 +206,20 @@ pub enum Shape {
     Single,
     /// One isolated child for each item of the input, at most `jobs` at a time.
     Each {
-        /// How many children may be open at once; at least 1.
+        /// The maximum number of children that are open at once, at least 1.
         jobs: u32,
     },
     /// The child of an `Each` run for one item.
     Item,
-    /// A conversation: after each answer it waits for the person to say something. It ends when it is cancelled.
+    /// A conversation. After each answer, the run waits for the person to say something. It ends when it is
+    /// cancelled.
     Chat,
     /// No execution: the journal of the calls that an agent makes without a run of its own. It has no model, and it
     /// does not end before the agent does.
     AgentJournal,
 }
 
-/// Who waits for a run.
+/// The run that waits for another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     /// The run that waits.
@@ -227,18 +229,18 @@ pub struct Parent {
     pub place: WaitReason,
 }
 
-/// Why a parent waits for a child.
+/// The reason why a parent waits for a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum WaitReason {
-    /// The parent called a worker: the step at which it was proposed.
+    /// The parent called a worker.
     Call {
-        /// That step.
+        /// The step that proposed the call.
         proposal: u64,
     },
     /// The child is one item of the parent's input.
     Item {
-        /// Which, from 0.
+        /// The index of the item, from 0.
         index: usize,
     },
 }
@@ -246,9 +248,9 @@ pub enum WaitReason {
 /// The recipient of the result of endowed work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The agent who proposed the work.
+    /// The agent that proposed the work.
     pub guest: FormulaId,
-    /// The promise that the guest waits for.
+    /// The promise for which the guest waits.
     pub promise: FormulaId,
     /// The part of the result that the guest gets.
     pub goes_to: ResultGoesTo,
@@ -256,16 +258,16 @@ pub struct Delivery {
     pub message: MessageNumber,
 }
 
-/// Where the result of endowed work goes.
+/// The destination of the result of endowed work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultGoesTo {
-    /// To the guest, if it is data; a result that carries a capability is withheld and the host is asked.
+    /// The guest, if the result is data. A result that carries a capability is withheld, and the host is asked.
     #[default]
     GuestData,
-    /// To the guest; capabilities in it become grants.
+    /// The guest. Capabilities in the result become grants.
     GuestCapabilities,
-    /// To the host alone.
+    /// The host alone.
     Host,
 }
 
@@ -274,20 +276,20 @@ fn is_never(times: &u32) -> bool {
     *times == 0
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// It can go on: an outbox row says that it must.
+    /// The run can go on. An outbox row says that it must.
     Ready,
-    /// It waits for a person or for its children and holds no memory.
+    /// The run waits for a person or for its children, and holds no memory.
     Waiting,
-    /// Something outside failed; `resume` takes it up again.
+    /// Something outside of the run failed. `resume` continues the run.
     Stalled {
         /// The failure and its remedy.
         trouble: Trouble,
     },
-    /// It is over.
+    /// The run is over.
     Finished {
         /// The outcome of the run.
         outcome: RunOutcome,
@@ -297,9 +299,9 @@ pub enum State {
 /// One step of a run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Its number, from 1.
+    /// The number of the step, from 1.
     pub number: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// The time of the record, in milliseconds since 1970.
     pub at_ms: i64,
     /// The entry.
     pub entry: Entry,

@@ -20,8 +20,8 @@ pub struct Trouble {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// Its result.
+    /// The result of the run.
     Done(Value),
-    /// Why it has none.
+    /// The failure because of which the run has no result.
     Failed(Trouble),
 }

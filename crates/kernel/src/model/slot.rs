@@ -13,14 +13,14 @@ use crate::proposal::Value;
 pub struct Slot {
     /// The label that a user reads. Foreign text.
     pub label: Untrusted,
-    /// The pattern of its content, encoded as a value.
+    /// The pattern of the slot's content, encoded as a value.
     pub pattern: Value,
 }
 
 /// The content that a slot or a field requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// Something of a kind of the table.
+    /// A capability of one kind from the table of kinds.
     Kind(Kind),
     /// Any capability.
     Capability,
@@ -35,7 +35,7 @@ impl Requirement {
             Matcher::Remotable(label) => {
                 label.as_str().and_then(Kind::of).map_or(Requirement::Capability, Requirement::Kind)
             }
-            // `M.remotable()` without a label travels as a kind.
+            // A pattern `M.remotable()` without a label arrives as a pattern for a kind.
             Matcher::Kind(kind) if *kind == "remotable" => Requirement::Capability,
             _ => Requirement::Pattern,
         }
@@ -89,7 +89,7 @@ impl Requirement {
         }
     }
 
-    /// Returns whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
+    /// Returns whether the formula is a capability that meets the requirement. No formula meets `Pattern`.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {
             Requirement::Kind(kind) => formula.slot_kind().is_some_and(|own| kind.takes(own)),
@@ -98,7 +98,7 @@ impl Requirement {
         }
     }
 
-    /// Describes the required content, for an error.
+    /// Returns the required content in words, for an error.
     pub fn describe(&self) -> &'static str {
         match self {
             Requirement::Kind(kind) => kind.row().noun,

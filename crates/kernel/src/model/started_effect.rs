@@ -19,16 +19,16 @@ use crate::proposal::Proposal;
 /// nor copy one,
 ///
 /// ```compile_fail,E0599
-/// fn again(effect: &kernel::started_effect::StartedEffect) -> kernel::started_effect::StartedEffect {
-///     kernel::started_effect::StartedEffect::clone(effect)
+/// fn again(begun: &kernel::started_effect::StartedEffect) -> kernel::started_effect::StartedEffect {
+///     kernel::started_effect::StartedEffect::clone(begun)
 /// }
 /// ```
 ///
 /// nor change the call that it allows,
 ///
 /// ```compile_fail,E0616
-/// fn bend(mut effect: kernel::started_effect::StartedEffect) {
-///     effect.proposal.method = "burn".to_owned();
+/// fn bend(mut begun: kernel::started_effect::StartedEffect) {
+///     begun.proposal.method = "burn".to_owned();
 /// }
 /// ```
 ///
@@ -52,8 +52,8 @@ use crate::proposal::Proposal;
 /// An executor can only look at one:
 ///
 /// ```
-/// fn perform(effect: &kernel::started_effect::StartedEffect) -> &str {
-///     &effect.proposal().method
+/// fn perform(begun: &kernel::started_effect::StartedEffect) -> &str {
+///     &begun.proposal().method
 /// }
 /// ```
 #[derive(Debug)]
@@ -65,8 +65,8 @@ pub struct StartedEffect {
 }
 
 impl StartedEffect {
-    /// Returns the step at which the call was proposed. Together with the proposal's principal, whose run it is, it
-    /// names the effect: equal for every try of the same effect, never equal for two effects.
+    /// Returns the step that proposed the call. The step and the proposal's principal, to whom the run belongs,
+    /// together name the effect. They are equal for every try of the same effect, and never equal for two effects.
     pub fn step(&self) -> StepRef {
         self.step
     }
@@ -76,21 +76,22 @@ impl StartedEffect {
         &self.proposal
     }
 
-    /// Returns the grant through which to do it.
+    /// Returns the grant through which the call is made.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 
-    /// Returns whether an earlier process may already have done it: probe before doing it again.
+    /// Returns whether an earlier process may already have performed the call. The executor must check this before it
+    /// performs the call again.
     pub fn reopened(&self) -> bool {
         self.reopened
     }
 }
 
-/// For tests of capabilities, which sit above the kernel and have no store.
+/// The constructor for tests of capabilities, which sit above the kernel and have no store.
 #[cfg(feature = "testing")]
 impl StartedEffect {
-    /// Returns a begun effect that no command began.
+    /// Returns a started effect that no command began.
     pub fn for_test(step: StepRef, proposal: Proposal, grant: Grant, reopened: bool) -> StartedEffect {
         StartedEffect { step, proposal, grant, reopened }
     }

@@ -5,77 +5,77 @@ use serde::{Deserialize, Serialize};
 use crate::id::FormulaId;
 use crate::proposal::Finding;
 
-/// The shortest interval, in milliseconds.
+/// The minimum interval, in milliseconds.
 pub const MIN_INTERVAL_MS: u64 = 10;
 
-/// The shortest interval of a timer to which an agent subscribes, in milliseconds: each tick is a message that stays.
+/// The minimum interval of a timer to which an agent subscribes, in milliseconds. Each tick is a message that stays.
 pub const MIN_SUBSCRIPTION_INTERVAL_MS: u64 = 1_000;
 
-/// The longest interval, in milliseconds: ten years.
+/// The maximum interval, in milliseconds: ten years.
 pub const MAX_INTERVAL_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
 
-/// The longest label, in bytes.
+/// The maximum length of a label, in bytes.
 pub const MAX_LABEL_LEN: usize = 200;
 
-/// The changing part of a timer. The rest is its formula.
+/// The changing part of a timer. The rest is in the timer's formula.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRow {
-    /// When it was cancelled, in milliseconds since 1970.
+    /// The time at which the timer was cancelled, in milliseconds since 1970.
     #[serde(default)]
     pub ended_ms: Option<i64>,
 }
 
-/// An agent that is told of each tick.
+/// The subscription of an agent to the ticks of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// The timer as the agent reaches it: the timer itself, or a grant of it.
+    /// The reference through which the agent reaches the timer: the timer itself, or a grant of it.
     pub timer: FormulaId,
-    /// The last tick that it was told of, or that came before it subscribed.
+    /// The number of the last tick that the agent was told of, or that came before the subscription.
     pub seen: u64,
-    /// When the next one comes, in milliseconds since 1970.
+    /// The time of the next tick, in milliseconds since 1970.
     pub due_ms: i64,
 }
 
 /// The properties of a timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// Its formula.
+    /// The formula of the timer.
     pub id: FormulaId,
-    /// How long from tick to tick, in milliseconds.
+    /// The time between two ticks, in milliseconds.
     pub interval_ms: u64,
-    /// When it began, in milliseconds since 1970.
+    /// The start of the timer, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// The label that its maker gave it.
+    /// The maker's label for the timer.
     pub label: passable::Untrusted,
 }
 
 impl Timer {
-    /// Returns the last tick that has come; 0 before the first.
+    /// Returns the number of the last tick until `now_ms`, or 0 before the first one.
     pub fn tick_at(&self, now_ms: i64) -> u64 {
         let passed = u64::try_from(now_ms.saturating_sub(self.begun_ms)).unwrap_or(0);
         passed / self.interval_ms.max(1)
     }
 
-    /// Returns when a tick comes, in milliseconds since 1970.
+    /// Returns the time of a tick, in milliseconds since 1970.
     pub fn comes_at(&self, tick: u64) -> i64 {
         let after = i64::try_from(self.interval_ms.saturating_mul(tick)).unwrap_or(i64::MAX);
         self.begun_ms.saturating_add(after)
     }
 }
 
-/// Why nothing comes of a timer.
+/// The reason why a timer gives no ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimerFault {
-    /// It is no timer, or is gone.
+    /// The formula is no timer, or is gone.
     NotFound,
-    /// It was cancelled.
+    /// The timer was cancelled.
     Cancelled,
-    /// A grant on the way to it has ended, or does not allow this.
+    /// A grant on the way to the timer has ended, or does not allow the call.
     Refused(Finding),
 }
 
 impl TimerFault {
-    /// Returns why, in a few words.
+    /// Returns the reason, in a few words.
     pub fn reason(&self) -> String {
         match self {
             TimerFault::NotFound => "it is gone".to_owned(),
@@ -98,7 +98,7 @@ mod tests {
             let timer = timer(interval, begun);
             assert_eq!(timer.tick_at(now), tick, "{interval} from {begun} at {now}");
             assert_eq!(timer.comes_at(tick + 1), next, "{interval} from {begun} at {now}");
-            // A tick has come when it comes, and not a moment before.
+            // A tick counts from its exact time on, and not before.
             assert_eq!(timer.tick_at(next), tick + 1);
             assert_eq!(timer.tick_at(next - 1), tick);
         };

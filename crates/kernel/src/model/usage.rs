@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens that models read.
+    /// The number of tokens that models read.
     pub input_tokens: u64,
-    /// Tokens that models wrote.
+    /// The number of tokens that models wrote.
     pub output_tokens: u64,
-    /// How long models took, in milliseconds.
+    /// The time that models took, in milliseconds.
     pub model_ms: u64,
-    /// The cost of models, in millionths of a dollar, by the prices known when each answered.
+    /// The cost of models, in millionths of a dollar, by the prices that were known at each answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub usd_micros: u64,
 }

@@ -15,35 +15,38 @@ use crate::run::{Completion, Entry, Origin, Run, Step};
 use crate::table;
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
 
-/// The rule by which a change is refused because something else is there than was there when it was judged.
+/// The name of the rule that refuses a change if its target has changed since the gates judged the change.
 pub const CHANGED: &str = "mount/changed";
 
-/// Where the agent's own rows say which run is its journal.
+/// The key of an agent's journal, among the agent's own rows.
 pub(crate) const KEY: &[u8] = b"agent_journal";
 
-/// Returns the journal of the calls that an agent makes without a run of its own, if it has one.
+/// Returns the journal of the calls that an agent makes without a run of its own, or `None` if the agent has no
+/// journal.
 ///
 /// # Errors
+///
 /// When the store fails.
 pub fn journal_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<HostRun>, StoreFault> {
     table::load(txn, Table::Meta, &agent.number, KEY)
 }
 
-/// Returns where the steps stand that sends of some code have become: those of all of it, or of one send.
+/// Returns the first part of the keys that record the steps of code's sends, either of all sends or of one send.
 fn sends_key(eval: &FormulaId, send: Option<u32>) -> Vec<u8> {
     let send = send.map(u32::to_be_bytes);
     [&b"send "[..], &eval.number, send.as_ref().map_or(&[][..], |send| &send[..])].concat()
 }
 
-/// Returns the same, of one send in the journals of a host.
+/// Returns the key that records the step of one send, in the journals of a host.
 fn origin_key(host: &Owner, origin: &Origin) -> Vec<u8> {
     [&sends_key(&origin.eval, Some(origin.send))[..], host].concat()
 }
 
-/// Returns the step that a send of some code has become in the journals of a host. It is known as long as the code
-/// may send the same again: it has not heard the answer, and has not come to its end.
+/// Returns the step that a send of some code has become in the journals of a host. The step is recorded as long as
+/// the code may repeat the send: until it has heard the answer or has ended.
 ///
 /// # Errors
+///
 /// When the store fails.
 pub fn step_of(
     txn: &mut dyn ReadTxn,
@@ -53,10 +56,11 @@ pub fn step_of(
     table::load(txn, Table::Meta, &NO_OWNER, &origin_key(&host.number, origin))
 }
 
-/// Returns whether `agent` may use a grant: it is its own, or one of code that runs for it, or something that it
-/// holds.
+/// Returns whether `agent` may use a grant. It may if it is the holder of the grant, if it holds the grant itself, or
+/// if the holder is code that runs for it.
 ///
 /// # Errors
+///
 /// When the store fails.
 pub fn may_use(txn: &mut dyn ReadTxn, agent: &FormulaId, grant: &Grant) -> Result<bool, StoreFault> {
     if grant.holder == *agent || crate::query::holds(txn, agent, &grant.id)? {
@@ -77,13 +81,13 @@ pub fn passed_formulas(proposal: &Proposal) -> Vec<FormulaId> {
     proposal.args.iter().flat_map(Value::references).copied().collect()
 }
 
-/// Returns the target of a call: the grant's, unless the call names one that was found on the way.
+/// Returns the target of a call: the first formula that the call passes, or the grant if the call passes none.
 pub fn target(proposal: &Proposal) -> FormulaId {
     passed_formulas(proposal).first().copied().unwrap_or(proposal.grant)
 }
 
-/// Returns the methods that each permit such a call, when granted. They are its names here, in Endo's clients, and in
-/// worker files.
+/// Returns the granted methods that each permit a call of `method`. The list has the names that this kernel, Endo's
+/// clients and worker files use.
 pub fn permitting_methods(method: &str) -> &'static [&'static str] {
     match method {
         "has" => &["has", "list"],
@@ -100,12 +104,12 @@ pub fn permitting_methods(method: &str) -> &'static [&'static str] {
     }
 }
 
-/// How a call stands that was proposed in such a journal.
+/// The status of a call that was proposed in an agent journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallStatus {
-    /// It has not come to its end.
+    /// The call has not been completed.
     Open,
-    /// It has.
+    /// The call was completed, with this result.
     Completed(Completion),
     /// A dependency of the call has changed since the approval, and the same call was proposed anew.
     Reproposed(StepRef),
@@ -113,12 +117,13 @@ pub enum CallStatus {
     Missing,
 }
 
-/// Returns how the call at `at` stands.
+/// Returns the status of the call at `at`.
 ///
 /// # Errors
+///
 /// When the store fails.
 pub fn call_status(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<CallStatus, StoreFault> {
-    /// How many steps are read at a time.
+    /// The number of steps that are read at a time.
     const PAGE: usize = 16;
     let run: Option<Run> = table::run(txn, owner, at.run)?;
     let Some(run) = run else { return Ok(CallStatus::Missing) };
@@ -135,7 +140,7 @@ pub fn call_status(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<
         for (_, step) in page {
             match step.entry {
                 Entry::Completed { proposal, completion } if proposal == at.step => over = Some(completion),
-                // It follows at once, in the same command.
+                // The new proposal follows at once, in the same command.
                 Entry::Proposed { replaces: Some(replaced), .. } if replaced == at.step => {
                     return Ok(CallStatus::Reproposed(StepRef { run: at.run, step: step.number }));
                 }

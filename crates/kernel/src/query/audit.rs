@@ -17,17 +17,17 @@ use crate::txn::{Owner, ReadTxn, StoreFault, Table, encode_row};
 /// The result of comparing an event with the record that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordStatus {
-    /// As it was recorded.
+    /// The record is as it was logged.
     Intact,
     /// The record is gone. Dismissed messages and the grants of collected formulas are removed.
     Missing,
     /// The record differs from the one that was logged.
     Altered,
-    /// The event has no hash of it: it tells of nothing else.
+    /// The event reports no record, so it carries no hash to compare.
     Uncovered,
 }
 
-/// Returns the hash under which a record stands in the log.
+/// Returns the hash of a record, as events in the log carry it.
 pub(crate) fn digest<T: Serialize>(record: &T) -> Result<BlobHash, StoreFault> {
     Ok(BlobHash::of(&encode_row(record)?))
 }
@@ -47,7 +47,7 @@ pub fn check_record(
         }
         Change::Message { number, digest, .. } => (digest, message_digest(txn, agent, *number)?),
         Change::Granted { grant, digest, .. } => {
-            // That it was revoked since is an event of its own.
+            // A later revocation has an event of its own, so it is left out of this comparison.
             let made = table::grant(txn, grant)?;
             let made = made.map(|grant| Grant { revoked_ms: None, revoked_by: None, ..grant });
             (digest, made.map(|made| self::digest(&made)).transpose()?)
@@ -82,7 +82,7 @@ fn message_digest(
     agent: &FormulaId,
     number: MessageNumber,
 ) -> Result<Option<BlobHash>, StoreFault> {
-    // The mailbox of an agent that was collected went with it.
+    // The mailbox of a collected agent was removed with the agent.
     if table::formula(txn, agent)?.is_none() {
         return Ok(None);
     }

@@ -19,7 +19,7 @@ pub use crate::model::code_entry::{
 };
 pub use crate::run::Origin;
 
-/// How many entries are read at a time.
+/// The number of entries that are read at a time.
 const PAGE: usize = 512;
 
 fn record_key(eval: &FormulaId, number: u64) -> Vec<u8> {
@@ -37,8 +37,7 @@ fn own_key(eval: &FormulaId, name: &str) -> Vec<u8> {
 
 /// Returns how many entries the journal of the code has.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn length(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault> {
     let (from, to) = (record_key(eval, 0), record_key(eval, u64::MAX));
     let last: Vec<(Vec<u8>, Record)> = table::scan(txn, Table::Meta, &NO_OWNER, &from, &to, 1, true)?;
@@ -47,8 +46,7 @@ pub fn length(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault
 
 /// Returns the entries of the code's journal from number `from` on.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec<Record>, StoreFault> {
     let (mut all, mut from, to) = (Vec::new(), from, record_key(eval, u64::MAX));
     loop {
@@ -62,8 +60,7 @@ pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec
 
 /// Returns at most `most` entries of the code's journal, from number `from` on.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn page(
     txn: &mut dyn ReadTxn,
     eval: &FormulaId,
@@ -75,18 +72,18 @@ pub fn page(
     Ok(rows.into_iter().map(|(_, record)| record).collect())
 }
 
-/// Returns the result of a send that became a command; `None` if the command has not happened.
+/// Returns the result of a send that became a command, or `None` if the command has not happened.
 ///
 /// # Errors
-/// The store's.
+///
+/// When the store fails.
 pub fn mark(txn: &mut dyn ReadTxn, origin: &Origin) -> Result<Option<Mark>, StoreFault> {
     table::load(txn, Table::Meta, &NO_OWNER, &mark_key(origin))
 }
 
 /// Returns the value that the code keeps under a name of its own.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn kept_value(
     txn: &mut dyn ReadTxn,
     eval: &FormulaId,
@@ -95,10 +92,11 @@ pub fn kept_value(
     table::load(txn, Table::Meta, &NO_OWNER, &own_key(eval, name))
 }
 
-/// Returns the names under which the code keeps something, in order.
+/// Returns the names of the values that the code keeps, in order.
 ///
 /// # Errors
-/// The store's.
+///
+/// When the store fails.
 pub fn kept_names(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Vec<String>, StoreFault> {
     let prefix = own_key(eval, "");
     let rows = txn.range(Table::Meta, &NO_OWNER, &prefix, &table::prefix_end(&prefix), usize::MAX, false)?;
@@ -133,8 +131,7 @@ pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
 /// Returns the formula that a recipient got when the giver handed over the same thing before, found through the same
 /// grants. Returns `None` if that formula is gone.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn find_gift(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
@@ -146,7 +143,7 @@ pub fn find_gift(
     Ok(table::formula(txn, &given)?.map(|_| given))
 }
 
-/// Returns the same, whether or not it is still there.
+/// Returns the formula of an earlier gift like [`find_gift`], whether or not the formula still exists.
 pub(crate) fn find_gift_record(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
@@ -157,13 +154,15 @@ pub(crate) fn find_gift_record(
     table::load(txn, Table::Meta, &NO_OWNER, &gift_key(to, &gift_digest(giver, id, through)))
 }
 
-/// Returns the agent on whose behalf code or an agent gives something to a recipient; `None` if it may not.
+/// Returns the agent on whose behalf code or an agent gives something to a recipient, or `None` if the gift is not
+/// allowed.
 ///
 /// An agent gives the things that it holds. Code gives on behalf of its author, if the author endowed the code as
 /// well. Code that another agent endowed gives only back to that agent, who decides which results the author gets.
 ///
 /// # Errors
-/// The store's.
+///
+/// When the store fails.
 pub fn giving_agent(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
@@ -181,7 +180,7 @@ pub fn giving_agent(
     Ok((author == endower || goes_back).then_some(whose))
 }
 
-/// Returns the author of code and the agent who endowed it; `None` if the formula is no code.
+/// Returns the author of code and the agent who endowed it, or `None` if the formula is no code.
 fn author_and_endower(
     txn: &mut dyn ReadTxn,
     eval: &FormulaId,
@@ -200,10 +199,11 @@ fn gift_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> Blob
     BlobHash::of(&all)
 }
 
-/// Returns the other engine, if a user agreed that it makes the objects of the code again.
+/// Returns the engine that a user has approved to make the objects of the code again, if any.
 ///
 /// # Errors
-/// The store's.
+///
+/// When the store fails.
 pub fn approved_engine(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
     table::load(txn, Table::Meta, &NO_OWNER, &engine_key(eval))
 }

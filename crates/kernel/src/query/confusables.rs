@@ -17,7 +17,7 @@ use unicode_security::mixed_script::AugmentedScriptSet;
 
 use crate::id::{BlobHash, FormulaId};
 
-/// The prefix of the keys of these rows in [`Table::Meta`](crate::txn::Table::Meta).
+/// The prefix of the keys of skeleton rows in [`Table::Meta`](crate::txn::Table::Meta).
 pub const SKELETON_PREFIX: &[u8] = b"look ";
 
 /// Returns the skeleton of a name, a text that is compared and never shown.
@@ -45,7 +45,7 @@ fn is_mark(letter: char) -> bool {
     all.iter().any(|some| some.contains(&u32::from(letter)))
 }
 
-/// Returns whether a character leaves a place empty.
+/// Returns whether a character is shown as an empty place.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{2800}'
 }
@@ -67,19 +67,19 @@ pub fn display_name(name: &str) -> String {
     letters.iter().enumerate().map(|(at, one)| if *one == ' ' && !is_seen(at) { '·' } else { *one }).collect()
 }
 
-/// Returns the first part of the keys of all names in a directory's pet store that have this skeleton and are not it.
-/// A hash, because some single letters look like twenty.
+/// Returns the prefix of the keys of all names in a directory's pet store that have a skeleton and differ from it.
+/// The prefix contains a hash of the skeleton, because the skeleton of a single letter can have twenty letters.
 pub fn skeleton_prefix(store: &FormulaId, skeleton: &str) -> Vec<u8> {
     [SKELETON_PREFIX, &store.number, &BlobHash::of(skeleton.as_bytes()).0].concat()
 }
 
-/// Returns the key of a name's row; `None` for a name that is its own skeleton.
+/// Returns the key of a name's skeleton row, or `None` for a name that is its own skeleton.
 pub fn skeleton_key(store: &FormulaId, name: &str) -> Option<Vec<u8>> {
     let skeleton = skeleton(name);
     (skeleton != name).then(|| [&skeleton_prefix(store, &skeleton)[..], name.as_bytes()].concat())
 }
 
-/// Returns a name in quotes, and in brackets behind it how it is written, if there is more to it than plain letters.
+/// Returns a name in quotes. If the name is not pure ASCII, its escaped form follows in brackets.
 pub fn quote_name(name: &str) -> String {
     match name.is_ascii() {
         true => format!("\"{}\"", display_name(name)),

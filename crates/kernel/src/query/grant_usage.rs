@@ -15,7 +15,7 @@ use crate::id::FormulaId;
 use crate::table;
 use crate::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 
-/// How many calls are kept one by one.
+/// The number of latest calls that are kept one by one.
 pub const MAX_CALLS: usize = 20;
 
 /// The maximum number of characters of a method's name that are kept. The caller chooses the name.
@@ -24,18 +24,18 @@ const MAX_METHOD_LEN: usize = 100;
 /// A call through a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantUse {
-    /// When, in milliseconds since 1970.
+    /// The time of the call, in milliseconds since 1970.
     pub at_ms: i64,
     /// The code or the agent that called.
     pub by: FormulaId,
     /// The method, as the caller named it.
     pub method: Untrusted,
-    /// Whether it was refused before anything of it happened.
+    /// Whether the call was refused before it had any effect.
     pub refused: bool,
 }
 
 impl GrantUse {
-    /// Returns a call of now.
+    /// Returns the record of a call. A long method name is cut.
     pub fn new(at_ms: i64, by: FormulaId, method: &str, refused: bool) -> GrantUse {
         let method = Untrusted::new(method.chars().take(MAX_METHOD_LEN).collect::<String>());
         GrantUse { at_ms, by, method, refused }
@@ -45,11 +45,11 @@ impl GrantUse {
 /// The usage of a grant outside of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantUsage {
-    /// How many calls were made or tried.
+    /// The number of calls that were made or tried.
     pub calls: u64,
-    /// How many of them were refused.
+    /// The number of calls that were refused.
     pub refused: u64,
-    /// The last of them, at most [`MAX_CALLS`], the newest at the end.
+    /// The latest calls, at most [`MAX_CALLS`], the newest at the end.
     pub last: Vec<GrantUse>,
 }
 
@@ -83,16 +83,17 @@ fn key(grant: &FormulaId) -> Vec<u8> {
 
 /// Returns the usage of a grant outside of runs.
 ///
-/// # Errors
-/// The store's.
+/// # Errors When the store fails.
 pub fn load(txn: &mut dyn ReadTxn, grant: &FormulaId) -> Result<GrantUsage, StoreFault> {
     Ok(table::load(txn, Table::Meta, &NO_OWNER, &key(grant))?.unwrap_or_default())
 }
 
-/// Returns every grant that a call of something uses which was found through others.
+/// Returns every grant that a call of `id` uses: the grants on the way to it, and the grants through which it was
+/// found.
 ///
 /// # Errors
-/// The store's.
+///
+/// When the store fails.
 pub fn grants(
     txn: &mut dyn ReadTxn,
     id: &FormulaId,

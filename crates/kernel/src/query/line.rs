@@ -1,4 +1,4 @@
-//! One line about a step, for those who follow along.
+//! The one-line description of a journal entry, for users who follow a run.
 
 use passable::Untrusted;
 
@@ -16,7 +16,8 @@ fn outcome(outcome: &RunOutcome) -> String {
     }
 }
 
-/// Returns the line about the entry that followers read. The type marks foreign text in it as such.
+/// Returns the line about a journal entry that followers read. The type marks the line as foreign text, because
+/// entries contain some.
 pub(crate) fn describe(entry: &Entry) -> Untrusted {
     Untrusted::new(match entry {
         Entry::Prompted { model, .. } => format!("asks {model}"),

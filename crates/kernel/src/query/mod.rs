@@ -1,4 +1,4 @@
-//! Questions to the state. They change nothing.
+//! Queries of the state, which change nothing.
 
 pub mod agent_journal;
 pub mod audit;
@@ -24,7 +24,8 @@ use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table};
 
 use self::partial_rows::head;
 
-/// Returns the newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
+/// Returns the runs of an owner, newest first, at most `limit`. With `below`, only runs with a smaller number are
+/// returned.
 pub fn runs(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -53,11 +54,11 @@ pub fn journal(
 /// A message together with its place in a mailbox.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MailboxEntry {
-    /// Its number.
+    /// The number of the message in the mailbox.
     pub number: MessageNumber,
-    /// The message that was sent; `None` once it was dismissed.
+    /// The message that was sent, or `None` once it was dismissed.
     pub message: Option<Message>,
-    /// Its state in the mailbox, with the answers so far.
+    /// The state of the message in the mailbox, with the answers so far.
     pub mail: Mail,
 }
 
@@ -106,7 +107,8 @@ pub fn message(
         .transpose()
 }
 
-/// Messages in an agent's mailbox that were not dismissed, oldest first, at most `limit`; from number `from` on.
+/// Returns the messages in an agent's mailbox that were not dismissed, oldest first, at most `limit`. With `from`,
+/// they begin at that number.
 pub fn mailbox_entries(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -140,14 +142,14 @@ fn rows(
         .collect()
 }
 
-/// Returns all messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an
-/// answer if `open`.
+/// Returns all messages in an agent's mailbox, oldest first. Of a dismissed message, only the envelope is left. If
+/// `open` is set, only messages that need an answer are returned.
 pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<MailboxEntry>, StoreFault> {
     inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
 }
 
-/// Returns the numbers of messages in an agent's mailbox that need an answer, oldest first, at most `limit`: from
-/// number `from` on.
+/// Returns the numbers of the messages in an agent's mailbox that need an answer, oldest first. They begin at number
+/// `from`, and are at most `limit`.
 pub fn awaiting(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -160,7 +162,8 @@ pub fn awaiting(
     numbers(txn, agent, (&start, &end), limit, false)
 }
 
-/// Returns the same newest first: below number `below`, if it is given.
+/// Returns the numbers of the messages in an agent's mailbox that need an answer, newest first. They are below
+/// `below`, if it is given, and at most `limit`.
 pub fn awaiting_below(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -191,7 +194,7 @@ fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
         .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
-/// Describes a formula, as a grant of these methods shows it, in a few words. The other restrictions of the grant are
+/// Describes a formula in a few words, as a grant of these methods shows it. The other restrictions of the grant are
 /// left out.
 pub fn describe_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
     match formula {
@@ -233,8 +236,8 @@ pub fn describe(formula: &Formula) -> String {
     }
 }
 
-/// Returns whether the agent holds a formula: it is part of it, or it has reached it by name, message, result or
-/// grant.
+/// Returns whether an agent holds a formula. An agent holds its own parts, and the formulas that it reached by name,
+/// message, result or grant.
 pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result<bool, StoreFault> {
     if agent == id {
         return Ok(true);
@@ -252,10 +255,10 @@ pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result
     Ok(!txn.range(Table::Held, &agent.number, &id.number, &end, 1, false)?.is_empty())
 }
 
-/// How deep the directories lie in which a name is found.
+/// The maximum number of names on a path that is found.
 const MAX_DEPTH: usize = 8;
 
-/// How many directories are looked into for one name.
+/// The maximum number of directories that are searched for one path.
 const DIRECTORIES: usize = 200;
 
 /// Returns the names on the shortest path to a formula from the place where an agent's paths begin. The path leads
@@ -293,13 +296,13 @@ pub fn path_to(
     Ok(None)
 }
 
-/// Returns the names that a formula has in directories of an agent's: each with the pet store that it stands in.
+/// Returns the names of a formula in an agent's directories, each with the pet store that contains the name.
 fn names_of(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     id: &FormulaId,
 ) -> Result<Vec<([u8; 32], String)>, StoreFault> {
-    // An agent that names something holds it for that reason, and the reason says where the name is.
+    // An agent holds every formula that it has named. The key of this row contains the pet store and the name.
     let prefix = table::inner_key(id, b"n");
     let rows =
         txn.range(Table::Held, &agent.number, &prefix, &table::prefix_end(&prefix), DIRECTORIES, false)?;
@@ -343,7 +346,7 @@ pub fn number_of_message(
 pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreFault> {
     let rows = txn.range(Table::Grant, owner, b"n", b"o", usize::MAX, false)?;
     let mut all = Vec::new();
-    // Among them lie the grants themselves whose identifiers begin with the same byte.
+    // These rows may include grants whose identifiers begin with the same byte. The keys of such rows are longer.
     for (key, row) in rows.into_iter().filter(|(key, _)| key.len() == 9) {
         let id: FormulaId = crate::txn::decode_row(Table::Grant, &row)?;
         match table::load(txn, Table::Grant, owner, &id.number)? {
@@ -356,18 +359,19 @@ pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreF
     Ok(all)
 }
 
-/// One way on which a formula is kept: from the root to it, each step with the part that it plays in the one before.
+/// A path on which a formula is kept, from the root to the formula. Each formula comes with the label of the
+/// reference by which the formula before it keeps it.
 pub type Path = Vec<(FormulaId, String)>;
 
 /// Returns paths from the root to a formula, shortest first, at most `most`. They show why the formula is kept. A
 /// formula that only waits to be collected has none.
 pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<Vec<Path>, StoreFault> {
-    /// How many references are followed before giving up.
+    /// The maximum number of references that are followed.
     const MAX_REFERENCES: usize = 20_000;
     let Some(root) = table::endo(txn)? else { return Ok(vec![]) };
     let mut found = Vec::new();
     let mut queue = std::collections::VecDeque::from([vec![(*id, String::new())]]);
-    // Several ways may lead through the same formula, but not more of them than are asked for.
+    // Several paths may lead through the same formula, but not more than `most`.
     let mut seen = std::collections::BTreeMap::<FormulaId, usize>::new();
     let mut followed = 0;
     while let Some(way) = queue.pop_front() {
@@ -411,7 +415,7 @@ pub fn inbox_page(
     from: MessageNumber,
     limit: usize,
 ) -> Result<Vec<MailboxEntry>, StoreFault> {
-    /// How many rows are read at a time.
+    /// The number of rows that are read at a time.
     const STRIDE: usize = 256;
     if open {
         let numbers = awaiting(txn, agent, from, limit)?;
@@ -439,7 +443,7 @@ pub fn inbox_page(
     }
 }
 
-/// Events with numbers above `after`, at most `limit`, in order.
+/// Returns the events with numbers above `after`, in order, at most `limit`.
 pub fn events(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -453,7 +457,7 @@ pub fn events(
         .collect())
 }
 
-/// Returns the last event that is wanted, among the latest `most`.
+/// Returns the latest event for which `is_wanted` returns true. The search ends after about `most` events.
 pub fn last_event(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -489,7 +493,7 @@ pub fn references_to(
     Ok(edges.into_iter().map(|(_, edge)| (edge.from, edge.label)).collect())
 }
 
-/// Returns everything that must still happen in the world.
+/// Returns all tasks in the outbox of an owner: the work that the daemon must still do outside of the store.
 pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFault> {
     Ok(table::scan(txn, Table::Outbox, owner, &[], &[], usize::MAX, false)?
         .into_iter()
@@ -497,13 +501,13 @@ pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFa
         .collect())
 }
 
-/// Returns whether an effect has begun whose outcome is not recorded.
+/// Returns whether the effect of a step has begun, and its outcome is not recorded yet.
 pub fn is_begun(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<bool, StoreFault> {
     Ok(table::run(txn, owner, at.run)?
         .is_some_and(|run| matches!(run.open.get(&at.step), Some(crate::run::Phase::Executing { .. }))))
 }
 
-/// The fields in which the result of an effect names a file.
+/// The fields of an effect's result that may name a file.
 pub const FILE_FIELDS: [&str; 3] = ["path", "file", "directory"];
 
 /// Returns the last part of the path that the result of an effect names.

@@ -25,10 +25,10 @@ pub enum PathTarget {
     Data(Value),
 }
 
-/// How many lookups may lead through lookups.
+/// The maximum number of lookups that lead through one another.
 const MAX_DEPTH: usize = 32;
 
-/// A place that has names.
+/// A container of names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NameContainer {
     /// An agent.
@@ -37,19 +37,19 @@ pub enum NameContainer {
     Directory {
         /// The pet store.
         store: FormulaId,
-        /// Under whom its rows lie.
+        /// The owner under which the rows of the directory lie.
         owner: Owner,
     },
     /// A mailbox.
     Mailbox {
         /// The mailbox.
         mailbox: FormulaId,
-        /// Under whom its rows lie.
+        /// The owner under which the rows of the mailbox lie.
         owner: Owner,
     },
     /// A message, as it lies in one mailbox.
     Message {
-        /// The message's number there.
+        /// The number of the message in the mailbox.
         number: MessageNumber,
         /// The message.
         id: FormulaId,
@@ -58,7 +58,7 @@ pub enum NameContainer {
     },
 }
 
-/// Who looks, and when.
+/// The point of view of a name lookup: an agent and a time.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// The agent in whose directory paths begin.
@@ -76,7 +76,7 @@ impl View {
         self.resolve_from(txn, None, path)
     }
 
-    /// Returns the same for a path that begins in `base`, if it is given.
+    /// Returns the target of a path that begins in `base`, or at the agent if no `base` is given.
     pub(crate) fn resolve_from(
         &self,
         txn: &mut dyn ReadTxn,
@@ -87,7 +87,8 @@ impl View {
         Ok(looker.follow(txn, &here, path.names(), 0)?.0)
     }
 
-    /// Returns the grants through which the path leads, from its beginning on; not the one to which it leads.
+    /// Returns the grants through which a path leads, from its beginning on. A grant that is the target of the path
+    /// is left out.
     pub(crate) fn grants_on(
         &self,
         txn: &mut dyn ReadTxn,
@@ -112,7 +113,8 @@ impl View {
         Ok(grants)
     }
 
-    /// Returns where paths begin, and who looks from there on. The caller vouches that the agent has the base.
+    /// Returns the container in which paths begin, and the view of a lookup that goes on from there. The caller must
+    /// have checked that the agent holds `base`.
     fn beginning(
         &self,
         txn: &mut dyn ReadTxn,
@@ -126,7 +128,8 @@ impl View {
         Ok((hub, looker))
     }
 
-    /// Returns who looks in a hub: in somebody's mailbox, messages are seen as that agent sees them.
+    /// Returns the view of a lookup that goes on inside a container. In the mailbox of an agent, messages are seen as
+    /// that agent sees them.
     fn inside(&self, hub: &NameContainer) -> View {
         let agent = match hub {
             NameContainer::Agent(agent) => *agent,
@@ -136,7 +139,7 @@ impl View {
         View { agent, now_ms: self.now_ms }
     }
 
-    /// Returns the same, for paths that must lead to a formula.
+    /// Returns the formula to which a path leads. A path to data is a fault.
     pub fn identify(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<FormulaId, Fault> {
         match self.resolve(txn, path)? {
             PathTarget::Formula(id) => Ok(id),
@@ -146,12 +149,12 @@ impl View {
         }
     }
 
-    /// Returns the hub to which the names lead; the agent's own with none.
+    /// Returns the container to which the names lead. Without names, the container is the agent itself.
     pub fn container(&self, txn: &mut dyn ReadTxn, names: &[String]) -> Result<NameContainer, Fault> {
         self.container_for(txn, names, "lookup")
     }
 
-    /// Returns the same, for a call of `method` on it.
+    /// Returns the container to which the names lead, for a call of `method` on the container.
     pub fn container_for(
         &self,
         txn: &mut dyn ReadTxn,
@@ -161,7 +164,8 @@ impl View {
         self.container_from(txn, None, names, method)
     }
 
-    /// Returns the same for names that begin in `base`, if it is given.
+    /// Returns the container to which the names lead, for a call of `method` on it. The names begin in `base`, or at
+    /// the agent if no `base` is given.
     pub(crate) fn container_from(
         &self,
         txn: &mut dyn ReadTxn,
@@ -241,7 +245,7 @@ impl View {
         }
     }
 
-    /// Returns the names in the hub: the special ones first, then the others in order.
+    /// Returns the names in a container. For an agent, the special names come first, and then the others in order.
     pub fn list(&self, txn: &mut dyn ReadTxn, hub: &NameContainer) -> Result<Vec<String>, Fault> {
         Ok(match hub {
             NameContainer::Agent(agent) => {
@@ -297,7 +301,7 @@ impl View {
         })
     }
 
-    /// Returns the container that was found, if it is one, for a call of `method` on it.
+    /// Returns the container that was found, for a call of `method` on it. Returns `None` if `found` is no container.
     pub fn enter(
         &self,
         txn: &mut dyn ReadTxn,
@@ -366,7 +370,7 @@ impl View {
         let number =
             table::mail_number(txn, &self.agent.number, &agent.mailbox, &crate::id::Number(id.number))?;
         let received = message.to == agent.handle;
-        // All other agents find nothing in it, even if they have got hold of the message.
+        // All other agents find nothing in the message, even if they hold it.
         if !received && message.from != agent.handle {
             return Ok(None);
         }
@@ -374,10 +378,11 @@ impl View {
     }
 }
 
-/// Returns the value of a settled promise, then the value of the promise that this value is, and so on. Only
-/// references are returned.
+/// Returns the formula with which a promise was kept. If that formula is a kept promise too, the formula with which
+/// it was kept comes next, and so on. Values that are data are left out.
 ///
 /// # Errors
+///
 /// When the store cannot be read.
 pub fn settled_references(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<FormulaId>, Fault> {
     let mut all = Vec::new();
@@ -397,7 +402,7 @@ pub fn settled_references(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<F
     Ok(all)
 }
 
-/// Returns the directory behind a pet store.
+/// Returns the directory that has a pet store.
 pub fn directory(txn: &mut dyn ReadTxn, store: FormulaId) -> Result<Option<NameContainer>, Fault> {
     let owner = head(txn, &store)?.and_then(|head| head.owner());
     Ok(owner.map(|owner| NameContainer::Directory { store, owner: owner.0 }))

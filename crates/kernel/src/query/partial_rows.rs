@@ -10,7 +10,7 @@ use crate::id::{BlobHash, FormulaId, Number};
 use crate::message::Message;
 use crate::txn::{NO_OWNER, Owner, ReadTxn, StoreFault, Table, decode_row};
 
-/// The kind of a formula, and the agents, directories and stores that it names.
+/// The head of a formula: its kind, and the agents, directories and stores that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Head {
     /// The kind of the formula.
@@ -30,7 +30,7 @@ pub struct Head {
     owner: Option<Number>,
 }
 
-/// Kinds of formulas, those that are told apart here.
+/// The kinds of formulas that partial reads tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
@@ -67,7 +67,7 @@ impl Head {
         Some(Agent { handle: handle?, directory: directory?, mailbox: mailbox?, mail_hub: mail_hub? })
     }
 
-    /// Returns whether it is an agent that acts for a person.
+    /// Returns whether the formula is a host, which is an agent that acts for a person.
     pub fn is_host(&self) -> bool {
         self.kind == Kind::Host
     }
@@ -113,29 +113,31 @@ struct MessagePart {
     message: Option<Message>,
 }
 
-/// Returns the message that the formula with this identity is; `None` if there is none, or it is something else.
+/// Returns the message in the formula with this identity, or `None` if the formula is missing or is no message.
 ///
 /// # Errors
+///
 /// When the store fails, or the row is damaged.
 pub fn message(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Message>, StoreFault> {
-    // No other formula has a part of this name.
+    // No other kind of formula has a `message` field.
     let row = txn.get(Table::Formula, &NO_OWNER, &id.number)?;
     let row = row.map(|row| decode_row::<MessageRow>(Table::Formula, &row)).transpose()?;
     Ok(row.and_then(|row| row.formula.message))
 }
 
-/// Where the log of an agent ends.
+/// The end of an agent's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogEnd {
     /// The number of the last event.
     pub seq: u64,
-    /// Its hash.
+    /// The hash of the last event.
     pub hash: BlobHash,
 }
 
-/// Returns where the log of an owner ends; `None` while it has no event.
+/// Returns the end of an owner's log, or `None` if the log is empty.
 ///
 /// # Errors
+///
 /// When the store fails, or the row is damaged.
 pub fn log_end(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<LogEnd>, StoreFault> {
     let last = txn.range(Table::Event, owner, &[], &[], 1, true)?.pop();

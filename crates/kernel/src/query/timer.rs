@@ -14,13 +14,14 @@ pub use crate::model::timer::{
     TimerFault, TimerRow,
 };
 
-/// How many timers of one agent go at a time, and to how many one agent may be subscribed.
+/// The maximum number of active timers of one agent, and of timers to which one agent may be subscribed.
 pub const MAX_ITEMS: usize = 100;
 
 /// Returns the timer that a reference leads to, if the holder of the reference may use it at this time.
 ///
 /// # Errors
-/// When the store fails. The inner error says why no tick comes.
+///
+/// When the store fails. The inner error is the reason why the timer cannot be used.
 pub fn timer(
     txn: &mut dyn ReadTxn,
     reference: &FormulaId,
@@ -51,28 +52,29 @@ pub fn subscriptions(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Vec<Sub
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Returns when the daemon must act next: for the next tick of a subscribed agent, or for a call that ends at a time.
-/// Returns `None` if nothing is due.
+/// Returns the time at which the daemon must act next: at the next tick of a subscribed agent, or at the set end of a
+/// call. Returns `None` if nothing is due.
 ///
 /// # Errors
+///
 /// When the store fails.
 pub fn next_due(txn: &mut dyn ReadTxn) -> Result<Option<i64>, StoreFault> {
     let (tick, wake) = (first_due(txn)?.map(|due| due.at_ms), first_wake(txn)?.map(|wake| wake.at_ms));
     Ok(tick.into_iter().chain(wake).min())
 }
 
-/// A call of a run that comes to its end at a time.
+/// A call of a run that ends at a set time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wake {
     pub(crate) at_ms: i64,
-    /// The host whose run it is.
+    /// The host to which the run belongs.
     pub(crate) host: FormulaId,
     pub(crate) run: RunNumber,
     /// The step that proposed the call.
     pub(crate) step: u64,
 }
 
-/// Returns the first of them.
+/// Returns the call with the earliest set end.
 pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFault> {
     let rows = txn.range(Table::Meta, &NO_OWNER, WAKE, &table::prefix_end(WAKE), 1, false)?;
     let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
@@ -89,7 +91,7 @@ pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFau
     wake().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no time to wake at".to_owned()))
 }
 
-/// Returns the key of a call that comes to its end at a time, in the order in which they do.
+/// Returns the key of a call that ends at a set time. The keys are in the order of these times.
 pub(crate) fn wake_key(wake: &Wake) -> Vec<u8> {
     let at = (wake.at_ms as u64) ^ (1 << 63);
     let (host, run, step) = (&wake.host, wake.run.0.to_be_bytes(), wake.step.to_be_bytes());
@@ -122,13 +124,13 @@ pub(crate) const TIMER: &[u8] = b"timer ";
 /// The prefix of the keys of subscriptions, which lie under their subscribers.
 pub(crate) const SUBSCRIPTION: &[u8] = b"ticks ";
 
-/// How the keys of calls that end at a time begin.
+/// The prefix of the keys of calls that end at a set time.
 const WAKE: &[u8] = b"wake ";
 
-/// How the keys of ticks to come begin, in the order in which they come.
+/// The prefix of the keys of future ticks, which are in the order of their times.
 const DUE: &[u8] = b"due ";
 
-/// The part that a timer plays with an agent that is subscribed to it.
+/// The label of the reference from a subscriber to a timer.
 pub const TICKS: &str = "ticks";
 
 /// Returns the key of the changing part of a timer.
@@ -141,7 +143,7 @@ pub(crate) fn subscription_key(timer: &FormulaId) -> Vec<u8> {
     [SUBSCRIPTION, &timer.number].concat()
 }
 
-/// Returns the key of a tick to come: times before 1970 come first.
+/// Returns the key of a future tick. Times before 1970 come first.
 pub(crate) fn due_key(due_ms: i64, agent: &Number, timer: &FormulaId) -> Vec<u8> {
     let at = (due_ms as u64) ^ (1 << 63);
     [DUE, &at.to_be_bytes()[..], &agent.0, &timer.number].concat()

@@ -1,4 +1,4 @@
-//! Endowed code as a command sees it: who endowed it, and whose own it is.
+//! The agents to which endowed code belongs: its endower, and the agent that both wrote and endowed it.
 
 use passable::with_article;
 
@@ -24,8 +24,8 @@ pub(crate) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number,
     }
 }
 
-/// Returns the agent whose own code it is: that agent wrote it, and endowed it with values that it held. Code that
-/// another agent endowed is not its author's own.
+/// Returns the agent whose own code this is, or `None`. That agent wrote the code, and endowed it with values that it
+/// held. Code that another agent endowed is not its author's own.
 pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
     let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
     let endower = endower(state, eval)?;

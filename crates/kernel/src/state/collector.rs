@@ -5,7 +5,7 @@ use crate::id::FormulaId;
 use crate::table;
 use crate::txn::{NO_OWNER, ReadTxn, Table, Txn};
 
-/// Where the collector is, if it is anywhere.
+/// The key of the collector's phase. While the collector is idle, no such row exists.
 pub(crate) const PHASE: &[u8] = b"phase";
 
 pub(crate) const SUSPECT: u8 = b's';
@@ -14,16 +14,16 @@ pub(crate) const VISITED: u8 = b'v';
 
 pub(crate) const FRONTIER: u8 = b'f';
 
-/// The content of a row whose key says everything.
+/// The content of a row that carries all information in its key.
 pub(crate) const MARK: &[u8] = b"1";
 
 /// The phase of the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CollectorPhase {
-    /// It walks backwards from a suspect.
+    /// The collector walks backwards from a suspect.
     Walking,
-    /// It removes the visited formulas.
+    /// The collector removes the visited formulas.
     Removing,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn key(kind: u8, id: &FormulaId) -> Vec<u8> {
     [&[kind][..], &id.number].concat()
 }
 
-/// Puts a formula before the collector.
+/// Marks a formula as a suspect, so that the collector checks it.
 pub(crate) fn suspect(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
     Ok(txn.put(Table::Collector, &NO_OWNER, &key(SUSPECT, id), MARK, None)?)
 }
@@ -44,7 +44,7 @@ pub(crate) fn is_marked(txn: &mut dyn ReadTxn, kind: u8, id: &FormulaId) -> Resu
     Ok(txn.get(Table::Collector, &NO_OWNER, &key(kind, id))?.is_some())
 }
 
-/// Tells the collector of new references, as pairs of source and target. Refuses a reference to a formula that is
+/// Reports new references to the collector, as pairs of source and target. Refuses a reference to a formula that is
 /// being removed.
 pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Result<(), Fault> {
     let Some(phase) = phase(txn)? else { return Ok(()) };
@@ -70,8 +70,8 @@ pub(crate) fn visit(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
     put_on_frontier(txn, id, None)
 }
 
-/// Puts a formula before the walk, whose referrers have not all been visited: those before `behind`, the key of a
-/// reference, have.
+/// Puts a formula on the frontier of the walk, because some of its referrers have not been visited. Those whose
+/// reference has a key before `behind` have been visited.
 pub(crate) fn put_on_frontier(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(), Fault> {
     let row = match behind {
         Some(behind) => crate::txn::encode_row(&behind)?,

@@ -1,4 +1,4 @@
-//! A person's command, as it is told of.
+//! The message that records a user's command.
 
 use crate::command::{Fault, UserCommand};
 use crate::id::{FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber};
@@ -9,11 +9,11 @@ use super::State;
 /// The subject of a command, as its message states it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MessageSubject {
-    /// The message that it answers.
+    /// The message that the command answers.
     pub(crate) answers: Option<Number>,
-    /// The run.
+    /// The run that the command is about.
     pub(crate) run: Option<RunNumber>,
-    /// The grant.
+    /// The grant that the command is about.
     pub(crate) grant: Option<GrantNumber>,
 }
 
@@ -26,8 +26,8 @@ pub(crate) enum EndedObject {
 }
 
 impl State<'_> {
-    /// Records a user's command in the mailbox of the actor for whom it was given, and returns its number. The
-    /// outcome is noted there when the command has been applied. `made` is the run that it starts.
+    /// Records a user's command as a message in the mailbox of the actor, and returns the number of the message. The
+    /// outcome is added to the message when the command has been applied. `made` is the run that the command starts.
     pub(crate) fn record_command(
         &mut self,
         said: UserCommand,

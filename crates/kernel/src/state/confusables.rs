@@ -1,8 +1,8 @@
-//! Confusable names, as one command checks them.
+//! The check of new names for confusable names in the same directory.
 //!
-//! The cost of naming does not grow with the directory. The kernel looks up the name that equals the skeleton, and
-//! the rows of other names with this skeleton. Names that are older than these rows have none, so only those that are
-//! their own skeleton are found. The others are found once they are given again.
+//! The cost of the check does not grow with the directory. The kernel looks up the name that equals the skeleton, and
+//! the rows of other names with this skeleton. Names from before these rows were introduced have none. Of those
+//! names, only the ones that are their own skeleton are found, until they are given again.
 
 use crate::command::Fault;
 use crate::confusables;
@@ -14,8 +14,8 @@ use super::State;
 use super::names::Spot;
 
 impl State<'_> {
-    /// Refuses a name that looks like another one in the same directory, and one that hides something, unless a person
-    /// insists on it.
+    /// Refuses a name that looks like another one in the same directory, and a name with hidden characters. A person
+    /// can insist on such a name.
     pub(super) fn reject_confusable(&mut self, spot: &Spot) -> Result<(), Fault> {
         if self.forced {
             return Ok(());
@@ -40,7 +40,7 @@ impl State<'_> {
                 return Ok(Some(skeleton));
             }
         }
-        // The name itself and one that goes may be among them, so a third says all that there is to say.
+        // The rows may include the name itself and the name that is removed. A third row can only be another name.
         let first = confusables::skeleton_prefix(&spot.store, &skeleton);
         let found = self.txn.range(Table::Meta, &spot.owner, &first, &table::prefix_end(&first), 3, false)?;
         let names =
@@ -57,7 +57,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Removes the skeleton of a name that is taken away.
+    /// Removes the skeleton of a name that is removed.
     pub(crate) fn forget_skeleton(
         &mut self,
         store: &FormulaId,

@@ -13,28 +13,28 @@ use crate::txn::{NO_OWNER, StoreFault, Table};
 use super::grants::Gift;
 use super::{State, collector};
 
-/// How many promises follow one another at most.
+/// The maximum number of promises in a chain in which each follows the one before.
 const MAX_LEN: usize = 32;
 
-/// How many promises follow one at most.
+/// The maximum number of promises that follow one promise.
 const MAX_ITEMS: usize = 1_000;
 
-/// How a promise was handed on.
+/// The record of a promise that was passed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FollowRow {
-    /// Who gave it.
+    /// The agent or code that gave the promise.
     giver: FormulaId,
     /// The formula that was given: the promise, or a grant that leads to it.
     id: FormulaId,
-    /// To whom.
+    /// The recipient of the promise.
     to: FormulaId,
-    /// Under which name.
+    /// The name under which the promise was given.
     name: String,
-    /// The giver's message that caused it.
+    /// The giver's message that caused the gift.
     source: Option<MessageNumber>,
-    /// The grants through which the giver reached it.
+    /// The grants through which the giver reached the promise.
     through: Vec<FormulaId>,
-    /// Whether it went to code that the giver endowed and that is its own.
+    /// Whether the recipient is code that the giver both wrote and endowed.
     own: bool,
 }
 
@@ -47,7 +47,8 @@ fn key(followed: &FormulaId, promise: &FormulaId) -> Vec<u8> {
     [&prefix(followed)[..], &promise.number].concat()
 }
 
-/// Returns a promise of the recipient's that settles with `followed`, to which `id` leads.
+/// Returns a new promise of the recipient, which settles together with `followed`. The given formula `id` leads to
+/// `followed`.
 pub(super) fn follow(
     state: &mut State<'_>,
     id: &FormulaId,
@@ -139,7 +140,7 @@ fn hand(state: &mut State<'_>, follow: &FollowRow, row: &PromiseRow) -> Result<P
     Ok(PromiseRow::Fulfilled { value: given? })
 }
 
-/// Removes the row of a promise that follows another, since no reader waits for it any more.
+/// Removes the row of a promise that follows another, because no reader waits for it any more.
 pub(crate) fn forget(
     state: &mut State<'_>,
     followed: &FormulaId,

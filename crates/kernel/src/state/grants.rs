@@ -15,33 +15,33 @@ use crate::txn::{NO_OWNER, Table};
 
 use super::{State, code_owner, collector};
 
-/// Something that the actor hands to somebody.
+/// A formula or value that the actor passes on.
 pub(crate) struct Gift<'a> {
-    /// The agent who gets it.
+    /// The recipient, which is an agent or code.
     pub(crate) to: FormulaId,
-    /// The name under which it is handed over.
+    /// The name under which the gift is given.
     pub(crate) name: &'a str,
-    /// The actor's message that causes it.
+    /// The actor's message that causes the gift.
     pub(crate) source: Option<MessageNumber>,
-    /// The grants through which the actor reached it.
+    /// The grants through which the actor reached the gift.
     pub(crate) through: Vec<FormulaId>,
-    /// Whether it goes to code that the actor endows and that is its own.
+    /// Whether the recipient is code that the actor both wrote and endows.
     pub(crate) own: bool,
 }
 
 impl<'a> Gift<'a> {
-    /// Returns a gift that no message causes, of something that the actor has by itself.
+    /// Returns a gift that no message causes, and that the actor did not reach through grants.
     pub(crate) fn plain(to: FormulaId, name: &'a str) -> Gift<'a> {
         Gift { to, name, source: None, through: Vec::new(), own: false }
     }
 
-    /// Returns the same, caused by a message of the actor's.
+    /// Returns this gift with the actor's message that causes it.
     pub(crate) fn because_of(self, source: Option<MessageNumber>) -> Gift<'a> {
         Gift { source, ..self }
     }
 }
 
-/// The key of a formula that was passed on.
+/// The key of a gift: the giver, the recipient, the name, the formula, and the grants through which it was reached.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GiftKey {
     from: FormulaId,
@@ -51,11 +51,11 @@ pub(super) struct GiftKey {
     through: Vec<FormulaId>,
 }
 
-/// How deep values may lie inside of values that are handed on.
+/// The maximum depth of values inside of values that are passed on.
 const MAX_DEPTH: usize = 64;
 
 impl State<'_> {
-    /// Notes that the agent holds the formula because of this.
+    /// Records a reason for which an agent holds a formula.
     pub(crate) fn hold(
         &mut self,
         agent: &Number,
@@ -68,7 +68,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Notes that this is no longer a reason for the agent to hold it.
+    /// Removes a reason for which an agent holds a formula.
     pub(crate) fn unhold(
         &mut self,
         agent: &Number,
@@ -100,8 +100,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Hands a formula on. Data goes as it is; a promise goes as its value; of everything else the recipient gets a
-    /// grant, never the thing itself.
+    /// Passes a formula on, and returns the formula that the recipient gets. Data is passed on as it is, and a
+    /// promise as its value. Of everything else the recipient gets a grant, never the formula itself.
     pub(crate) fn give(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
         let key = GiftKey {
             from: self.actor,
@@ -126,7 +126,7 @@ impl State<'_> {
     }
 
     fn give_anew(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
-        // Through a grant that can no longer be used, nothing can be handed on either.
+        // Nothing can be passed on through a grant that can no longer be used.
         let (end, formula) = self.behind(id)?;
         match &formula {
             formula if formula.is_data() => Ok(end),
@@ -135,7 +135,8 @@ impl State<'_> {
                 let provenance = self.provenance_of(&end)?;
                 self.make(Formula::Marshal { value }, provenance)
             }
-            // Such a promise settles with data, or with objects of that code, which belong to the recipient as well.
+            // Such a promise settles with data, or with objects of that code. These objects belong to the recipient
+            // as well.
             promise if self.is_own_promise(promise, gift)? => Ok(end),
             Formula::Promise { .. } => match table::promise(self.txn, &end)? {
                 Some(PromiseRow::Fulfilled { value }) => {
@@ -161,8 +162,8 @@ impl State<'_> {
         }
     }
 
-    /// Returns whether a promise was made by code of the recipient's own, or of the agent whose code the recipient
-    /// is.
+    /// Returns whether a promise was made by the recipient's own code, or by code of the agent whose own code the
+    /// recipient is.
     fn is_own_promise(&mut self, promise: &Formula, gift: &Gift<'_>) -> Result<bool, Fault> {
         let Formula::Promise { code: Some(code), .. } = promise else { return Ok(false) };
         let Some(owner) = code_owner::own_code_of(self, code)? else { return Ok(false) };
@@ -178,7 +179,7 @@ impl State<'_> {
         }
     }
 
-    /// Hands a value on: every capability in it becomes a grant.
+    /// Passes a value on, and returns the value that the recipient gets. Every capability in it becomes a grant.
     pub(crate) fn give_value(&mut self, value: &Value, gift: &Gift<'_>) -> Result<Value, Fault> {
         value.try_map_references(&mut |id: &FormulaId| self.give(id, gift))
     }
@@ -214,7 +215,7 @@ impl State<'_> {
         self.make_grant_through(grant, run, Vec::new())
     }
 
-    /// Returns the same for something that was reached through others: it ends with them.
+    /// Makes a grant of something that was reached through other grants. The new grant ends with them.
     pub(crate) fn make_grant_through(
         &mut self,
         mut grant: Grant,
@@ -226,7 +227,7 @@ impl State<'_> {
         let said = self.said()?;
         self.put_formula(id, Formula::Grant { target, holder, owner, through }, said)?;
         self.put_grant(&grant)?;
-        // Grants of grants stay short enough to be followed.
+        // The chain of grants must stay short enough to be followed.
         match table::reach(self.txn, &id)? {
             Some(reached) if reached.grants.len() <= table::MAX_CHAIN_LEN => {}
             _ => {
@@ -249,7 +250,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Keeps a sharing token, and the formula that it gives, until it is used or ends.
+    /// Saves a sharing token, and keeps the formula that it gives until the token is used or expires.
     pub(crate) fn put_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
         table::save(self.txn, Table::Token, &NO_OWNER, &token.0, row, None)?;
         let ending = table::ending_key(row.expires_ms, token);
@@ -258,7 +259,7 @@ impl State<'_> {
         self.tie(&root, &format!("token {token}"), &row.formula)
     }
 
-    /// Keeps it no longer.
+    /// Removes a sharing token, and stops keeping its formula.
     pub(crate) fn drop_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
         self.txn.delete(Table::Token, &NO_OWNER, &token.0)?;
         self.txn.delete(Table::Collector, &NO_OWNER, &table::ending_key(row.expires_ms, token))?;
@@ -272,7 +273,7 @@ impl State<'_> {
         self.resolve_in(None, path)
     }
 
-    /// Returns the same for a path that begins in `base`.
+    /// Returns the formula to which a path from `base` leads, for the actor to keep or to pass on.
     pub(crate) fn resolve_in(
         &mut self,
         base: Option<&FormulaId>,
@@ -296,12 +297,12 @@ impl State<'_> {
         given
     }
 
-    /// Returns the formula to which the actor's path leads, for immediate use; data is made a formula of its own.
+    /// Returns the formula to which the actor's path leads, for immediate use. Data becomes a formula of its own.
     pub(crate) fn find(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
         self.find_in(None, path)
     }
 
-    /// Returns the same for a path that begins in `base`.
+    /// Returns the formula to which a path from `base` leads, for immediate use.
     pub(crate) fn find_in(&mut self, base: Option<&FormulaId>, path: &NamePath) -> Result<FormulaId, Fault> {
         match self.view().resolve_from(self.txn, base, path)? {
             name_lookup::PathTarget::Formula(id) => Ok(id),
@@ -312,7 +313,7 @@ impl State<'_> {
         }
     }
 
-    /// Returns how the actor sees names.
+    /// Returns the actor's view of names.
     pub(crate) fn view(&self) -> name_lookup::View {
         name_lookup::View { agent: self.actor, now_ms: self.env.now_ms() }
     }

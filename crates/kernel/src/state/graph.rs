@@ -24,7 +24,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Drops that reference.
+    /// Drops the reference from `from` to `to`.
     pub(crate) fn untie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
         self.txn.delete(Table::Edge, &NO_OWNER, &table::edge_key(to, from, label))?;
         self.loosened.insert(*to);
@@ -76,7 +76,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Ends genesis: all that was made hangs on the root, which nothing refers to.
+    /// Ends genesis: checks that every reference leads to a formula that genesis made. All these formulas are reached
+    /// from the root, to which no formula refers.
     pub(crate) fn conclude_genesis(&mut self) -> Result<(), Fault> {
         match self.tied.iter().find(|(_, to)| !self.made.contains(to)) {
             Some((_, to)) => Err(Fault::Dangling(*to)),
@@ -84,7 +85,8 @@ impl State<'_> {
         }
     }
 
-    /// Removes a formula and the references that it made. Rows that hang on it are the caller's to remove.
+    /// Removes a formula and its references to others. The caller must remove the other rows that belong to the
+    /// formula.
     pub(crate) fn destroy(&mut self, id: &FormulaId, row: &FormulaRow) -> Result<(), Fault> {
         for (label, to) in row.formula.edges() {
             self.untie(id, &label, &to)?;
@@ -94,12 +96,13 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Returns whether the formula is the one from which all that stays is reached.
+    /// Returns whether a formula is the root, from which everything that is kept is reached.
     pub(crate) fn is_root(&self, id: &FormulaId) -> bool {
         *id == self.endo
     }
 
-    /// Returns the formula behind all grants, if everything on the way is there and none has ended.
+    /// Returns the formula behind all grants. A missing formula on the way is a fault, and so is a grant that has
+    /// ended.
     pub(crate) fn behind(&mut self, id: &FormulaId) -> Result<(FormulaId, Formula), Fault> {
         let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
         match reached.ended(self.env.now_ms()) {
@@ -108,7 +111,8 @@ impl State<'_> {
         }
     }
 
-    /// Returns the formula behind all grants, if everything on the way is there and may still be used for `method`.
+    /// Returns the formula behind all grants. A missing formula on the way is a fault, and so is a grant that no
+    /// longer permits `method`.
     pub(crate) fn through(&mut self, id: &FormulaId, method: &str) -> Result<(FormulaId, Formula), Fault> {
         let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
         if let Some(finding) = reached.refusal(method, self.env.now_ms()) {

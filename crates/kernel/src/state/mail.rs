@@ -17,15 +17,15 @@ use super::State;
 /// The maximum number of endowments of one definition whose results the mailbox keeps.
 const ENDOWED: usize = 100;
 
-/// A message in a mailbox of the actor's.
+/// A message in the actor's mailbox.
 pub(crate) struct LoadedMessage {
-    /// Its number.
+    /// The number of the message.
     pub(crate) number: MessageNumber,
     /// The message's formula.
     pub(crate) id: FormulaId,
     /// The message itself.
     pub(crate) message: Message,
-    /// How it lies there.
+    /// The state of the message in the mailbox.
     pub(crate) mail: Mail,
 }
 
@@ -40,7 +40,7 @@ impl LoadedMessage {
 }
 
 impl State<'_> {
-    /// Delivers a message of the actor's to itself and returns its number.
+    /// Sends a message from the actor to itself, and returns the number of the message.
     pub(crate) fn deliver(
         &mut self,
         body: Body,
@@ -52,8 +52,8 @@ impl State<'_> {
         self.send(&actor, body, reply_to, needs_you, provenance)
     }
 
-    /// Sends a message to an agent: one formula, and a row in both mailboxes, or in one if it goes to the actor
-    /// itself. Returns its number in the actor's mailbox.
+    /// Sends a message to an agent, and returns the number of the message in the actor's mailbox. The message is one
+    /// formula with a row in both mailboxes, or in one if the actor writes to itself.
     pub(crate) fn send(
         &mut self,
         to: &FormulaId,
@@ -137,7 +137,7 @@ impl State<'_> {
         Ok(number)
     }
 
-    /// Changes how a message lies there, and whether it is among those that wait.
+    /// Saves the state of a message in a mailbox, and adds or removes the row of a message that awaits an answer.
     pub(crate) fn put_mail_of(
         &mut self,
         owner: &crate::txn::Owner,
@@ -171,14 +171,14 @@ impl State<'_> {
         }
     }
 
-    /// Returns the identity of a message of the actor's, wherever its copies are; `None` if there is none under the
-    /// number.
+    /// Returns the identity of a message in the actor's mailbox, which all copies of the message share. Returns
+    /// `None` if no message has the number.
     pub(crate) fn message_of(&mut self, number: MessageNumber) -> Result<Option<Number>, Fault> {
         let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
         Ok(table::mail(self.txn, &owner, &mailbox, number)?.map(|mail| mail.envelope.id))
     }
 
-    /// Returns the same, if it is one that the actor received and may answer.
+    /// Returns the message under a number in the actor's mailbox, if the actor received it and may answer it.
     pub(crate) fn received(
         &mut self,
         number: MessageNumber,
@@ -195,7 +195,7 @@ impl State<'_> {
 
     /// Returns the agent behind a handle.
     pub(crate) fn agent_of(&mut self, handle: &FormulaId) -> Result<FormulaId, Fault> {
-        // Most have the address itself, and no grant of it that would have to be asked.
+        // Most agents hold the address itself, so that no grant has to be checked.
         if let Some(agent) = self.head(handle)?.addressee() {
             return Ok(agent);
         }
@@ -247,7 +247,7 @@ impl State<'_> {
         self.event(Change::Dismissed { number })
     }
 
-    /// Notes the answer to a message of the actor's that asks for one thing.
+    /// Records the answer to a message in the actor's mailbox that asks for one thing.
     pub(crate) fn mark_answered(&mut self, letter: &mut LoadedMessage, answer: Answer) -> Result<(), Fault> {
         letter.mail.answers.insert(0, answer);
         letter.mail.needs_you = false;
@@ -255,7 +255,7 @@ impl State<'_> {
         self.event(Change::Answered { number: letter.number, needs_you: false })
     }
 
-    /// Notes that a definition was endowed, and keeps the result as long as the message lies in the mailbox.
+    /// Records that a definition was endowed, and keeps the result as long as the message lies in the mailbox.
     pub(crate) fn mark_endowed(
         &mut self,
         mut letter: LoadedMessage,
@@ -274,14 +274,14 @@ impl State<'_> {
         self.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
     }
 
-    /// Notes in the recipient's mailbox that the sender has withdrawn the message.
+    /// Records in the recipient's mailbox that the sender has withdrawn the message.
     pub(crate) fn mark_withdrawn(
         &mut self,
         id: &FormulaId,
         message: &Message,
         reason: &Untrusted,
     ) -> Result<(), Fault> {
-        // A recipient that is gone by now has no mailbox to look into.
+        // A recipient that was collected has no mailbox any more.
         let Some(Formula::Handle { agent }) = table::formula(self.txn, &message.to)?.map(|row| row.formula)
         else {
             return Ok(());

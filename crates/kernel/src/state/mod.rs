@@ -39,7 +39,7 @@ pub(crate) struct State<'a> {
     endo: FormulaId,
     /// Formulas that this command made.
     made: BTreeSet<FormulaId>,
-    /// Heads of formulas that this command looked at: formulas do not change.
+    /// Heads of formulas that this command has read. They stay valid, because formulas do not change.
     heads: BTreeMap<FormulaId, Head>,
     /// References that this command added, each with its source and its target.
     tied: Vec<(FormulaId, FormulaId)>,
@@ -50,11 +50,11 @@ pub(crate) struct State<'a> {
     given: BTreeMap<grants::GiftKey, FormulaId>,
     /// Whether a person insists on a name that looks like another one.
     pub(crate) forced: bool,
-    /// A name that goes with this command, so that nothing can be taken for it afterwards.
+    /// A name that this command removes. A new name may look like it.
     pub(crate) leaving: Option<names::Spot>,
-    /// How many values inside of values are being handed on at this moment.
+    /// The current depth of values inside of values that are being passed on.
     giving: usize,
-    /// The message that keeps the command, once it is there.
+    /// The message that records the command, once it was sent.
     pub(crate) command_message: Option<MessageNumber>,
     /// The grants and runs that the command has ended.
     pub(crate) ended: Vec<EndedObject>,
@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         Ok(state)
     }
 
-    /// Returns the state before there is any: for genesis alone.
+    /// Returns the state of an empty store, for genesis alone.
     pub(crate) fn unborn(txn: &'a mut dyn Txn, env: &'a Env, node: [u8; 32]) -> State<'a> {
         let fresh = || FormulaId { number: env.number(), node };
         let (actor, endo) = (fresh(), fresh());
@@ -164,7 +164,7 @@ impl<'a> State<'a> {
         Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.formula)
     }
 
-    /// Returns the head of a formula. It is read once.
+    /// Returns the head of a formula. Each head is read only once.
     pub(crate) fn head(&mut self, id: &FormulaId) -> Result<Head, Fault> {
         if let Some(head) = self.heads.get(id) {
             return Ok(*head);
@@ -174,7 +174,7 @@ impl<'a> State<'a> {
         Ok(head)
     }
 
-    /// Returns the parts of an agent; a fault if the formula is none.
+    /// Returns the parts of an agent. A formula that is no agent is a fault.
     pub(crate) fn agent(&mut self, id: &FormulaId) -> Result<Agent, Fault> {
         self.head(id)?.agent().ok_or_else(|| Fault::NotAllowed("this is no agent".to_owned()))
     }

@@ -10,7 +10,7 @@ use crate::txn::{Owner, Table};
 
 use super::{Gift, State};
 
-/// A place for a name: the pet store, under whom its rows lie, and the name.
+/// A place for a name: the pet store, the owner of its rows, and the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(super) store: FormulaId,
@@ -24,7 +24,7 @@ impl State<'_> {
         self.spot_in(None, path, method)
     }
 
-    /// Returns the same for a path that begins in `base`.
+    /// Returns the spot at the end of a path that begins in `base`, for a call of `method` on its directory.
     pub(crate) fn spot_in(
         &mut self,
         base: Option<&FormulaId>,
@@ -81,8 +81,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Gives the name to a formula of the actor's. In another agent's directory the name is for a grant, which that
-    /// agent gets. Returns the formula that has the name now.
+    /// Gives the name to a formula of the actor's. If the directory is another agent's, that agent gets a grant, and
+    /// the name is for the grant. Returns the formula that has the name now.
     pub(crate) fn put(&mut self, spot: &Spot, id: &FormulaId) -> Result<FormulaId, Fault> {
         let id = match spot.owner == self.owner() {
             true => *id,
@@ -125,7 +125,7 @@ impl State<'_> {
         }
     }
 
-    /// Takes the name away.
+    /// Removes a name, and returns the formula that had it.
     pub(crate) fn unname(&mut self, spot: &Spot) -> Result<FormulaId, Fault> {
         let before = self.named(spot)?.ok_or_else(|| Fault::UnknownName(format!("{:?}", spot.name)))?;
         self.forget(spot, &before)?;

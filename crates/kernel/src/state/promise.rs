@@ -12,7 +12,7 @@ use crate::txn::{NO_OWNER, Table};
 use super::State;
 
 impl State<'_> {
-    /// Makes a pending promise for an agent, and the right to settle it.
+    /// Makes a pending promise for an agent, and the resolver that can settle it. Returns both.
     pub(crate) fn new_promise(
         &mut self,
         asker: Number,
@@ -25,7 +25,8 @@ impl State<'_> {
         Ok((promise, resolver))
     }
 
-    /// Settles the promise of a run. A promise settles once: a second outcome changes nothing.
+    /// Settles the promise of a run, and returns whether it was pending. A promise settles once: a second outcome
+    /// changes nothing.
     pub(crate) fn settle(&mut self, promise: &FormulaId, outcome: &RunOutcome) -> Result<bool, Fault> {
         let row = match outcome {
             RunOutcome::Done(value) => PromiseRow::Fulfilled { value: value.clone() },
@@ -34,7 +35,7 @@ impl State<'_> {
         self.settle_with(promise, row)
     }
 
-    /// Settles a promise; `false` if it had settled before.
+    /// Settles a promise, and returns `false` if it had settled before or no longer exists.
     pub(crate) fn settle_with(&mut self, promise: &FormulaId, row: PromiseRow) -> Result<bool, Fault> {
         match table::promise(self.txn, promise)? {
             Some(PromiseRow::Pending) => {}

@@ -53,7 +53,7 @@ impl State<'_> {
         posted
     }
 
-    /// Takes a task out of that outbox.
+    /// Takes a task out of the outbox of the store's own host.
     pub(crate) fn unpost_for_root(&mut self, seq: u64) -> Result<(), Fault> {
         let owner = self.root_host()?.number;
         self.txn.delete(Table::Outbox, &owner, &table::number_key(seq))?;
@@ -72,7 +72,8 @@ impl State<'_> {
         self.keep_parties(&run.id, &actor, run.delivery.as_ref())
     }
 
-    /// Returns who takes part in work, each with the part that it plays. The store's own host is kept anyway.
+    /// Returns the parties of a piece of work, each with the label of the reference that keeps it. The store's own
+    /// host is left out, because it is kept anyway.
     fn parties(
         &mut self,
         work: &FormulaId,
@@ -90,7 +91,8 @@ impl State<'_> {
         Ok(all)
     }
 
-    /// Keeps the parties of work that is not over: the agent that has it done, and the recipient of its result.
+    /// Keeps the parties of a piece of work that is not over: the agent that has it done, and the recipient of its
+    /// result.
     pub(crate) fn keep_parties(
         &mut self,
         work: &FormulaId,
@@ -104,7 +106,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Stops keeping them.
+    /// Stops keeping the parties of a piece of work.
     pub(crate) fn let_parties_go(
         &mut self,
         work: &FormulaId,
@@ -118,14 +120,14 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Keeps a grant as long as the run is not over: of a worker that the run has made, or of something that it was
-    /// given while it ran.
+    /// Keeps a grant as long as the run is not over. The grant is for a worker that the run made, or for something
+    /// that the run was given while it ran.
     pub(crate) fn keep_made(&mut self, run: &Run, slot: &str, grant: &FormulaId) -> Result<(), Fault> {
         let root = self.endo();
         self.tie(&root, &format!("made by {}: {slot}", run.number), grant)
     }
 
-    /// Stops keeping it.
+    /// Stops keeping the formula, the grants and the parties of a run.
     pub(crate) fn let_run_go(&mut self, run: &Run) -> Result<(), Fault> {
         let root = self.endo();
         for slot in run.made.union(&run.given) {
@@ -138,7 +140,7 @@ impl State<'_> {
         self.let_parties_go(&run.id, &actor, run.delivery.as_ref())
     }
 
-    /// Appends a step to the run's journal and returns its number. The run itself is the caller's to save.
+    /// Appends a step to the run's journal and returns its number. The caller must save the run itself.
     pub(crate) fn journal(
         &mut self,
         run: &mut Run,
@@ -158,7 +160,7 @@ impl State<'_> {
         Ok(number)
     }
 
-    /// Makes the run one that must go on.
+    /// Makes a run ready, with a task in the outbox that continues it.
     pub(crate) fn make_ready(&mut self, run: &mut Run) -> Result<(), Fault> {
         run.state = RunState::Ready;
         if planted!(self.env, LostOutboxRow) {
@@ -170,12 +172,12 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Reports to the caller that applies the command that a run of the actor's can go on.
+    /// Reports a run of the actor that can go on to the caller that applies the command.
     pub(crate) fn note_ready(&mut self, run: RunNumber) {
         self.outcome.ready.push(HostRun { host: self.actor, run });
     }
 
-    /// Takes the run out of the outbox.
+    /// Takes the task that continues a run out of the outbox.
     pub(crate) fn make_still(&mut self, run: &mut Run) -> Result<(), Fault> {
         if let Some(seq) = run.drive.take() {
             self.unpost(seq)?;
@@ -192,7 +194,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Tells the run above that this one has ended, in the same transaction.
+    /// Reports the end of a run to its parent run, in the same transaction.
     pub(crate) fn report(&mut self, child: &Run, outcome: &RunOutcome) -> Result<(), Fault> {
         let Some(parent) = child.parent else { return Ok(()) };
         let mut run = self.run(parent.run)?;

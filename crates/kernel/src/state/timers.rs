@@ -1,4 +1,4 @@
-//! Who is told of ticks, as one command changes it.
+//! The subscriptions to timers, as one command changes them.
 
 use crate::command::Fault;
 use crate::formula::Formula;
@@ -10,7 +10,7 @@ use crate::txn::{NO_OWNER, Table};
 use super::State;
 
 impl State<'_> {
-    /// Writes down that an agent is told of ticks, and when the next one comes.
+    /// Saves the subscription of an agent, and the time of its next tick.
     pub(crate) fn put_subscription(&mut self, agent: &FormulaId, row: &Subscription) -> Result<(), Fault> {
         let key = timer::subscription_key(&row.timer);
         table::save(self.txn, Table::Meta, &agent.number, &key, row, None)?;
@@ -25,7 +25,7 @@ impl State<'_> {
         Ok(self.txn.delete(Table::Meta, &NO_OWNER, &due)?)
     }
 
-    /// Returns the agent is told no more; `false` if it was not.
+    /// Removes the subscription of an agent. Returns `false` if the agent had none.
     pub(crate) fn unsubscribe(&mut self, agent: &FormulaId, reference: &FormulaId) -> Result<bool, Fault> {
         let key = timer::subscription_key(reference);
         let row: Option<Subscription> = table::load(self.txn, Table::Meta, &agent.number, &key)?;
@@ -36,7 +36,7 @@ impl State<'_> {
         Ok(true)
     }
 
-    /// Ends a timer for all who have it.
+    /// Ends a timer for all its holders.
     pub(crate) fn end_timer(&mut self, timer: &FormulaId) -> Result<(), Fault> {
         let Formula::Timer { owner, .. } = self.formula(timer)? else { return Ok(()) };
         let ended = TimerRow { ended_ms: Some(self.env.now_ms()) };
@@ -48,7 +48,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Makes all subscriptions by this very reference due at once, so that the subscribers learn its new state.
+    /// Makes all subscriptions by this reference due at once, so that the subscribers learn the new state of the
+    /// timer.
     pub(crate) fn hasten(&mut self, reference: &FormulaId) -> Result<(), Fault> {
         let end = table::prefix_end(&reference.number);
         let edges: Vec<(Vec<u8>, EdgeRow)> =

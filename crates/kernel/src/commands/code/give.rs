@@ -66,7 +66,8 @@ pub(super) fn give(
             None => return Err(Fault::Dangling(*last)),
         },
     };
-    // Each piece of an agent's code has a grant of its own; revoking one is meant for the agent, if it is another one.
+    // Each piece of an agent's code has a grant of its own. If one of these grants was revoked, the agent's other
+    // code gets none. The giver's own agent is excepted.
     let agent = match &recipient {
         Formula::Eval { .. } => code_owner::own_code_of(state, &to)?.map(|agent| state.id_of(agent)),
         _ => None,

@@ -1,4 +1,4 @@
-//! The journal of code: its entries, and the references that they are.
+//! The journal of code: its entries, and the references in them.
 
 use crate::agent_journal;
 use crate::code::{self, CodeEntry, OutcomeSubject, Record};
@@ -39,12 +39,12 @@ pub(crate) fn record(
     Ok(Reply::Done)
 }
 
-/// Returns the references that an entry is.
+/// Returns the references in an entry, with their labels.
 fn labels(number: u64, entry: &CodeEntry) -> impl Iterator<Item = (String, FormulaId)> {
     entry.needs().into_iter().enumerate().map(move |(i, id)| (format!("heard {number}.{i}"), id))
 }
 
-/// Removes some of the journal of code that is collected; `true` once nothing is left.
+/// Removes some of the journal of collected code. Returns `true` once nothing is left.
 pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -> Result<bool, Fault> {
     let rows = code::write::first_records(state.txn, eval, most)?;
     let done = rows.len() < most;

@@ -1,4 +1,4 @@
-//! Promises that code has made, as promises of the store's.
+//! Promises that code has made, as promises of the store.
 
 use crate::code::{self, CodePromise};
 use crate::command::{Fault, Reply};
@@ -58,8 +58,8 @@ pub(super) fn settle(
     Ok(if any { Reply::Done } else { Reply::AlreadySettled })
 }
 
-/// Returns the reason why a promise of the code cannot be fulfilled with this outcome, if there is one. The holder of
-/// a promise has everything in its value, without a grant.
+/// Returns the reason why a promise of the code cannot be fulfilled with this outcome, if there is one. A holder of
+/// the promise can use every reference in the value without a grant.
 fn why_not(state: &mut State<'_>, eval: &FormulaId, outcome: &RunOutcome) -> Result<Option<String>, Fault> {
     let RunOutcome::Done(value) = outcome else { return Ok(None) };
     for id in value.references() {

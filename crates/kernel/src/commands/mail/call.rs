@@ -1,4 +1,5 @@
-//! A call that asks somebody for something: its digest, its promise, its message, and who waits.
+//! A call by which an agent asks another one for something: its digest, its promise, its message, and the agent that
+//! waits.
 
 use crate::command::{Fault, Reply};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
@@ -32,7 +33,7 @@ impl Call {
     }
 }
 
-/// Returns the promise that the same call made under the same name before, if it did.
+/// Returns the promise that an identical earlier call made under the same name, if there is one.
 pub(crate) fn attach(
     state: &mut State<'_>,
     name: Option<&NamePath>,
@@ -58,7 +59,7 @@ pub(crate) fn attach(
     }
 }
 
-/// Asks somebody for something: a promise, its name, and a message.
+/// Asks an agent for something: makes a promise, gives it a name, and sends a message.
 pub(crate) fn ask(
     state: &mut State<'_>,
     to: &FormulaId,
@@ -83,7 +84,7 @@ pub(crate) fn recipient(state: &mut State<'_>, path: &NamePath) -> Result<Formul
     state.agent_of(&handle)
 }
 
-/// Returns the agent who waits for a promise.
+/// Returns the agent that waits for a promise.
 pub(crate) fn asker(state: &mut State<'_>, promise: &FormulaId) -> Result<FormulaId, Fault> {
     match state.formula(promise)? {
         crate::formula::Formula::Promise { asker, .. } => Ok(state.id_of(asker)),

@@ -1,4 +1,5 @@
-//! Define and endow: an agent proposes an inert program, and a host gives it the things that it needs.
+//! Define and endow: an agent proposes a program, which does nothing at first. A host then gives it the things that
+//! it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,13 +52,13 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
         if program.definition != BlobHash::of(source.raw().as_bytes()) {
             return Err(Fault::Misfit { what: "the worker's text is not what its digest says".to_owned() });
         }
-        // Its bytes lie beside the store already; who said them is known from here on.
+        // The program's bytes lie beside the store already. From here on, their provenance is known.
         state.note_blob(program.definition, source.raw().len() as u64, &said)?;
     }
     state.make(Formula::Definition { source, worker, slots, original }, said)
 }
 
-/// The definition that a message carries, wherever it was posted.
+/// The definition in a message, with the promise for its result and with its program.
 struct Proposed {
     letter: LoadedMessage,
     definition: FormulaId,
@@ -71,7 +72,7 @@ fn proposed(state: &mut State<'_>, number: MessageNumber) -> Result<Proposed, Fa
     let Body::Definition { definition, promise, .. } = letter.message.body else {
         return Err(wrong_kind(number, &letter.message.body, "only a definition is endowed or edited"));
     };
-    // One that was refused stays refused; one that was endowed can be endowed again.
+    // A rejected definition stays rejected. An endowed definition can be endowed again.
     if let Some(Answer::Denied { .. }) = letter.mail.answers.get(&0) {
         return Err(wrong_kind(number, &letter.message.body, "it was rejected"));
     }
@@ -83,11 +84,11 @@ fn proposed(state: &mut State<'_>, number: MessageNumber) -> Result<Proposed, Fa
     }
 }
 
-/// Posts a changed copy to the host itself, linked to the original and settling the same promise. Tells the agent
-/// that proposed the original.
+/// Posts a changed copy of a definition to the host itself. The copy is linked to the original and settles the same
+/// promise. The agent that proposed the original is told.
 pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Text) -> Result<Reply, Fault> {
     let mut proposed = proposed(state, number)?;
-    // A change of the text of code alone keeps its slots. A worker file states its slots itself.
+    // If only the text of code is changed, the code keeps its slots. A worker file states its slots itself.
     if program.slots.is_empty() && program.worker.is_none() && proposed.program.worker.is_none() {
         program.slots.clone_from(&proposed.program.slots);
     }
@@ -165,7 +166,7 @@ pub(super) fn endow_code(
     }
     let guest = asker(state, &promise)?;
     let delivery = Delivery { guest, promise, goes_to, message: number };
-    // Code that a run has written is not its host's own code, and does not run beside it.
+    // Code that a run has written is not its host's own code, and does not run beside that code.
     let author = match &letter.message.body {
         Body::Definition { by: Some(draft), .. } => Some(number_of(&state.run(draft.run)?.id)),
         _ => None,
@@ -204,7 +205,7 @@ pub(super) fn endow_worker(
     if (&worker.definition, &worker.includes) != (&start.worker.definition, &start.worker.includes) {
         return Err(Fault::Misfit { what: format!("this is not the worker of message {number}") });
     }
-    // The right to make workers fills no slot of the program, so its binding is not compared.
+    // The right to make workers fills no slot of the program, so the binding of that right is not compared.
     let named = start.bindings.iter().filter(|binding| binding.target != Target::Workshop);
     check_names(&program.slots, named.map(|binding| binding.slot.as_str()))?;
     for binding in &start.bindings {

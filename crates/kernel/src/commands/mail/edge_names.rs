@@ -3,7 +3,8 @@
 use crate::command::Fault;
 use crate::name::{NameError, is_pet_name};
 
-/// Names in a message: each is one that an agent could choose, and stands for one thing.
+/// Checks the names of the values in a message. Each must be a name that an agent could choose, and must stand for
+/// one value.
 pub(crate) fn check_edges(names: &[String], paths: usize) -> Result<(), Fault> {
     if names.len() != paths {
         let what = format!(

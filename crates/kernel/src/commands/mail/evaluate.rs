@@ -1,4 +1,4 @@
-//! Evaluate: code over things that somebody holds. It is parked until a vat has brought it to its end.
+//! Evaluate: code over values that an agent holds. The code is queued until a vat has run it to its end.
 
 use std::collections::BTreeMap;
 
@@ -19,28 +19,28 @@ use crate::txn::{NO_OWNER, Table};
 use super::call::{Call, ask, asker, attach, wrong_kind};
 use super::edge_names::check_edges;
 
-/// The endowment that a program of modules has.
+/// The name of the one endowment of a program of modules.
 const POWERS: &str = "powers";
 
-/// The special name of empty powers.
+/// The special name for empty powers.
 const NOTHING: &str = "@none";
 
-/// Code, and the objects that its names stand for.
+/// Code, and the formulas for which its names stand.
 pub(super) struct Code {
     pub(super) source: Untrusted,
-    /// The program that it is, if it is no text.
+    /// The modules of the program. `None` for code that is text.
     pub(super) modules: Option<Modules>,
     pub(super) ids: BTreeMap<String, FormulaId>,
-    /// The name of the place where it runs; the actor's own without one.
+    /// The name of the vat in which the code runs. `None` means the actor's own vat.
     pub(super) vat: Option<NamePath>,
     pub(super) source_message: Option<MessageNumber>,
-    /// The author, if it is neither the actor nor the guest that receives the result.
+    /// The author. `None` means the guest that receives the result or, without one, the actor.
     pub(super) author: Option<Number>,
     /// The patterns, by name, that the values of promised endowments must match.
     pub(super) expects: BTreeMap<String, Value>,
 }
 
-/// Endows code: makes grants for its names, a promise for its result, and a row that queues it to run.
+/// Endows code: makes grants for the code's names, a promise for its result, and a row that queues the code to run.
 pub(super) fn park(
     state: &mut State<'_>,
     code: Code,
@@ -83,7 +83,7 @@ fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Faul
     if let Some(path) = path {
         let id = state.find(path)?;
         return match state.through(&id, "evaluate")?.1 {
-            // A granted vat is referred to through its grant.
+            // If the vat was granted, the code refers to the grant and not to the vat itself.
             Formula::Vat { .. } => Ok(id),
             _ => Err(Fault::Misfit { what: "Cannot evaluate using non-worker".to_owned() }),
         };
@@ -95,7 +95,7 @@ fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Faul
     }
 }
 
-/// Returns the formulas that the actor's names stand for at this moment.
+/// Returns the formulas for which the actor's names stand at this moment.
 fn fixed(
     state: &mut State<'_>,
     names: &[String],
@@ -131,7 +131,7 @@ pub(super) fn evaluate(
     )
 }
 
-/// Runs a program of modules with the object that one of the actor's names stands for as its powers.
+/// Runs a program of modules. Its powers are the object for which one of the actor's names stands.
 pub(super) fn make(
     state: &mut State<'_>,
     vat: Option<&NamePath>,
@@ -169,7 +169,7 @@ pub(super) fn make(
     )
 }
 
-/// Returns a new guest with nothing but its own, under a name of the actor's for its powers.
+/// Makes a guest that has only its own parts, and gives its powers a name of the actor's. Returns the guest.
 fn guest(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
     let act = ProvideAgent {
         kind: AgentKind::Guest,
@@ -212,7 +212,7 @@ pub(super) fn request_evaluation(
     })
 }
 
-/// Returns a host agrees to an evaluation that was asked for.
+/// Agrees to a requested evaluation, on behalf of a host.
 pub(super) fn grant(
     state: &mut State<'_>,
     number: MessageNumber,
@@ -253,7 +253,7 @@ pub(super) fn grant(
     Ok(reply)
 }
 
-/// Returns the row of endowed code that has no outcome yet.
+/// Returns the row of endowed code, or `None` if the code already has an outcome.
 fn eval_row(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<EvalRow>, Fault> {
     Ok(table::eval(state.txn, eval)?)
 }
@@ -285,7 +285,7 @@ fn end(
     outcome: &RunOutcome,
 ) -> Result<Reply, Fault> {
     state.txn.delete(Table::Meta, &NO_OWNER, &table::eval_key(eval))?;
-    // Its journal has heard all that it will hear.
+    // The journal of the code gets no more entries.
     crate::code::write::forget_marks(state.txn, eval)?;
     crate::agent_journal::write::forget_sends(state.txn, eval, None, false)?;
     state.unpost_for_root(row.outbox)?;
@@ -309,7 +309,7 @@ fn end(
     Ok(Reply::Done)
 }
 
-/// Ends endowed code that has not come to its end; `false` if it has.
+/// Ends endowed code that has not ended yet. Returns `false` if it has.
 pub(crate) fn park_cancelled(
     state: &mut State<'_>,
     eval: &FormulaId,

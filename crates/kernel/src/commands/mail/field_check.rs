@@ -8,11 +8,11 @@ use crate::command::Fault;
 use crate::commands::mail::slot_check::pattern;
 use crate::message::Field;
 
-/// The most fields that a form may have: as many as a record has by default.
+/// The maximum number of fields of a form. It is also the default maximum for a record.
 const FIELDS: usize = 80;
 
 /// Checks the fields of a form, and sets for each whether it is sealed. A field whose pattern is a secret is sealed,
-/// whether its author has marked it or not.
+/// even if its author has not marked it.
 pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
     if fields.is_empty() || fields.len() > FIELDS {
         let what = format!("a form has 1 to {FIELDS} fields, not {}", fields.len());

@@ -1,4 +1,4 @@
-//! Form and submit: an agent asks for a record, another fills it in.
+//! Form and submit: an agent asks for a record, and another agent fills in the form.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ fn fill(
     let filled = match (filled, &field.default) {
         (Some(filled), _) => filled,
         (None, Some(default)) => FieldValue::Value { value: default.clone() },
-        // A field that may be absent is left out by saying nothing.
+        // A field that may be absent is left out if no value is given.
         (None, None) if pattern.matches(&Value::Undefined) => return Ok(Value::Undefined),
         (None, None) => return Err(Fault::Misfit { what: format!("{named} is missing") }),
     };
@@ -119,7 +119,8 @@ fn fill(
     }
 }
 
-/// Checks a value, and behind each capability in it whether that is of the kind that its part of the pattern calls it.
+/// Checks a value against a pattern. Each capability in the value must lead to a formula of the kind that the pattern
+/// wants there.
 fn check_capabilities(
     state: &mut State<'_>,
     pattern: &crate::Pattern,

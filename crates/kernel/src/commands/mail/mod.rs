@@ -82,7 +82,7 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
     }
 }
 
-/// Refuses a name that stands for something else than was seen, or for anything if it was free.
+/// Refuses a name that no longer stands for the formula that was seen. A name that was free must still be free.
 fn expect_as_seen(state: &mut State<'_>, path: &NamePath, seen: Option<&FormulaId>) -> Result<(), Fault> {
     let is_so = match seen {
         Some(id) => state.resolve(path)? == *id,

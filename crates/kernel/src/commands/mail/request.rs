@@ -1,4 +1,4 @@
-//! Request, resolve, reject.
+//! Request, resolve, reject: an agent asks another one for a value, and gets an answer or a refusal.
 
 use passable::Untrusted;
 
@@ -38,7 +38,8 @@ pub(super) fn request(
     })
 }
 
-/// Returns the actor's formula as the recipient gets it: the value itself for a value, else a reference.
+/// Returns the actor's formula in the form in which the recipient gets it. Data becomes the value itself, and any
+/// other formula becomes a reference.
 pub(super) fn as_value(state: &mut State<'_>, id: &FormulaId, gift: &Gift<'_>) -> Result<Value, Fault> {
     let given = state.give(id, gift)?;
     Ok(match state.formula(&given)? {
@@ -59,8 +60,8 @@ pub(super) fn resolve(state: &mut State<'_>, number: MessageNumber, path: &NameP
     answer(state, letter, number, &promise, &id)
 }
 
-/// Answers the request that this resolver belongs to. Only the recipient of the request can use the resolver, which
-/// is in the message.
+/// Answers the request to which a resolver belongs. Only the recipient of the request can use the resolver, which is
+/// in the message.
 pub(super) fn resolve_with(
     state: &mut State<'_>,
     resolver: &FormulaId,
@@ -82,7 +83,7 @@ pub(super) fn resolve_with(
 
 /// Returns the number, in the actor's mailbox, of the message with which the resolver came.
 pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<MessageNumber>, Fault> {
-    /// How many references are looked at: a copy of an edited definition is one more.
+    /// The maximum number of references to look at. Each copy of an edited definition adds one.
     const MAX_ITEMS: usize = 1000;
     let end = table::prefix_end(&resolver.number);
     let edges: Vec<(Vec<u8>, EdgeRow)> =

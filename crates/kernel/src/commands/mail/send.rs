@@ -1,4 +1,4 @@
-//! Send, reply, adopt, dismiss.
+//! Send, reply, adopt, dismiss: the messages that carry text and values.
 
 use passable::Untrusted;
 

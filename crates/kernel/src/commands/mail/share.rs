@@ -20,7 +20,7 @@ use super::withdraw::is_withdrawn;
 /// The maximum size, in bytes, of a code result that a run receives.
 const LARGEST: usize = 64 << 10;
 
-/// Hands an outcome to the guest who proposed the work, as far as the host said it may.
+/// Gives an outcome to the guest that proposed the work, as far as the host has allowed this.
 pub(crate) fn share(
     state: &mut State<'_>,
     delivery: &Delivery,
@@ -51,8 +51,8 @@ pub(crate) fn share(
     hand_over(state, delivery.guest, delivery.promise, value, provenance)
 }
 
-/// Tells a run the result of the code that it proposed: data, or the reason why there is none. Capabilities stay with
-/// the host.
+/// Tells a run the result of the code that the run proposed: data, or the reason why there is none. Capabilities stay
+/// with the host.
 fn tell_run(
     state: &mut State<'_>,
     delivery: &Delivery,
@@ -103,13 +103,13 @@ fn tell_run(
 
 /// Returns whether the endowed definition is an edited copy of the proposed one.
 fn was_edited(state: &mut State<'_>, delivery: &Delivery) -> Result<bool, Fault> {
-    // It may have been dismissed since.
+    // The message may have been dismissed since.
     let Ok(letter) = state.letter(delivery.message) else { return Ok(false) };
     let Body::Definition { definition, .. } = letter.message.body else { return Ok(false) };
     Ok(matches!(state.formula(&definition)?, Formula::Definition { original: Some(_), .. }))
 }
 
-/// Settles the guest's promise, or, if that has happened, sends the value.
+/// Fulfils the guest's promise with a value. If the promise has settled before, the value is sent as a message.
 fn hand_over(
     state: &mut State<'_>,
     guest: FormulaId,
@@ -141,13 +141,13 @@ fn withhold(
     }
     let result = state.make(Formula::Marshal { value: value.clone() }, provenance.clone())?;
     let body = Body::Release { result, guest: delivery.guest, promise: delivery.promise, gives };
-    // It leads back to the program that came to it.
+    // The new message answers the message that carried the program.
     let program = state.message_of(delivery.message)?;
     state.deliver(body, program, true, provenance.clone())?;
     Ok(())
 }
 
-/// Returns a person says whether a withheld result may be given away.
+/// Applies a person's decision whether a withheld result may be given away.
 pub(crate) fn release(
     state: &mut State<'_>,
     mut letter: LoadedMessage,

@@ -1,4 +1,4 @@
-//! The checks of slots: their names and patterns, and what fills them.
+//! The checks of slots: their names, their patterns, and the formulas that fill them.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::slot::{Requirement, Slot};
 use crate::state::State;
 use crate::table::{self, PromiseRow};
 
-/// The most slots that a program may have.
+/// The maximum number of slots of a program.
 const SLOTS: usize = 80;
 
 /// The names that all code has besides its slots; no slot may take one of them.
 const OWN: [&str; 2] = ["$id", "$cancelled"];
 
-/// Refuses slots that cannot be filled; the slots of code must be names that code can have.
+/// Refuses slots that cannot be filled. The slots of code must have names that are valid in code.
 pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>, is_code: bool) -> Result<(), Fault> {
     if slots.len() > SLOTS {
         return Err(Fault::Misfit {
@@ -90,7 +90,7 @@ pub(crate) fn expect_kind(
     }
 }
 
-/// Returns a description of the formula if it is not of the wanted kind.
+/// Returns a description of the formula, if the formula is not of the wanted kind.
 pub(crate) fn kind_misfit(
     state: &mut State<'_>,
     want: &Requirement,

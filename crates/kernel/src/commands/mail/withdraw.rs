@@ -11,11 +11,11 @@ use crate::state::State;
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NO_OWNER, Table};
 
-/// How many messages that ask for the same thing are marked. Each edit of a definition makes one.
+/// The maximum number of messages that are marked for one promise. Each edit of a definition adds one.
 const MAX_ITEMS: usize = 1_000;
 
-/// Withdraws a request of the actor: rejects its promise, and marks every message that asked for it in the mailbox of
-/// the recipient. Returns `false` if the promise was settled before.
+/// Withdraws a request of the actor. This rejects the promise, and marks every message that asked for it in the
+/// mailbox of the recipient. Returns `false` if the promise was settled before.
 pub(crate) fn withdraw(
     state: &mut State<'_>,
     promise: &FormulaId,

@@ -1,4 +1,4 @@
-//! Where commands write which step a send has become.
+//! The rows that record which step a send of code has become, as commands write them.
 
 use crate::txn::Txn;
 
@@ -18,7 +18,7 @@ pub(crate) fn record_step(
     }
 }
 
-/// Returns whether any step of the code's sends is known.
+/// Returns whether a step is recorded for any send of the code.
 pub(crate) fn has_sends(txn: &mut dyn Txn, eval: &FormulaId) -> Result<bool, StoreFault> {
     let prefix = sends_key(eval, None);
     Ok(!txn.range(Table::Meta, &NO_OWNER, &prefix, &table::prefix_end(&prefix), 1, false)?.is_empty())

@@ -34,7 +34,7 @@ pub(crate) fn keep(
     }
 }
 
-/// Returns some entries of the journal, the first ones first.
+/// Returns the first entries of the code's journal, at most `most`.
 pub(crate) fn first_records(
     txn: &mut dyn Txn,
     eval: &FormulaId,
@@ -45,7 +45,7 @@ pub(crate) fn first_records(
     Ok(rows.into_iter().map(|(_, record)| record).collect())
 }
 
-/// Takes one entry away.
+/// Removes one entry of the code's journal.
 pub(crate) fn erase(txn: &mut dyn Txn, eval: &FormulaId, number: u64) -> Result<(), StoreFault> {
     txn.delete(Table::Meta, &NO_OWNER, &super::record_key(eval, number))
 }
@@ -55,19 +55,19 @@ pub(crate) fn remake(txn: &mut dyn Txn, eval: &FormulaId, engine: &str) -> Resul
     crate::table::save(txn, Table::Meta, &NO_OWNER, &super::engine_key(eval), &engine, None)
 }
 
-/// Notes that a promise of the code's is open.
+/// Records that a promise of the code is open.
 pub(crate) fn open(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
     let key = [super::open_key(eval), promise.number.to_vec()].concat();
     crate::table::save(txn, Table::Meta, &NO_OWNER, &key, promise, None)
 }
 
-/// Notes that it is settled.
+/// Removes the record of an open promise, because the promise has settled.
 pub(crate) fn close(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
     let key = [super::open_key(eval), promise.number.to_vec()].concat();
     txn.delete(Table::Meta, &NO_OWNER, &key)
 }
 
-/// Returns some of the code's promises that have not settled.
+/// Returns some of the code's promises that have not settled, at most `most`.
 pub(crate) fn first_open_promises(
     txn: &mut dyn Txn,
     eval: &FormulaId,

@@ -10,7 +10,7 @@ use crate::txn::ReadTxn;
 
 use super::PathTarget;
 
-/// Returns the names that a message has, the general ones first.
+/// Returns the names of the parts of a message. The names that begin with `@` come first.
 pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
     let mut names = vec!["@date", "@from", "@message", "@to", "@type"];
     if message.reply_to.is_some() {
@@ -34,7 +34,7 @@ pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
             }
         }
     }
-    // Only who was asked may answer.
+    // Only the recipient that was asked may answer.
     if received && message.body.asks().is_some() {
         names.push("@resolver");
     }
@@ -49,7 +49,7 @@ pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
     names
 }
 
-/// Returns the formula that the sender held, not the grant that it gave.
+/// Returns the formula that the sender held: the target, if the recipient got a grant.
 fn held(txn: &mut dyn ReadTxn, given: &FormulaId) -> Result<FormulaId, Fault> {
     Ok(table::grant(txn, given)?.map_or(*given, |grant| grant.target))
 }
