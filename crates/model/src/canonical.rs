@@ -1,11 +1,11 @@
-//! One spelling per JSON value, so that equal values hash alike.
+//! The canonical form of JSON values, in which equal values have equal hashes.
 
 use serde_json::Value;
 
 /// Returns the value as JSON without spaces, with the keys of every object in byte order.
 ///
-/// `serde_json`'s own map keeps insertion order when any crate of the build asks for that, so sorting here is not
-/// optional.
+/// The map of `serde_json` keeps the order of insertion if any crate of the build asks for that. So the keys must be
+/// sorted here.
 pub(crate) fn json(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);

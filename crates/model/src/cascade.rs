@@ -1,4 +1,4 @@
-//! Several models in the order in which they are asked, and the box in which those sit that have just failed.
+//! The cascade: several models that are asked in order, and the penalty box for those that have just failed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,20 @@ use crate::reference::{ModelRef, ReferenceError};
 use crate::reply::Reply;
 use crate::request::Request;
 
-/// The first time in the box.
+/// The penalty after a first failure.
 const FIRST_PENALTY: Duration = Duration::from_secs(5);
-/// The longest.
+/// The maximum penalty.
 const MAX_PENALTY: Duration = Duration::from_secs(3600);
-/// The first penalty for failures that waiting alone does not fix: a rejected key, an account without money.
+/// The penalty after a first failure that waiting alone does not fix, such as a rejected key or an account without
+/// money.
 const FIRST_KEY_PENALTY: Duration = Duration::from_secs(300);
 
-/// Returns the models that one text names: references with commas between them. A comma within a path or a name is
-/// part of it, unless a reference follows the comma.
+/// Returns the models that a text names: references with commas between them. A comma within a path or a name is part
+/// of it, unless a reference follows the comma.
 ///
 /// # Errors
-/// The first part that is no reference.
+///
+/// When a part is no reference. The error is about the first such part.
 pub fn parse_list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text.split(',') {
@@ -36,19 +38,20 @@ pub fn parse_list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
     parts.iter().map(|part| part.parse()).collect()
 }
 
-/// Models that have just failed, and until when they are not asked. It is forgotten with the process.
+/// The models that have just failed, each with the time until which it is not asked. The box is lost when the process
+/// ends.
 #[derive(Debug, Default)]
 pub struct PenaltyBox(Mutex<BTreeMap<String, Penalty>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Penalty {
     until: Instant,
-    /// Failures in a row.
+    /// The number of failures in a row.
     failures: u32,
 }
 
 impl PenaltyBox {
-    /// Returns how long a model must still not be asked.
+    /// Returns the remaining penalty of a model, if it has one.
     fn remaining_penalty(&self, model: &str, now: Instant) -> Option<Duration> {
         let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         boxed
@@ -57,7 +60,8 @@ impl PenaltyBox {
             .filter(|left| !left.is_zero())
     }
 
-    /// Puts a model in, longer each time in a row, and for at least as long as its server asks for.
+    /// Adds a penalty for a model. The penalty grows with each failure in a row, and is at least as long as the wait
+    /// that the server asks for.
     fn put(&self, model: &str, error: &ModelError, now: Instant) {
         let mut boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failures = boxed.get(model).map_or(0, |penalty| penalty.failures);
@@ -67,7 +71,7 @@ impl PenaltyBox {
             ModelError::RateLimited { retry_after } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        // The server's own wait is bounded as well: no header shuts a model out for ever.
+        // The wait that a server asks for is bounded too, so that no header shuts a model out forever.
         let wait = grown.max(asked.min(MAX_PENALTY * 24));
         let until = now.checked_add(wait).unwrap_or(now);
         boxed.insert(model.to_owned(), Penalty { until, failures: failures.saturating_add(1) });
@@ -79,10 +83,10 @@ impl PenaltyBox {
     }
 }
 
-/// A model by its name: opened, or the error of opening it.
+/// A model with its name: the opened provider, or the error of opening it.
 pub(crate) type Member = (String, Result<Arc<dyn Provider>, ModelError>);
 
-/// Several models as one: the first that can be asked and answers.
+/// Several models as one. The reply comes from the first model that can be asked and answers.
 pub(crate) struct Cascade {
     members: Vec<Member>,
     boxed: Arc<PenaltyBox>,
@@ -95,8 +99,8 @@ impl Cascade {
     }
 }
 
-/// Returns whether another model may succeed where this one failed: the model could not be asked, or gave no answer.
-/// A request that a model refuses for its content stays refused.
+/// Returns whether another model may succeed where this one failed, because the model could not be asked or gave no
+/// answer. A request that a model refuses for its content goes to no other model.
 fn can_try_next(error: &ModelError) -> bool {
     error.is_transient()
         || matches!(
@@ -148,7 +152,7 @@ impl Provider for Cascade {
                 Err(error) => return Err(error),
             }
         }
-        // A failure of this call says more than the waiting penalties of other models.
+        // The failure of this call is more useful than the remaining penalties of other models.
         Err(failed.unwrap_or(ModelError::RateLimited { retry_after: soonest }))
     }
 }
@@ -218,11 +222,12 @@ mod tests {
         let reply = models.complete(&Request::default(), &mut |p| news.push(p)).unwrap();
         assert_eq!((reply.text.as_str(), reply.model.as_deref()), ("third", Some("m2")));
         assert_eq!(news.iter().filter(|p| **p == Progress::Restarted).count(), 2);
-        // Those that failed are not asked again at once.
+        // The models that failed are not asked again at once.
         news.clear();
         assert_eq!(models.complete(&Request::default(), &mut |p| news.push(p)).unwrap().text, "third");
         assert!(!news.contains(&Progress::Restarted));
-        // Another cascade knows of it too, and when all sit in the box it says when one comes out.
+        // Another cascade with the same box knows of the failures too. If all of its models have a penalty, the error
+        // tells the shortest wait.
         let two = cascade(&[r#"{"text": "a"}"#, r#"{"text": "b"}"#], &boxed);
         let error = two.complete(&Request::default(), &mut |_| {}).unwrap_err();
         assert!(matches!(error, ModelError::RateLimited { retry_after: Some(_) }), "{error:?}");

@@ -1,4 +1,4 @@
-//! Which model is there.
+//! The detection of available models.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,36 +12,36 @@ use crate::served::agent;
 use crate::vendor::Vendor;
 use crate::weights::{self, Weights};
 
-/// How long to wait for an Ollama that is there: it answers at once.
+/// The timeout for an Ollama server. A running server answers at once.
 const OLLAMA_TIMEOUT: Duration = Duration::from_millis(800);
 
-/// The model that [`detect`] found, best first.
+/// A model that [`detect`] or [`survey`] found. The best variant comes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DetectedModel {
-    /// A key is set.
+    /// A vendor's model, for which a key is set.
     Key {
-        /// The model to use with it.
+        /// The model to use with the key.
         reference: ModelRef,
         /// The variable that holds the key.
         variable: &'static str,
     },
-    /// An Ollama server answers and has a model; for [`survey`], also a llama.cpp server.
+    /// A model of a running Ollama server. For [`survey`], also a model of a llama.cpp server.
     Ollama {
-        /// Its first model that can chat.
+        /// The first model of the server that can chat.
         reference: ModelRef,
         /// The server's address.
         url: String,
     },
-    /// The local model's weights are here.
+    /// The local model, whose weights are on this machine.
     Local {
-        /// `local`.
+        /// The reference `local`.
         reference: ModelRef,
-        /// The file. Its hash was checked when it came; loading checks its form.
+        /// The weights file. Its hash was checked after the download, and loading checks the file again.
         path: PathBuf,
     },
-    /// Nothing is here yet, but the local model can be pulled.
+    /// The local model, which is not on this machine yet but can be pulled.
     Pull {
-        /// `local`.
+        /// The reference `local`.
         reference: ModelRef,
         /// The model to pull, with its size, licence and memory.
         weights: &'static Weights,
@@ -49,7 +49,7 @@ pub enum DetectedModel {
 }
 
 impl DetectedModel {
-    /// Returns the model found.
+    /// Returns the reference of the model that was found.
     #[must_use]
     pub fn reference(&self) -> &ModelRef {
         match self {
@@ -61,8 +61,9 @@ impl DetectedModel {
     }
 }
 
-/// Looks for a model: a key (OpenAI's, Anthropic's, Gemini's), a reachable Ollama, local weights, in this order. If
-/// there is none, returns the model that can be pulled. Takes under a second; sends no key anywhere.
+/// Returns the best available model: one with a key (OpenAI's, Anthropic's, Gemini's), one of a reachable Ollama
+/// server, or local weights, in this order. If none is found, returns the model that can be pulled. The search takes
+/// less than a second and sends no key anywhere.
 #[must_use]
 pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
     let set = |name: &str| {
@@ -89,8 +90,8 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
     if whole { DetectedModel::Local { reference, path } } else { DetectedModel::Pull { reference, weights } }
 }
 
-/// Returns everything that is there: a key of each vendor, an Ollama server and a llama.cpp server of this machine,
-/// local weights. Best first; nothing at all, if only something could be pulled. Sends no key anywhere.
+/// Returns all available models, best first: one for each vendor's key, those of an Ollama and a llama.cpp server on
+/// this machine, and local weights. A model that could only be pulled is left out. The search sends no key anywhere.
 #[must_use]
 pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
     let set = |name: &str| {
@@ -98,7 +99,7 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
         (!value.is_empty()).then_some(value)
     };
     let mut all = Vec::new();
-    // One key opens both of OpenAI's protocols.
+    // One key is valid for both of OpenAI's protocols.
     for vendor in Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses) {
         if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
             let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
@@ -125,13 +126,14 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
     all
 }
 
-/// Where a llama.cpp server listens, if nobody says otherwise.
 /// The variable that names the port of a llama.cpp server on this machine.
 pub const PORT_VARIABLE: &str = "LLAMA_ARG_PORT";
 
+/// The port of a llama.cpp server, if the variable is not set.
 const LLAMA_PORT: u16 = 8080;
 
-/// Returns the model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.
+/// Returns the model of a llama.cpp server. Other programs listen on such ports too, so the server must say that it
+/// is llama.cpp.
 fn llama_model(url: &str) -> Option<ModelRef> {
     let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
     let mut response = agent.get(format!("{url}/models")).call().ok()?;
@@ -145,7 +147,7 @@ fn llama_model(url: &str) -> Option<ModelRef> {
     format!("compat:{url}#{name}").parse().ok()
 }
 
-/// Returns the first model of an Ollama server that is not there for embeddings.
+/// Returns the first model of an Ollama server that is not made for embeddings.
 fn ollama_model(url: &str) -> Option<String> {
     let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
     let mut response = agent.get(format!("{url}/api/tags")).call().ok()?;

@@ -5,43 +5,43 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Why there is no reply. Serializable, because it crosses a process boundary and is kept in journals; never holds
-/// a key.
+/// The reason why a model gave no reply. The error is serializable, because it crosses a process boundary and is kept
+/// in journals. It never contains a key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ModelError {
     /// No connection could be made: no network, a wrong address, or no server there.
     #[error("cannot reach {server}: {reason}")]
     Unreachable {
-        /// Scheme, host and port.
+        /// The scheme, host and port of the server.
         server: String,
         /// The system's message.
         reason: String,
     },
-    /// The server did not accept the key, or wants one.
+    /// The server rejected the key, or requires one.
     #[error("{server} did not accept the key: {reason}")]
     Unauthorized {
-        /// Scheme, host and port.
+        /// The scheme, host and port of the server.
         server: String,
         /// The server's message.
         reason: String,
     },
-    /// The model needs a key and there is none.
+    /// The model needs a key, and none is set.
     #[error("no key: the variable {variable} is not set")]
     KeyMissing {
-        /// The environment variable that would hold it.
+        /// The environment variable that should hold the key.
         variable: String,
     },
-    /// A key would have crossed the network in the clear.
+    /// A key would have been sent over the network without encryption.
     #[error("will not send a key to {server} without encryption")]
     KeyInTheClear {
-        /// Scheme, host and port.
+        /// The scheme, host and port of the server.
         server: String,
     },
-    /// Too many requests, still so after the retries.
+    /// The server received too many requests, and still said so after the retries.
     #[error("the model's server asks to slow down")]
     RateLimited {
-        /// How long the server asked to wait.
+        /// The time that the server asked to wait.
         retry_after: Option<Duration>,
     },
     /// The account has nothing left to spend.
@@ -50,18 +50,18 @@ pub enum ModelError {
         /// The server's message.
         message: String,
     },
-    /// The server failed, still so after the retries.
+    /// The server failed, and failed again in the retries.
     #[error("the model's server failed with status {status}: {message}")]
     ServerError {
-        /// HTTP status, 5xx or 408.
+        /// The HTTP status, 5xx or 408.
         status: u16,
         /// The server's message, shortened.
         message: String,
     },
-    /// The server understood and said no.
+    /// The server understood the request and refused it.
     #[error("the model's server refused the request with status {status}: {message}")]
     Refused {
-        /// HTTP status, 3xx or 4xx.
+        /// The HTTP status, 3xx or 4xx.
         status: u16,
         /// The server's message, shortened.
         message: String,
@@ -75,27 +75,27 @@ pub enum ModelError {
         /// The fault in the answer, and its place.
         what: String,
     },
-    /// The connection ended in the middle of the answer, still so after the retries.
+    /// The connection ended in the middle of the answer, and did so again in the retries.
     #[error("the answer was cut off after {bytes} bytes")]
     CutOff {
-        /// Bytes received.
+        /// The number of bytes received.
         bytes: u64,
     },
-    /// The answer was larger than anything sensible.
+    /// The answer was larger than the limit.
     #[error("the answer is larger than {limit} bytes")]
     TooLarge {
-        /// The cap.
+        /// The limit, in bytes.
         limit: u64,
     },
     /// The request does not fit the model's context.
     #[error("the request does not fit the model's context{}", figures(*tokens, *limit))]
     ContextTooLong {
-        /// Tokens of the request, where known.
+        /// The number of tokens in the request, if known.
         tokens: Option<u64>,
-        /// Tokens that fit, where known.
+        /// The number of tokens that fit, if known.
         limit: Option<u64>,
     },
-    /// There is no such model.
+    /// No model has this name.
     #[error("there is no model `{model}`: {reason}")]
     ModelNotFound {
         /// The model's name.
@@ -103,24 +103,24 @@ pub enum ModelError {
         /// The places that were searched, or the server's message.
         reason: String,
     },
-    /// A schema that the local model cannot be held to.
+    /// The local model cannot be held to the schema.
     #[error("the local model cannot be held to this schema: {reason}")]
     SchemaRefused {
-        /// Which part.
+        /// The part of the schema, and the problem with it.
         reason: String,
     },
-    /// Loading the local model would need more memory than there is.
+    /// Loading the local model would need more memory than is available.
     #[error("the local model needs {} of memory, {} are free", mib(*needed), mib(*available))]
     TooLittleMemory {
-        /// Bytes needed.
+        /// The number of bytes needed.
         needed: u64,
-        /// Bytes available.
+        /// The number of bytes available.
         available: u64,
     },
     /// The local model has not been downloaded.
     #[error("the local model's weights are not at {}", path.display())]
     WeightsMissing {
-        /// Where they were expected.
+        /// The path at which the weights were expected.
         path: PathBuf,
     },
     /// The local model's file is damaged or not the right one.
@@ -134,7 +134,7 @@ pub enum ModelError {
     /// The process that holds the local model died or could not be started, more than once.
     #[error("the local model's process ended: {reason}")]
     HostDied {
-        /// Its exit status and last words.
+        /// The exit status of the process, and the end of its error output.
         reason: String,
     },
     /// This program was built without the local model.
@@ -143,7 +143,7 @@ pub enum ModelError {
     /// A script or recording has no answer to this request, or an answer that is an error.
     #[error("{0}")]
     Script(String),
-    /// A file that a provider reads or writes failed.
+    /// A file could not be read or written.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file.
@@ -157,7 +157,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Returns whether the same request may succeed a little later without anyone doing anything.
+    /// Returns whether the same request may succeed a little later, without any action by the user.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Pictures and PDFs that a model reads as they are.
+//! Images and PDF files that a model reads without conversion to text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::reference::ModelRef;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// A PDF.
+    /// A PDF file.
     Pdf,
 }
 
 impl MediaKind {
-    /// Returns the kind and the type of a file, from its first bytes and nothing else; `None` when it is neither a
-    /// PDF nor a picture that every vendor takes (PNG, JPEG, GIF, WebP).
+    /// Returns the kind and the media type of a file, from its first bytes alone. Returns `None` if the file is
+    /// neither a PDF nor an image that every vendor accepts (PNG, JPEG, GIF, WebP).
     #[must_use]
     pub fn sniff(bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
         let image = |kind| Some((Self::Image, kind));
@@ -36,7 +36,7 @@ impl MediaKind {
     }
 }
 
-/// The suffixes of names, and the type that a file of each must have.
+/// The suffixes of file names, each with the media type that such a file must have.
 const SUFFIXES: [(&str, &str); 6] = [
     (".pdf", "application/pdf"),
     (".png", "image/png"),
@@ -54,24 +54,24 @@ impl MediaKind {
         SUFFIXES.iter().find(|(suffix, _)| lower.ends_with(suffix)).map(|(_, kind)| *kind)
     }
 
-    /// Returns the kind and the type of a file whose name and content agree on it.
+    /// Returns the kind and the media type of a file, if its name and its content agree on them.
     #[must_use]
     pub fn of(name: &str, bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
         Self::sniff(bytes).filter(|(_, found)| Self::named(name) == Some(found))
     }
 }
 
-/// Which documents a model takes as they are.
+/// The kinds of documents that a model accepts without conversion to text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MediaSupport {
-    /// Pictures.
+    /// Whether the model accepts images.
     pub images: bool,
-    /// PDFs.
+    /// Whether the model accepts PDF files.
     pub pdfs: bool,
 }
 
 impl MediaSupport {
-    /// Returns whether it takes this kind.
+    /// Returns whether the model accepts a kind of document.
     #[must_use]
     pub fn takes(self, kind: MediaKind) -> bool {
         match kind {
@@ -80,14 +80,14 @@ impl MediaSupport {
         }
     }
 
-    /// Returns the media that both models take.
+    /// Returns the kinds of documents that both models accept.
     #[must_use]
     pub fn and(self, other: MediaSupport) -> MediaSupport {
         MediaSupport { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
     }
 
-    /// Returns the media that a model of this kind takes: the vendors' models take both. Other servers are sent text
-    /// unless the user says otherwise, since their abilities are not known.
+    /// Returns the kinds of documents that a model accepts. The vendors' models accept all kinds. Other servers get
+    /// text unless the user says otherwise, because their abilities are not known.
     #[must_use]
     pub fn for_model(reference: &ModelRef) -> MediaSupport {
         let is_vendor = matches!(reference, ModelRef::Vendor { .. });
@@ -95,19 +95,19 @@ impl MediaSupport {
     }
 }
 
-/// A document that goes to the model as it is. Its hash identifies it. The bytes are left out when a request is
-/// written down, and its reader puts them in again.
+/// A document that goes to the model unchanged, identified by its hash. A serialized request leaves out the bytes,
+/// and its reader puts them in again.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Media {
-    /// Picture or PDF.
+    /// The kind of the document.
     pub kind: MediaKind,
     /// The document's name.
     pub name: String,
-    /// Its type, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
     /// The hash under which the caller keeps the bytes.
     pub blob: String,
-    /// The bytes.
+    /// The bytes of the document.
     #[serde(skip)]
     pub bytes: Arc<[u8]>,
 }

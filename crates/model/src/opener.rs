@@ -1,4 +1,4 @@
-//! From a model's name to the model.
+//! The opener, which turns a model reference into a provider.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,20 +18,21 @@ use crate::secret::{Lookup, Secret};
 use crate::served::ServedModel;
 use crate::weights;
 
-/// Gives a key or setting by the name of an environment variable.
+/// A function that returns a key or a setting by the name of an environment variable.
 type OwnedLookup = Box<dyn Fn(&str) -> Option<Secret> + Send + Sync>;
 
-/// Opens models. A daemon keeps one, so that all runs share one loaded local model.
+/// An opener of models. A daemon keeps one opener, so that all runs share one loaded local model.
 pub struct Opener {
     lookup: OwnedLookup,
     weights_dir: PathBuf,
     launch: Option<local::Launch>,
     retry: Retry,
-    /// The models of cascades that have just failed.
+    /// The penalty box for the models of all cascades.
     boxed: Arc<PenaltyBox>,
-    /// One client, and so one child process, per weights file.
+    /// The clients of local models, one per weights file. Each client has one child process.
     hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
-    /// The script that was opened last, and its text: the same text need not be read again for each request.
+    /// The script that was opened last, and its text. If the text has not changed, the script is not parsed again for
+    /// each request.
     script: Mutex<Option<(String, Arc<ScriptedModel>)>>,
 }
 
@@ -53,8 +54,9 @@ impl Opener {
         }
     }
 
-    /// Says how the child process of the local model is started; without it there is no local model. The function
-    /// gets the weights file and gives a command whose `main` ends in [`local::serve`].
+    /// Returns the opener with a function that starts the child process of the local model. Without the function, no
+    /// local model is available. The function gets the weights file and returns a command whose `main` ends in
+    /// [`local::serve`].
     #[must_use]
     pub fn with_launch(
         mut self,
@@ -64,24 +66,27 @@ impl Opener {
         self
     }
 
-    /// Returns where weights are looked for.
+    /// Returns the directory that is searched for weights.
     #[must_use]
     pub fn weights_dir(&self) -> &Path {
         &self.weights_dir
     }
 
-    /// Returns the provider that a reference names. Reads a script or recording; connects to nothing and loads
-    /// nothing yet.
+    /// Returns the provider that a reference names. Reads a script or recording, but connects to no server and loads
+    /// no model yet.
     ///
     /// # Errors
+    ///
     /// When a key, the weights or the script are already known to be missing.
     pub fn open(&self, reference: &ModelRef) -> Result<Arc<dyn Provider>, ModelError> {
         self.open_with(reference, &*self.lookup)
     }
 
-    /// Returns the same with keys and settings of its own: for a keeper of keys that gives each server only its own.
+    /// Returns the provider that a reference names, with keys and settings from `lookup`. So a keeper of keys can
+    /// give each server only its own.
     ///
     /// # Errors
+    ///
     /// As for [`Opener::open`].
     pub fn open_with(
         &self,
@@ -91,9 +96,9 @@ impl Opener {
         self.open_once(reference, lookup, self.retry.clone())
     }
 
-    /// Returns several models as one: they are asked in this order until one answers. A model that failed is passed
-    /// over for a time that grows. No model is asked twice in a row, since there is another. `lookup` gives each only
-    /// its own keys.
+    /// Returns several models as one, which are asked in this order until one answers. A model that failed is skipped
+    /// for a time that grows. No model is asked twice in a row, because another one can be asked. `lookup` gives each
+    /// model only its own keys.
     #[must_use]
     pub fn open_all(
         &self,
@@ -124,7 +129,7 @@ impl Opener {
         })
     }
 
-    /// Returns which model is there; see [`detect`].
+    /// Returns the best available model, as [`detect`] finds it.
     #[must_use]
     pub fn detect(&self) -> DetectedModel {
         detect(&*self.lookup, &self.weights_dir)

@@ -1,4 +1,4 @@
-//! The prices of models. The table is dated; a model that is not in it has no guessed price.
+//! The prices of models, from a dated table. A model that is not in the table has no price, not even a guessed one.
 
 use std::sync::OnceLock;
 
@@ -11,34 +11,34 @@ use crate::vendor::Vendor;
 /// A price, in millionths of a dollar for a million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Price {
-    /// Tokens read anew.
+    /// The price of tokens read anew.
     pub input: u64,
-    /// Tokens read that the vendor had in a cache.
+    /// The price of tokens that the vendor had in a cache.
     pub cached: u64,
-    /// Tokens read and written to a cache.
+    /// The price of tokens that were written to a cache.
     pub cache_write: u64,
-    /// Tokens written.
+    /// The price of output tokens.
     pub output: u64,
-    /// Above so many tokens of a request, other prices hold for all of it.
+    /// The prices of long requests, which hold for all tokens of such a request.
     pub long: Option<LongContextPrice>,
 }
 
 /// The prices of a long request, in the units of [`Price`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LongContextPrice {
-    /// Tokens that a request may have at the usual price.
+    /// The maximum number of tokens of a request at the usual price.
     pub above: u64,
-    /// As in [`Price`].
+    /// The price of tokens read anew.
     pub input: u64,
-    /// As in [`Price`].
+    /// The price of tokens that the vendor had in a cache.
     pub cached: u64,
-    /// As in [`Price`].
+    /// The price of tokens that were written to a cache.
     pub cache_write: u64,
-    /// As in [`Price`].
+    /// The price of output tokens.
     pub output: u64,
 }
 
-/// The table as it is written down.
+/// The price table as it is stored in its file.
 #[derive(Debug, Deserialize)]
 struct Table {
     dated: String,
@@ -61,7 +61,7 @@ struct LongContextDollars {
     price: Dollars,
 }
 
-/// Dollars for a million tokens.
+/// Prices in dollars for a million tokens.
 #[derive(Debug, Deserialize)]
 struct Dollars {
     input: f64,
@@ -73,20 +73,20 @@ struct Dollars {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        // A table that cannot be read knows no prices; a test sees to it that this one can.
+        // An unreadable table would have no prices. A test makes sure that this one is readable.
         serde_json::from_str(include_str!("prices.json"))
             .unwrap_or(Table { dated: String::new(), prices: Vec::new() })
     })
 }
 
-/// Millionths of a dollar.
+/// Returns an amount in millionths of a dollar.
 fn micros(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64
 }
 
 impl Price {
-    /// Returns a price in dollars for a million tokens. Cached tokens without a price of their own cost as much as
-    /// others.
+    /// Returns a price from amounts in dollars for a million tokens. Cached tokens without a price of their own cost
+    /// as much as other input.
     #[must_use]
     pub fn from_dollars(input: f64, cached: Option<f64>, cache_write: Option<f64>, output: f64) -> Self {
         Self {
@@ -98,8 +98,8 @@ impl Price {
         }
     }
 
-    /// Returns the price of a model by the table; `None` where it is not known. A model on this machine, or on an
-    /// Ollama, costs nothing. A server in a vendor's place has prices of its own.
+    /// Returns the price of a model from the table, or `None` if it is not known. A model on this machine or on an
+    /// Ollama server costs nothing. A server in a vendor's place has prices of its own, which are not known.
     #[must_use]
     pub fn lookup(reference: &ModelRef) -> Option<Price> {
         let (vendor, model) = match reference {
@@ -118,13 +118,14 @@ impl Price {
         rows.filter(|row| is_it(model, &row.model)).map(Row::price).next()
     }
 
-    /// Returns whether nothing is ever paid.
+    /// Returns whether the model costs nothing.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the higher of two prices in every part: the limit of a request that either model may answer.
+    /// Returns the higher of two prices in every part. This limits the cost of a request that either model may
+    /// answer.
     #[must_use]
     pub fn higher_of(self, other: Price) -> Price {
         let dear = |a: u64, b: u64| a.max(b);
@@ -171,13 +172,13 @@ impl Price {
         u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the day of the table, as `2026-11-22`.
+    /// Returns the date of the table, such as `2026-11-22`.
     #[must_use]
     pub fn dated() -> &'static str {
         &table().dated
     }
 
-    /// Returns every price of the table, by the reference of the model.
+    /// Returns every price of the table, with the reference of its model.
     pub fn all() -> impl Iterator<Item = (String, Price)> {
         table().prices.iter().map(|row| (format!("{}:{}", row.vendor, row.model), row.price()))
     }
@@ -194,7 +195,7 @@ impl Row {
     }
 }
 
-/// Returns whether a name means the model of a row: the same, or with the date of an edition behind it.
+/// Returns whether a name means the model of a row. The name is the same, or has the date of an edition behind it.
 fn is_it(model: &str, row: &str) -> bool {
     let Some(rest) = model.strip_prefix(row) else { return false };
     let date: String = rest.chars().filter(|c| *c != '-').collect();

@@ -1,4 +1,4 @@
-//! The one trait behind which every model stands.
+//! The one trait that every model implements.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::error::ModelError;
 use crate::reply::Reply;
 use crate::request::Request;
 
-/// A model that answers requests. Blocking; call it from a thread of its own.
+/// A model that answers requests. Its calls block, so they should be made from a thread of their own.
 ///
 /// A provider itself retries failures that may pass. So each error that it returns deserves a report.
 pub trait Provider: Send + Sync {
@@ -18,7 +18,8 @@ pub trait Provider: Send + Sync {
     /// Answers one request. `progress` is called from this thread, as often or rarely as the provider likes.
     ///
     /// # Errors
-    /// [`ModelError`]; [`ModelError::help`] names the remedy.
+    ///
+    /// When the model gives no reply. [`ModelError::help`] names the remedy.
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError>;
 }
 
@@ -32,22 +33,22 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
     }
 }
 
-/// The progress to show while a model works. Any of it may be lost, and after a retry text comes again from the start
-/// (announced by [`Progress::Restarted`]). Only the [`AnswerCallback`] counts.
+/// The progress to show while a model works. Any of it may be lost. After a retry, the text comes again from the
+/// start, which [`Progress::Restarted`] announces. Only the [`Reply`] counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// The local model is being loaded.
     Loading,
-    /// So much of the prompt has been read.
+    /// A part of the prompt has been read.
     Prompt {
-        /// Tokens read.
+        /// The number of tokens that have been read.
         done: u64,
-        /// Tokens in all.
+        /// The number of tokens in all.
         total: u64,
     },
     /// More text of the answer.
     Text(String),
-    /// The try so far failed and is repeated: forget its text.
+    /// The attempt failed and is repeated, so its text must be forgotten.
     Restarted,
 }

@@ -33,34 +33,34 @@ use crate::vendor::Vendor;
 pub enum ModelRef {
     /// The embedded model.
     Local {
-        /// A name of [`crate::weights::KNOWN`]; `None` is the default one.
+        /// A name from [`crate::weights::KNOWN`], or `None` for the default model.
         name: Option<String>,
     },
-    /// A vendor or a server that stands in for it.
+    /// A model of a vendor, or of a server that stands in for the vendor.
     Vendor {
-        /// Whose protocol it speaks, and whose key it takes.
+        /// The vendor whose protocol the server speaks, and whose key it takes.
         vendor: Vendor,
-        /// Another server in the vendor's place: everything before `/chat/completions` and the like.
+        /// The address of another server in the vendor's place: everything before `/chat/completions` and the like.
         base_url: Option<String>,
-        /// The model's name there.
+        /// The name of the model at the server.
         model: String,
-        /// The name of the secret that is its key, if the user chose one.
+        /// The name of the secret with the model's key, if the user chose one.
         key: Option<String>,
     },
-    /// Ollama.
+    /// A model of an Ollama server.
     Ollama {
-        /// Another server than the one on this machine, such as `http://box:11434`.
+        /// The address of a server other than the one on this machine, such as `http://box:11434`.
         url: Option<String>,
-        /// The model's name there, with its tag.
+        /// The name of the model at the server, with its tag.
         model: String,
     },
-    /// Any OpenAI-compatible server.
+    /// A model of any OpenAI-compatible server.
     Compat {
-        /// Everything before `/chat/completions`, such as `http://127.0.0.1:8080/v1`.
+        /// The address before `/chat/completions`, such as `http://127.0.0.1:8080/v1`.
         base_url: String,
-        /// The model's name there.
+        /// The name of the model at the server.
         model: String,
-        /// The name of the secret that is its key, if the user chose one.
+        /// The name of the secret with the model's key, if the user chose one.
         key: Option<String>,
     },
     /// A script of answers.
@@ -75,7 +75,7 @@ pub enum ModelRef {
     },
 }
 
-/// Why a text is no model reference.
+/// The reason why a text is no model reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// The part before the colon is no known kind.
@@ -84,7 +84,7 @@ pub enum ReferenceError {
          gemini:MODEL, ollama:MODEL, compat:BASE_URL#MODEL, scripted:PATH or replay:PATH"
     )]
     UnknownKind(String),
-    /// A key of the vault for a model that takes none, or by a name that is none.
+    /// The text names a key for a model that takes none, or the name of the key is invalid.
     #[error(
         "`{0}`: `?key=` stands behind a model of a server that takes a key, and names a secret of the vault"
     )]
@@ -92,26 +92,26 @@ pub enum ReferenceError {
     /// The part after the colon is missing.
     #[error("`{0}` names no model after the colon")]
     Empty(String),
-    /// A `compat` reference without `#MODEL`.
+    /// A `compat` reference has no `#MODEL`.
     #[error("`{0}` needs the form compat:BASE_URL#MODEL")]
     NoModel(String),
-    /// A base URL that is not plain `http://` or `https://` with a host.
+    /// A base URL is not a plain `http://` or `https://` address with a host.
     #[error("`{0}` is not an http:// or https:// address")]
     BadUrl(String),
-    /// The address that a variable names cannot be used.
+    /// The address in a variable cannot be used.
     #[error("{variable}: {error}")]
     Variable {
         /// The variable.
         variable: &'static str,
-        /// The error of its value.
+        /// The error of the variable's value.
         error: Box<ReferenceError>,
     },
-    /// A base URL with a user name or password in it: references are stored and shown.
+    /// A base URL contains a user name or password. References are stored and shown, so they must contain no secret.
     #[error("a model's address must hold no user name or password: keys go into ALMONER_COMPAT_KEY")]
     SecretInUrl,
 }
 
-/// The prefix of the name of a key.
+/// The text before the name of a key in a reference.
 const KEY: &str = "?key=";
 
 impl ModelRef {
@@ -128,7 +128,7 @@ impl ModelRef {
         matches!(self, Self::Scripted { .. } | Self::Replay { .. })
     }
 
-    /// Returns the name of the secret that is its key, if the user chose one.
+    /// Returns the name of the secret with the model's key, if the user chose one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
@@ -137,15 +137,16 @@ impl ModelRef {
         }
     }
 
-    /// Returns the same with this key of the vault.
+    /// Returns this reference with a key of the vault.
     ///
     /// # Errors
-    /// When it takes none, or has one already.
+    ///
+    /// When the model takes no key, or the reference has one already.
     pub fn with_key(&self, name: &str) -> Result<ModelRef, ReferenceError> {
         format!("{self}{KEY}{name}").parse()
     }
 
-    /// Returns the same without a key: the facts about a model do not depend on its payer.
+    /// Returns this reference without a key. The facts about a model do not depend on its payer.
     #[must_use]
     pub fn plain(&self) -> ModelRef {
         let mut plain = self.clone();
@@ -155,7 +156,7 @@ impl ModelRef {
         plain
     }
 
-    /// Returns where its server is, if that takes a key: an address without a slash at its end.
+    /// Returns the address of the model's server without a slash at its end, if the server takes a key.
     #[must_use]
     pub fn keyed_server(&self) -> Option<&str> {
         match self {
@@ -165,10 +166,11 @@ impl ModelRef {
         }
     }
 
-    /// Returns the same with its server's address in it, where a variable names one. A run must store this form. Its
-    /// documents then go to one server, even if the variables have changed when the run goes on.
+    /// Returns this reference with the address of its server, if a variable names one. A run must store this form.
+    /// Its documents then go to one server, even if the variables have changed when the run goes on.
     ///
     /// # Errors
+    ///
     /// When the variable's value is no address.
     pub fn pinned(self, lookup: Lookup<'_>) -> Result<ModelRef, ReferenceError> {
         let checked = |variable: &'static str, url: &str| {
@@ -260,7 +262,7 @@ fn is_secret_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
-/// Returns the URL without a trailing slash, if it is one that may be stored.
+/// Returns the URL without a trailing slash, if the URL may be stored.
 fn checked_url(url: &str) -> Result<String, ReferenceError> {
     let bad = || ReferenceError::BadUrl(url.to_owned());
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).ok_or_else(bad)?;

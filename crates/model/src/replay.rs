@@ -16,7 +16,7 @@ use crate::request::Request;
 /// One line of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedReply {
-    /// [`Request::hash`].
+    /// The [`Request::hash`] of the request.
     pub request_hash: String,
     /// The model's answer.
     pub reply: Reply,
@@ -30,12 +30,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Reads a recording. When a request was recorded twice, the first answer counts: it is the one that a run
-    /// went on with.
+    /// Reads a recording. When a request was recorded twice, the first answer counts, because the run went on with
+    /// that one.
     ///
     /// # Errors
-    /// [`ModelError::File`] when it cannot be read, [`ModelError::Script`] when a line is no recording. A last line
-    /// without an end, left by a crash, is passed over.
+    ///
+    /// [`ModelError::File`] when the file cannot be read, [`ModelError::Script`] when a line is no recorded answer. An incomplete last line, left by a crash, is ignored.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let mut reader = BufReader::new(File::open(path).map_err(|e| file_error(path, &e))?);
         let mut replies = HashMap::new();
@@ -80,7 +80,7 @@ impl Provider for Replay {
     }
 }
 
-/// Passes requests on to another model and notes every answer in a file that [`Replay`] reads.
+/// A model that passes requests on to another model, and records every answer in a file that [`Replay`] reads.
 #[derive(Debug)]
 pub struct Recorder<P> {
     inner: P,
@@ -89,9 +89,10 @@ pub struct Recorder<P> {
 }
 
 impl<P: Provider> Recorder<P> {
-    /// Appends recordings to the file `path`.
+    /// Returns a recorder that appends to the file `path`.
     ///
     /// # Errors
+    ///
     /// [`ModelError::File`] when the file cannot be opened for appending.
     pub fn new(inner: P, path: &Path) -> Result<Self, ModelError> {
         let file =

@@ -5,29 +5,29 @@ use serde_json::Value;
 
 use crate::request::Call;
 
-/// One whole answer. Half of one is never a `AnswerCallback` but [`crate::ModelError::CutOff`].
+/// One whole answer. An incomplete answer is never a `Reply`, but the error [`crate::ModelError::CutOff`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reply {
     /// Free text, or the JSON that [`crate::Request::output`] asked for. May be empty beside calls.
     pub text: String,
-    /// The calls proposed, in the model's order. No call at all is a normal answer, also from a model that was
-    /// offered tools.
+    /// The calls that the model proposed, in its order. Even a model that was offered tools may answer without a
+    /// call.
     pub calls: Vec<Call>,
     /// Calls whose arguments were not JSON.
     pub malformed: Vec<MalformedCall>,
     /// The cost of the answer.
     pub usage: Usage,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub stop: Stop,
-    /// Who answered, where several could have been asked.
+    /// The model that answered, if several could have been asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl Reply {
-    /// Returns the text as JSON; `None` when it is not JSON. A code fence around it, which weak models add, is taken
-    /// off.
+    /// Returns the text as JSON, or `None` if it is not JSON. A code fence around the JSON, which weak models add, is
+    /// removed.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
         let text = self.text.trim();
@@ -43,7 +43,7 @@ impl Reply {
 /// A call whose arguments could not be parsed, kept word for word so that it can be shown to the model again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MalformedCall {
-    /// As in [`Call::id`].
+    /// The id of the call, as in [`Call::id`].
     pub id: String,
     /// The tool's name.
     pub name: String,
@@ -53,21 +53,21 @@ pub struct MalformedCall {
     pub reason: String,
 }
 
-/// The cost of one reply. Counts are the provider's own; 0 when it tells none.
+/// The cost of one reply, in the provider's own counts. A count is 0 if the provider does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the request, those that a cache knew included.
+    /// The tokens of the request, including those from a cache.
     pub input_tokens: u64,
-    /// How many of them the provider had in a cache, and charges less for.
+    /// The tokens of the request that the provider had in a cache, and charges less for.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// How many of them it wrote to a cache, and charges more for.
+    /// The tokens of the request that the provider wrote to a cache, and charges more for.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// Tokens of the reply.
+    /// The tokens of the reply.
     pub output_tokens: u64,
-    /// Wall time of the call, retries included.
+    /// The wall time of the call in seconds, including retries.
     pub seconds: f64,
 }
 
@@ -76,7 +76,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Why a reply ended.
+/// The reason why a reply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {

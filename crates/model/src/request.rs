@@ -17,22 +17,22 @@ use crate::media::Media;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// The name of the worker that asks. A label: only the scripted provider and logs read it.
+    /// The name of the worker that asks. It is a label, which only the scripted provider and logs read.
     pub worker: String,
     /// Standing instructions, put before the conversation.
     pub system: String,
     /// The conversation so far, oldest first.
     pub messages: Vec<Message>,
-    /// The tools that the model may call. Empty: it can only answer.
+    /// The tools that the model may call. Without tools, the model can only answer.
     pub tools: Vec<Tool>,
     /// A JSON Schema that the final answer's text must satisfy. A provider enforces the form as well as it can. The
     /// caller still checks, since not every server enforces it.
     pub output: Option<Value>,
-    /// The most tokens the model may produce in this one reply.
+    /// The maximum number of tokens that the model may write in this reply.
     pub max_tokens: u32,
-    /// 0 is greedy; the local model is always greedy.
+    /// The temperature. 0 means greedy, and the local model is always greedy.
     pub temperature: f32,
-    /// Lets another thread stop the call. Not part of the request's identity.
+    /// The switch by which another thread can stop the call. It is not part of the request's identity.
     #[serde(skip)]
     pub cancel: Cancel,
 }
@@ -78,7 +78,7 @@ pub enum Message {
     User {
         /// The text, attachments included.
         text: String,
-        /// Documents that go as they are. Empty unless the model [takes](crate::Takes) them.
+        /// Documents that are sent unchanged. The list is empty unless the model [accepts](crate::MediaSupport) them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Media>,
     },
@@ -86,13 +86,13 @@ pub enum Message {
     Assistant {
         /// The free text, possibly empty.
         text: String,
-        /// The calls it proposed.
+        /// The calls that the model proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Call>,
     },
     /// The result of one call of the assistant message before it.
     ToolResult {
-        /// The [`Call::id`] that this answers.
+        /// The [`Call::id`] of the call.
         id: String,
         /// The tool's name.
         name: String,
@@ -111,8 +111,8 @@ impl Message {
     }
 }
 
-/// Returns the content of a tool result for protocols that have no flag for failure. Data is left as it is, so that a
-/// model and everything on the way can read it; text is marked.
+/// Returns the content of a tool result for protocols that have no flag for failure. A failure with text is marked as
+/// an error. Data is left as it is, so that the model can parse it.
 pub(crate) fn marked(content: &str, is_error: bool) -> Cow<'_, str> {
     let is_data = || serde_json::from_str::<serde_json::Map<String, Value>>(content).is_ok();
     match is_error && !is_data() {
@@ -124,24 +124,24 @@ pub(crate) fn marked(content: &str, is_error: bool) -> Cow<'_, str> {
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name: ASCII letters, digits, `_` and `-`.
+    /// The name of the tool, in ASCII letters, digits, `_` and `-`.
     pub name: String,
     /// One or two sentences on the purpose of the tool.
     pub description: String,
-    /// JSON Schema of the arguments, an object schema.
+    /// The JSON Schema of the arguments, which describes an object.
     pub parameters: Value,
 }
 
-/// A call that the model proposes. The name may be one that was never offered: judging it is the caller's work.
+/// A call that the model proposes. The caller must judge the call, whose name may be one that was never offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Unique within the reply; the tool result refers to it.
+    /// The id of the call, which is unique within the reply. The tool result refers to it.
     pub id: String,
     /// The tool's name, as the model wrote it.
     pub name: String,
     /// The arguments, any JSON value.
     pub arguments: Value,
-    /// Opaque data that the provider wants back with the call; only Gemini gives any.
+    /// Opaque data that the provider wants back with the call. Only Gemini sends such data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
@@ -153,33 +153,33 @@ impl Call {
     }
 }
 
-/// A switch that stops a running call; clones share it.
+/// A switch that stops a running call. Its clones share one state.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
-    /// When it is as if the switch had been thrown.
+    /// The time from which the switch counts as thrown.
     until: Option<Instant>,
 }
 
 impl Cancel {
-    /// Stops the calls that hold this switch: they return [`crate::ModelError::Canceled`] within about a second.
+    /// Stops the calls that hold this switch. They return [`crate::ModelError::Canceled`] within about a second.
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether [`Cancel::cancel`] was called.
+    /// Returns whether [`Cancel::cancel`] was called, or the switch has thrown itself.
     #[must_use]
     pub fn is_canceled(&self) -> bool {
         self.flag.load(Ordering::Relaxed) || self.is_late()
     }
 
-    /// Returns the same switch, which throws itself after this time.
+    /// Returns a clone of the switch, which throws itself after a time.
     #[must_use]
     pub fn within(&self, time: Duration) -> Cancel {
         Cancel { flag: Arc::clone(&self.flag), until: Instant::now().checked_add(time) }
     }
 
-    /// Returns whether it has thrown itself.
+    /// Returns whether the switch has thrown itself, because its time is over.
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)

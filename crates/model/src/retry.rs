@@ -1,4 +1,4 @@
-//! Trying again, a bounded number of times.
+//! Repeated tries of a request, up to a maximum number.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +7,16 @@ use std::time::Duration;
 use crate::error::ModelError;
 use crate::request::Cancel;
 
-/// The maximum wait that a server's `Retry-After` gets. The caller decides about a longer one.
+/// The maximum wait that a call observes if a server sends `Retry-After`. The caller decides about a longer one.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// How often to try and how to wait in between.
+/// The number of tries, and the way to wait between them.
 #[derive(Clone)]
 pub struct Retry {
-    /// Tries in all, at least 1.
+    /// The maximum number of tries, at least 1.
     pub tries: u32,
-    /// Waits; a test hands in one that only notes the time. Called in slices, so that a wait can be stopped.
+    /// The function that waits. A test passes one that only notes the time. It is called in slices, so that a wait
+    /// can be stopped.
     pub sleep: Arc<dyn Fn(Duration) + Send + Sync>,
 }
 
@@ -32,7 +33,8 @@ impl fmt::Debug for Retry {
 }
 
 impl Retry {
-    /// Runs `attempt` (given its number, from 0) until it succeeds, fails for good, or the tries are used up.
+    /// Runs `attempt` until it succeeds, fails for good, or the tries are used up. `attempt` gets the number of the
+    /// try, from 0.
     pub(crate) fn run<T>(
         &self,
         cancel: &Cancel,
@@ -63,7 +65,7 @@ impl Retry {
     }
 }
 
-/// Returns how long to wait after this failure; `None` when the server asks for more than is worth waiting for.
+/// Returns the wait after a failure, or `None` if the server asks for a wait that is too long.
 fn wait_for(error: &ModelError, number: u32) -> Option<Duration> {
     match error {
         ModelError::RateLimited { retry_after: Some(wait) } => (*wait <= MAX_WAIT).then_some(*wait),
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Runs an attempt that always fails with `error`; gives the tries made and the seconds waited.
+    /// Runs an attempt that always fails with `error`. Returns the number of tries and the seconds waited.
     fn run(error: ModelError) -> (u32, f64) {
         let slept = Arc::new(Mutex::new(Duration::ZERO));
         let sum = Arc::clone(&slept);

@@ -32,16 +32,16 @@ pub struct ScriptedModel {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// Only for this worker.
+    /// The worker for which this entry is.
     worker: Option<String>,
-    /// Only if some user message holds this text.
+    /// The text that some user message must contain.
     contains: Option<String>,
-    /// Only if the worker's own text holds this, with its inputs put in.
+    /// The text that the worker's own text must contain, after its inputs were put in.
     says: Option<String>,
     turns: Vec<Turn>,
 }
 
-/// One reply: text, or text that is JSON, beside calls; or an error.
+/// One reply of a script: text or JSON, with calls, or an error.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Turn {
@@ -55,16 +55,17 @@ struct Turn {
 #[serde(deny_unknown_fields)]
 struct ScriptedCall {
     name: String,
-    /// A string that starts with `!` stands for raw text that is not JSON.
+    /// The arguments of the call. A string that starts with `!` stands for raw text that is not JSON.
     #[serde(default)]
     arguments: Value,
 }
 
 impl ScriptedModel {
-    /// Reads a script.
+    /// Reads a script from a file.
     ///
     /// # Errors
-    /// [`ModelError::File`] when it cannot be read, [`ModelError::Script`] when it is not a script.
+    ///
+    /// [`ModelError::File`] when the file cannot be read, [`ModelError::Script`] when it is not a script.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         Self::parse(path, &Self::text(path)?)
     }
@@ -78,10 +79,11 @@ impl ScriptedModel {
         &self.path
     }
 
-    /// Returns a script from its text; `path` only serves for [`Provider::name`].
+    /// Returns the model for the text of a script. `path` is only used for [`Provider::name`].
     ///
     /// # Errors
-    /// [`ModelError::Script`] when it is not a script.
+    ///
+    /// [`ModelError::Script`] when the text is not a script.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ModelError> {
         let entries: Vec<Entry> = serde_json::from_str(text)
             .map_err(|e| ModelError::Script(format!("{} is not a script: {e}", path.display())))?;
@@ -162,7 +164,7 @@ impl Turn {
     }
 }
 
-/// Returns stable figures, so that recorded runs compare equal: about four bytes to the token.
+/// Returns stable figures of about four bytes per token, so that recorded runs compare equal.
 fn usage(request: &Request, reply: &Reply) -> Usage {
     let said = |m: &Message| match m {
         Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A key or token. It has no way to be printed: the name of the type is all that `Debug` shows.
+/// A key or token, which cannot be printed. `Debug` shows only the name of the type.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a value read from the environment or a vault.
+    /// Returns the secret of a value that was read from the environment or a vault.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
@@ -18,7 +18,8 @@ impl Secret {
         &self.0
     }
 
-    /// `text` with every occurrence of the key blotted out, for messages that a server wrote.
+    /// Returns `text` with every occurrence of the key redacted, for messages that a server wrote. A key of less than
+    /// 4 bytes is not searched for.
     #[must_use]
     pub(crate) fn scrub(&self, text: &str) -> String {
         if self.0.len() < 4 { text.to_owned() } else { text.replace(&self.0, "[key]") }
@@ -31,7 +32,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How a provider gets at keys and settings by the name of an environment variable. The caller decides where they
+/// A function that returns keys and settings by the name of an environment variable. The caller decides where they
 /// really come from.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<Secret>;
 

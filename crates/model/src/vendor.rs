@@ -1,8 +1,9 @@
-//! Companies that serve models, each with an address and a key of its own.
+//! The companies that serve models, with their addresses and the variables of their keys.
 
 use std::fmt;
 
-/// Who serves a model under a key. Each has its own wire format, address and variables.
+/// A company that serves models under a key, over one wire format. OpenAI has two formats, with the same address and
+/// variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Vendor {
     /// Anthropic, over its Messages protocol.
@@ -16,7 +17,7 @@ pub enum Vendor {
 }
 
 impl Vendor {
-    /// All of them, in the order in which keys in the environment are looked for.
+    /// All vendors, in the order in which keys in the environment are looked for.
     pub const ALL: [Vendor; 4] = [Vendor::OpenAi, Vendor::Anthropic, Vendor::Gemini, Vendor::OpenAiResponses];
 
     /// Returns the part of a reference before the colon.
@@ -42,7 +43,7 @@ impl Vendor {
         Self::ALL.into_iter().find(|vendor| vendor.keys().contains(&variable))
     }
 
-    /// Returns the variables that can hold its key; the first that is set counts.
+    /// Returns the variables that can hold the vendor's key. The first one that is set counts.
     #[must_use]
     pub fn keys(self) -> &'static [&'static str] {
         match self {
@@ -52,7 +53,7 @@ impl Vendor {
         }
     }
 
-    /// Returns the variable that puts another server in its place.
+    /// Returns the variable with the address of another server in the vendor's place.
     #[must_use]
     pub fn url_variable(self) -> &'static str {
         match self {
@@ -62,7 +63,7 @@ impl Vendor {
         }
     }
 
-    /// Returns its own address.
+    /// Returns the vendor's own address.
     #[must_use]
     pub fn url(self) -> &'static str {
         match self {
@@ -82,7 +83,8 @@ impl Vendor {
         }
     }
 
-    /// Returns the model for a user who names none and sets no variable: small, cheap, with tools and schemas.
+    /// Returns the model for a user who names none and sets no variable. The model is small and cheap, and supports
+    /// tools and schemas.
     #[must_use]
     pub fn default_model(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Wire formats: a request as JSON, an answer from JSON, whole or in pieces.
+//! The wire formats: the JSON of requests, and the assembly of answers that come whole or in pieces.
 //!
 //! In each folder, `wire` writes requests and declares the types of answers, and `stream` assembles an answer. The
 //! code that they share (HTTP, retrying, keys, calls in pieces) is in [`crate::served`].
@@ -31,40 +31,44 @@ pub(crate) enum Format {
     Anthropic,
     /// Gemini's `generateContent`.
     Gemini,
-    /// Ollama's own.
+    /// Ollama's own format.
     Ollama,
 }
 
-/// Puts a reply together from the messages of an answer.
+/// The assembly of a reply from the messages of an answer.
 pub(crate) trait Assembly {
-    /// Takes in one message of a stream; gives the text that it adds.
+    /// Adds one message of a stream, and returns the new text.
     ///
     /// # Errors
-    /// When it is no message of the format, or tells of a failure.
+    ///
+    /// When the data is no message of the format, or reports a failure.
     fn take(&mut self, data: &[u8]) -> Result<String, ModelError>;
 
-    /// Takes in an answer that came whole; gives its text.
+    /// Adds an answer that came whole, and returns its text.
     ///
     /// # Errors
-    /// As for [`Assembly::take`].
+    ///
+    /// The same as for [`Assembly::take`].
     fn take_whole(&mut self, data: &[u8]) -> Result<String, ModelError> {
         self.take(data)
     }
 
-    /// Returns whether any part of an answer came.
+    /// Returns whether any part of an answer has come.
     fn seen_any(&self) -> bool;
 
     /// Returns whether the server said that the answer is complete.
     fn is_finished(&self) -> bool;
 
-    /// Returns whether nothing can follow: the rest of the stream is not waited for.
+    /// Returns whether nothing more can follow. In that case the rest of the stream is not read.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Returns the reply. `turn` makes the ids of calls that came without one unique within the conversation.
+    /// Returns the reply. A call that came without an id gets one, and `turn` makes this id unique within the
+    /// conversation.
     ///
     /// # Errors
+    ///
     /// When the provider withheld the answer.
     fn reply(self: Box<Self>, turn: usize) -> Result<Reply, ModelError>;
 }
@@ -80,7 +84,7 @@ impl Format {
         }
     }
 
-    /// Returns the header for the key.
+    /// Returns the name of the header that carries the key.
     pub(crate) fn key_header(self) -> &'static str {
         match self {
             Self::Anthropic => "x-api-key",
@@ -89,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Headers that belong to every request.
+    /// Returns the headers that belong to every request.
     pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", "2023-06-01")],
@@ -97,12 +101,12 @@ impl Format {
         }
     }
 
-    /// Returns how a server is spoken to before it has refused anything.
+    /// Returns the dialect in which a server is addressed until it refuses something.
     pub(crate) fn dialect(self, is_openai: bool) -> Dialect {
         let form_beside_tools = match self {
             Self::Chat => is_openai,
             Self::Responses | Self::Anthropic => true,
-            // Gemini refuses both in one request before version 3; Ollama would make every call an answer.
+            // Before version 3, Gemini refuses both in one request. Ollama would turn every call into an answer.
             Self::Gemini | Self::Ollama => false,
         };
         Dialect {
@@ -114,7 +118,7 @@ impl Format {
         }
     }
 
-    /// Returns where a request goes.
+    /// Returns the address of a request.
     pub(crate) fn url(self, base_url: &str, model: &str, dialect: Dialect) -> String {
         match self {
             Self::Chat => format!("{base_url}/chat/completions"),
@@ -148,25 +152,25 @@ impl Format {
     }
 }
 
-/// Returns the address with the version of the protocol at its end, which some write and some do not.
+/// Returns the address with the version of the protocol at its end. Some users write the version, and some do not.
 fn versioned(base_url: &str, version: &str) -> String {
     let last = base_url.rsplit('/').next().unwrap_or_default();
     let has_version = last.starts_with('v') && last.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     if has_version { base_url.to_owned() } else { format!("{base_url}/{version}") }
 }
 
-/// Returns how the form of the output is asked for in this request; `None` if none is wanted.
+/// Returns the way in which the form of the output is requested, or `None` if the request has no form.
 fn form(request: &Request, dialect: Dialect) -> Option<Form> {
     request.output.as_ref()?;
     Some(match dialect.form {
         Form::Native if !request.tools.is_empty() && !dialect.form_beside_tools => Form::Prompt,
-        // A tool that must be called leaves no other to be called.
+        // A model that must call one tool can call no other.
         Form::Tool if !request.tools.is_empty() => Form::Prompt,
         form => form,
     })
 }
 
-/// Returns the standing instructions, with the form of the output in words if it is asked for so.
+/// Returns the standing instructions. If the form of the output is requested in words, they include it.
 fn system(request: &Request, form: Option<Form>) -> String {
     let mut system = request.system.clone();
     if let (Some(Form::Prompt), Some(schema)) = (form, &request.output) {
@@ -184,7 +188,7 @@ fn parse<T: DeserializeOwned>(data: &[u8]) -> Result<T, ModelError> {
         .map_err(|e| ModelError::Malformed { what: format!("{e} in `{}`", excerpt(data)) })
 }
 
-/// Returns an error that the server sent inside a successful answer.
+/// Returns the error that a server sent inside of a successful answer.
 fn in_band_error(error: &Value) -> ModelError {
     let field = |name: &str| error.get(name).and_then(Value::as_str);
     let message = field("message").or(error.as_str()).map_or_else(|| error.to_string(), str::to_owned);

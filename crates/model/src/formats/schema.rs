@@ -1,28 +1,29 @@
 //! JSON Schemas cut down to the subset that a vendor enforces on its models.
 //!
-//! A cut only makes the schema allow more; the caller checks the answer against all of it.
+//! A cut schema accepts at least every value that the original accepts. So the caller must check the answer against
+//! the original.
 
 use serde_json::{Map, Value};
 
-/// Keywords that hold schemas by name.
+/// The keywords that map names to schemas.
 const NAMED: [&str; 2] = ["properties", "$defs"];
-/// Keywords that hold a list of schemas.
+/// The keywords that hold a list of schemas.
 const LISTED: [&str; 3] = ["anyOf", "oneOf", "prefixItems"];
 
 /// The subset of JSON Schema that a vendor understands.
 pub(super) struct Subset {
-    /// The keywords that it takes; others are left out.
+    /// The keywords that the vendor accepts. Other keywords are left out.
     pub(super) keywords: &'static [&'static str],
-    /// Objects must have no other properties than those that are named.
+    /// Whether objects must have no properties other than those that are named.
     pub(super) closed: bool,
-    /// Every property must be required.
+    /// Whether every property must be required.
     pub(super) all_required: bool,
-    /// The schema as a whole must be of an object.
+    /// Whether the schema as a whole must be that of an object.
     pub(super) object_root: bool,
 }
 
 impl Subset {
-    /// Returns the schema with the keywords that the vendor takes; `None` if the subset cannot express it.
+    /// Returns the schema with only the keywords that the vendor accepts, or `None` if the subset cannot express it.
     pub(super) fn cut(&self, schema: &Value) -> Option<Value> {
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         if self.object_root && !is_object { None } else { self.part(schema) }
@@ -30,13 +31,13 @@ impl Subset {
 
     fn part(&self, schema: &Value) -> Option<Value> {
         let Value::Object(map) = schema else {
-            // `true` and `false` are schemas that no vendor takes where it wants a form.
+            // No vendor accepts the schemas `true` and `false` as a form.
             return None;
         };
         let mut out = Map::new();
         for (key, value) in map {
             if !self.keywords.contains(&key.as_str()) {
-                // One value is a list of one.
+                // A constant is an `enum` of one value.
                 if key == "const" && value.is_string() && self.keywords.contains(&"enum") {
                     out.insert("enum".to_owned(), Value::Array(vec![value.clone()]));
                 }

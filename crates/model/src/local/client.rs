@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The client of the local model's process.
 
 use std::fmt;
 use std::io::{BufReader, BufWriter, Read};
@@ -15,19 +15,20 @@ use crate::provider::{Progress, Provider};
 use crate::reply::Reply;
 use crate::request::{Cancel, Request};
 
-/// Gives the command that starts a host for a weights file. Its `main` must end in [`super::serve`] with that file,
-/// standard input and standard output.
+/// A function that returns the command that starts a host for a weights file. The `main` of that program must end in
+/// [`super::serve`] with that file, standard input and standard output.
 pub type Launch = Arc<dyn Fn(&Path) -> Command + Send + Sync>;
 
-/// How often a cancelled call is noticed.
+/// The interval at which a call checks whether it was cancelled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Tries at one request: the second covers a host that died or had just gone to rest.
+/// The maximum number of tries for one request. The second try is for a host that died, or that had just ended
+/// because it was idle.
 const MAX_TRIES: u32 = 2;
-/// How much of a dead host's last words is kept.
+/// The maximum number of bytes of a dead host's error output that are kept.
 const MAX_STDERR_LEN: usize = 2000;
 
-/// Asks a local model, whose process it starts at the first request and again whenever it has died. Requests from
-/// several threads wait for each other.
+/// A client of a local model. It starts the model's process at the first request, and again whenever the process has
+/// died. Requests from several threads wait for each other.
 pub struct Client {
     name: String,
     weights: PathBuf,
@@ -35,7 +36,7 @@ pub struct Client {
     host: Mutex<Option<Host>>,
 }
 
-/// A running process.
+/// A running process of the model.
 struct Host {
     child: Child,
     stdin: BufWriter<ChildStdin>,
@@ -45,8 +46,8 @@ struct Host {
 }
 
 impl Client {
-    /// Returns a client for the model in the file `weights`; `name` is the result of [`Provider::name`]. Starts
-    /// nothing yet.
+    /// Returns a client for the model in the file `weights`. `name` is the result of [`Provider::name`]. The process
+    /// is not started yet.
     pub fn new(name: impl Into<String>, weights: impl Into<PathBuf>, launch: Launch) -> Self {
         Self { name: name.into(), weights: weights.into(), launch, host: Mutex::new(None) }
     }
@@ -59,7 +60,7 @@ impl Client {
         matches!(host.child.try_wait(), Ok(None)).then(|| host.child.id())
     }
 
-    /// Ends the host, giving its memory back. The next request starts it again.
+    /// Ends the host and frees its memory. The next request starts a new one.
     pub fn stop(&self) {
         *self.host.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
     }
@@ -108,7 +109,7 @@ impl Provider for Client {
     }
 }
 
-/// The host went away in the middle.
+/// The error that the host ended during a request.
 struct HostExited;
 
 impl Host {
@@ -166,7 +167,7 @@ impl Host {
             match self.frames.recv_timeout(POLL_INTERVAL) {
                 Ok(FromHost::Done { id, result }) if id == mine => return Ok(result),
                 Ok(FromHost::Progress { id, progress: news }) if id == mine => progress(news),
-                // The rest of a call that was cancelled.
+                // These frames belong to an earlier call that was cancelled.
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(HostExited),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -180,7 +181,7 @@ impl Host {
 
     /// Returns the exit status of the host and its last output.
     fn last_words(&mut self) -> String {
-        // It closed its output, so it is on its way out; if not, it is no use any more.
+        // The host closed its output, so it is about to end, or is of no more use.
         let _ = self.child.kill();
         let status = self.child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
         let words = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
@@ -190,7 +191,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // It holds nothing that could be lost, so there is no reason to wait for it to finish.
+        // The host holds nothing that could be lost, so its end is not waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

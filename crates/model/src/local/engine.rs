@@ -19,9 +19,9 @@ use crate::reply::{Reply, Stop, Usage};
 use crate::request::{Call, Request};
 use crate::weights::{self, PullError};
 
-/// Bytes that the cache takes for a token of a model of this kind.
+/// The number of bytes that the cache of such a model takes per token.
 const CACHE_PER_TOKEN: u64 = 57 << 10;
-/// Memory for the vocabulary, grammars and scratch.
+/// The bytes of memory for the vocabulary, the grammars and scratch.
 const FIXED_OVERHEAD: u64 = 128 << 20;
 
 /// A model in memory, with the tokens that it read last.
@@ -29,9 +29,9 @@ pub(super) struct Engine {
     model: Qwen2,
     vocabulary: Vocabulary,
     grammars: Grammars,
-    /// The tokens in the model's cache. The next request most often begins like the last one.
+    /// The tokens in the model's cache. Most requests begin like the request before.
     history: Vec<TokenId>,
-    /// Tokens read at once.
+    /// The maximum number of tokens that are read at once.
     chunk: usize,
 }
 
@@ -50,7 +50,7 @@ impl Engine {
             // A known file is hashed while it is loaded.
             let known = weights::KNOWN.iter().find(|known| path.ends_with(known.file));
             let hash = known.map(|known| scope.spawn(|| weights::verify(path, known, &mut |_| {})));
-            // Engines assert the properties of a sound file; a panic here means an unsound one.
+            // The engine asserts the properties of a sound file, so a panic here means that the file is damaged.
             let loaded = catch_unwind(AssertUnwindSafe(|| load(options)))
                 .unwrap_or_else(|_| Err("the engine cannot make sense of it".to_owned()));
             match hash.map(|hash| hash.join()) {
@@ -75,13 +75,13 @@ impl Engine {
         let context = self.model.context();
         let room = context.saturating_sub(tokens.len());
         let limit = (request.max_tokens as usize).min(room);
-        // With less room than this no answer worth having fits.
+        // With less room than this, no useful answer fits.
         if limit < (request.max_tokens as usize).min(64) {
             let (tokens, limit) = (Some(tokens.len() as u64), Some(context as u64));
             return Err(ModelError::ContextTooLong { tokens, limit });
         }
 
-        // At least one token is read again: its scores are needed.
+        // At least one token is read again, because its scores are needed.
         let same = self.history.iter().zip(&tokens).take_while(|(a, b)| a == b).count();
         let same = same.min(tokens.len().saturating_sub(1));
         self.model.truncate(same);
@@ -93,7 +93,7 @@ impl Engine {
         });
         let scores = match scores {
             Ok(scores) => scores,
-            // The number of tokens that it read is not known here, so the new ones are dropped.
+            // The number of tokens that the model has read is not known here, so all new tokens are dropped.
             Err(error) => {
                 self.model.truncate(same);
                 return Err(error);
@@ -110,8 +110,9 @@ impl Engine {
     }
 }
 
-/// Bytes of memory that a file of this size takes: its content, the matrices once more as the processor wants them
-/// (together 2.1 times the file, as measured), the cache, and the rest of the process.
+/// Returns the bytes of memory that a file of this size needs. They are for its content, and for the matrices once
+/// more in the form that the processor needs. Together these take 2.1 times the size of the file, as measured. The
+/// rest is for the cache and the process.
 fn needed(length: u64, context: usize) -> u64 {
     let content = length.saturating_mul(21) / 10;
     content.saturating_add((context as u64).saturating_mul(CACHE_PER_TOKEN)).saturating_add(FIXED_OVERHEAD)
@@ -132,7 +133,7 @@ fn load(options: &HostOptions) -> Result<Engine, String> {
     Ok(Engine { model, vocabulary, grammars, history: Vec::new(), chunk: options.chunk })
 }
 
-/// Returns the text of the model as a reply.
+/// Returns the text that the model wrote as a reply.
 fn reply(request: &Request, written: generate::GeneratedText, usage: Usage) -> Reply {
     let mut reply = Reply { text: written.text, usage, stop: written.stop, ..Reply::default() };
     if request.tools.is_empty() || reply.stop == Stop::Length {

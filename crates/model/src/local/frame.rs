@@ -11,53 +11,53 @@ use crate::provider::Progress;
 use crate::reply::Reply;
 use crate::request::Request;
 
-/// A frame is never larger: a request holds text that once fit a model's context, many times over.
+/// The maximum size of a frame. It is many times the size of a request that fits a model's context.
 const MAX_FRAME: usize = 256 << 20;
 
 const FRAMES: Frames = Frames::up_to(MAX_FRAME);
 
-/// From the client to the host.
+/// A message from the client to the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToHost {
-    /// Answer this.
+    /// A request that the host must answer.
     Complete {
-        /// Chosen by the client, repeated in every answer.
+        /// The number of the request. The client chooses the number, and the host repeats it in every answer.
         id: u64,
-        /// The question.
+        /// The request.
         request: Box<Request>,
     },
-    /// Stop answering this, if it is still going on.
+    /// The cancellation of a request that may still be in progress.
     Cancel {
-        /// Which.
+        /// The number of the request.
         id: u64,
     },
 }
 
-/// From the host to the client.
+/// A message from the host to the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromHost {
-    /// May be lost.
+    /// The progress of a request. Such a message may be lost.
     Progress {
-        /// Of which request.
+        /// The number of the request.
         id: u64,
         /// The progress.
         progress: Progress,
     },
-    /// The last word on a request.
+    /// The result of a request, after which the host says no more about it.
     Done {
-        /// Which.
+        /// The number of the request.
         id: u64,
         /// The answer.
         result: Result<Reply, ModelError>,
     },
 }
 
-/// Writes one frame and flushes.
+/// Writes one frame and flushes the output.
 pub(super) fn write(output: &mut impl Write, frame: &impl Serialize) -> Result<(), FrameError> {
     FRAMES.write(output, frame)
 }
 
-/// Reads one frame; `None` at the end of the stream.
+/// Reads one frame, or returns `None` at the end of the stream.
 pub(super) fn read<T: DeserializeOwned>(input: &mut impl Read) -> Result<Option<T>, FrameError> {
     FRAMES.read(input)
 }

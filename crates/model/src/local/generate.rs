@@ -1,4 +1,4 @@
-//! Writing an answer, token by token, within a grammar.
+//! The writing of an answer, token by token, within a grammar.
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
@@ -13,14 +13,14 @@ use crate::provider::Progress;
 use crate::reply::Stop;
 use crate::request::Cancel;
 
-/// The result of writing.
+/// The text that the model wrote.
 pub(super) struct GeneratedText {
     pub(super) text: String,
     pub(super) tokens: u64,
     pub(super) stop: Stop,
 }
 
-/// Makes matchers for grammars over one vocabulary.
+/// The factory of matchers for grammars over one vocabulary.
 pub(super) struct Grammars(ParserFactory);
 
 impl Grammars {
@@ -34,10 +34,10 @@ impl Grammars {
         Ok(Self(factory))
     }
 
-    /// Returns a matcher at the beginning of this schema.
+    /// Returns a matcher for a schema, at the beginning of a text.
     pub(super) fn matcher(&self, schema: Value) -> Result<Matcher, ModelError> {
         let parser = |schema| self.0.create_parser(TopLevelGrammar::from_json_schema(schema));
-        // Better a form with gaps than none; but of two complaints the strict one is worth telling.
+        // A grammar with gaps is better than none. If neither can be made, the strict complaint is the useful one.
         let parser =
             parser(schema.clone()).or_else(|strict| parser(grammar::lenient(schema)).map_err(|_| strict));
         let parser = parser.map_err(|e| ModelError::SchemaRefused { reason: first_line(&e.to_string()) })?;
@@ -66,20 +66,21 @@ pub(super) fn read(
     Ok(scores)
 }
 
-/// The parameters of writing.
+/// The parameters of the writing of an answer.
 pub(super) struct Task<'a> {
-    /// Gives the bytes of tokens and knows which end a turn.
+    /// The vocabulary, which has the bytes of each token and the tokens that end a turn.
     pub(super) vocabulary: &'a Vocabulary,
-    /// Holds the text to its form; `None` for free text.
+    /// The matcher that holds the text to its form, or `None` for free text.
     pub(super) matcher: Option<Matcher>,
-    /// The most tokens.
+    /// The maximum number of tokens to write.
     pub(super) limit: usize,
-    /// Tokens read at once, where several are forced.
+    /// The maximum number of tokens that are read at once, if several are forced.
     pub(super) chunk: usize,
     pub(super) cancel: &'a Cancel,
 }
 
-/// Writes after the prompt whose scores are given. Adds to `history` every token that the model has read.
+/// Writes an answer after a prompt, from the scores of the first token on. Adds to `history` every token that the
+/// model has read.
 pub(super) fn write(
     model: &mut Qwen2,
     task: Task<'_>,
@@ -123,7 +124,7 @@ pub(super) fn write(
         count += fresh.len();
         show(&bytes, &mut shown, progress);
         if end.is_some() || matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            // The last token needs no reading; it is also not in the model's cache.
+            // The last token is not read, so it is not in the model's cache either.
             stop = Stop::End;
             break;
         }
@@ -134,7 +135,7 @@ pub(super) fn write(
     Ok(GeneratedText { text, tokens: count as u64, stop })
 }
 
-/// Returns the best token that the grammar allows, consumed.
+/// Returns the best token that the grammar allows, after the matcher has consumed it.
 fn next_within(matcher: &mut Matcher, scores: &[f32]) -> Result<TokenId, ModelError> {
     let refused =
         |e: &dyn std::fmt::Display| ModelError::SchemaRefused { reason: first_line(&e.to_string()) };
@@ -146,7 +147,7 @@ fn next_within(matcher: &mut Matcher, scores: &[f32]) -> Result<TokenId, ModelEr
     Ok(token)
 }
 
-/// Returns the token with the highest score; of equals the first.
+/// Returns the token with the highest score. Of tokens with equal scores, the first is returned.
 fn best(scores: impl Iterator<Item = (usize, f32)>) -> Result<TokenId, ModelError> {
     let mut best: Option<(usize, f32)> = None;
     for (token, score) in scores {
@@ -158,7 +159,8 @@ fn best(scores: impl Iterator<Item = (usize, f32)>) -> Result<TokenId, ModelErro
         .ok_or_else(|| ModelError::SchemaRefused { reason: "no token is allowed".to_owned() })
 }
 
-/// Shows the text that is complete: a character may be spread over tokens, and some bytes are none.
+/// Reports the text that is complete so far. A character may be spread over several tokens. Bytes that are no
+/// character are replaced.
 fn show(bytes: &[u8], shown: &mut usize, progress: &mut dyn FnMut(Progress)) {
     let mut text = String::new();
     loop {

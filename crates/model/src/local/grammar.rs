@@ -1,24 +1,24 @@
 //! The grammar of a model's output: JSON Schemas made fit for decoding.
 //!
-//! A small model runs on with text where its schema lets it. So every string gets a `maxLength` and every list a
-//! `maxItems` where it has none, and objects with named properties are closed. All of it only narrows: the original
-//! schema accepts every text that the narrowed schema accepts.
+//! A small model goes on writing as long as its schema permits. So every string without a `maxLength` gets one, and
+//! so does every list without a `maxItems`. Objects with named properties are closed. These changes only narrow the
+//! schema: the original accepts every text that the narrowed schema accepts.
 
 use serde_json::{Map, Value, json};
 
 use crate::request::Request;
 
-/// Characters of a string that has no limit of its own.
+/// The maximum number of characters of a string that has no limit of its own.
 const MAX_STRING_LEN: u64 = 600;
-/// Characters of an answer in free text, when there are tools beside it.
+/// The maximum number of characters of an answer in free text, if the request has tools.
 const MAX_ANSWER_LEN: u64 = 4000;
-/// Elements of a list without a limit.
+/// The maximum number of elements of a list that has no limit of its own.
 const MAX_LIST_ITEMS: u64 = 40;
-/// Beyond this an integer is no longer exact in JSON.
+/// The largest integer that is exact in JSON.
 const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 
-/// Returns the name under which answering is offered beside the tools. Small models choose well between functions and
-/// badly between a function and something else, so to them answering is a function, too.
+/// Returns the name of the function by which a model with tools answers. Small models choose well between functions,
+/// and badly between a function and something else. So the answer is offered as a function too.
 pub(super) fn answer_name(request: &Request) -> String {
     let mut name = "final_answer".to_owned();
     while request.tools.iter().any(|tool| tool.name == name) {
@@ -27,7 +27,7 @@ pub(super) fn answer_name(request: &Request) -> String {
     name
 }
 
-/// Returns the parameters of answering: one value of the form that is asked for, or text.
+/// Returns the parameters of the answer function: one value of the requested form, or text.
 pub(super) fn answer_parameters(request: &Request) -> Value {
     let value =
         request.output.clone().unwrap_or_else(|| json!({ "type": "string", "maxLength": MAX_ANSWER_LEN }));
@@ -37,8 +37,8 @@ pub(super) fn answer_parameters(request: &Request) -> Value {
             "additionalProperties": false, "$defs": definitions })
 }
 
-/// Returns the schema of everything that the model may write in answer to `request`; `None` for free text. With tools
-/// it is `{"name": …, "arguments": …}`, a call of one of them or of the answer.
+/// Returns the schema of everything that the model may write in answer to `request`, or `None` for free text. With
+/// tools, the schema is that of `{"name": …, "arguments": …}`, a call of a tool or of the answer function.
 pub(super) fn schema(request: &Request) -> Option<Value> {
     if request.tools.is_empty() {
         return request.output.as_ref().map(|schema| with_options(bounded(schema)));
@@ -68,7 +68,8 @@ pub(super) fn schema(request: &Request) -> Option<Value> {
     Some(with_options(json!({ "anyOf": choices, "$defs": definitions })))
 }
 
-/// Returns the same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
+/// Returns a schema with the option to ignore keywords that the grammar cannot express. The caller checks the result
+/// anyway.
 pub(super) fn lenient(mut schema: Value) -> Value {
     if let Some(options) = schema.pointer_mut("/x-guidance").and_then(Value::as_object_mut) {
         options.insert("lenient".into(), json!(true));
@@ -76,7 +77,8 @@ pub(super) fn lenient(mut schema: Value) -> Value {
     schema
 }
 
-/// Moves a schema among the definitions and gives the reference to it. Its own references move along.
+/// Moves a schema among the definitions, and returns the reference to it. The references inside of the schema are
+/// adjusted.
 fn moved(mut schema: Value, name: &str, definitions: &mut Map<String, Value>) -> Value {
     fn rebase(schema: &mut Value, base: &str) {
         match schema {
@@ -107,7 +109,7 @@ fn with_options(mut schema: Value) -> Value {
         schema = json!({});
     }
     if let Some(map) = schema.as_object_mut() {
-        // One spelling of every value, the one that models know best.
+        // Every value has one spelling only, which is the one that models know best.
         let options = json!({ "whitespace_flexible": false, "coerce_one_of": true,
                               "key_separator": ": ", "item_separator": ", " });
         map.insert("x-guidance".into(), options);
@@ -115,10 +117,10 @@ fn with_options(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns the schema with limits put in.
+/// Returns the schema with the missing limits added.
 fn bounded(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else {
-        // `true` accepts anything; a model needs to be told something.
+        // The schema `true` accepts any value, but a model needs a definite form.
         return if schema == &Value::Bool(false) { schema.clone() } else { anything(1) };
     };
     let says = |key: &str| map.contains_key(key);
@@ -175,7 +177,7 @@ fn bounded(schema: &Value) -> Value {
     }
     if !fixed && may_be("object") {
         let open = !says("properties") && !says("patternProperties");
-        // Inside `allOf` a sibling's properties would be shut out.
+        // Inside of `allOf`, a closed object would exclude the properties of the other schemas.
         if !says("allOf") {
             default("additionalProperties", if open { anything(0) } else { json!(false) });
         }
@@ -183,11 +185,11 @@ fn bounded(schema: &Value) -> Value {
     Value::Object(out)
 }
 
-/// Keywords that say nothing about which values are accepted.
+/// The keywords that do not restrict which values are accepted.
 const ANNOTATIONS: &[&str] =
     &["title", "description", "default", "examples", "readOnly", "writeOnly", "deprecated", "x-guidance"];
 
-/// Returns a schema for "any value": plain values, and below that `depth` levels of lists and objects.
+/// Returns a schema for any value: plain values, and up to `depth` levels of lists and objects.
 fn anything(depth: u32) -> Value {
     let mut choices = vec![
         json!({ "type": "string", "maxLength": MAX_STRING_LEN }),

@@ -1,4 +1,4 @@
-//! The side that answers: the child process's whole life.
+//! The host: the child process that answers the requests to a local model.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use crate::error::ModelError;
 
-/// How a host behaves.
+/// The options of a host.
 #[derive(Debug, Clone)]
 pub struct HostOptions {
     /// The GGUF file.
     pub weights: PathBuf,
-    /// Go away after so long without a request.
+    /// The time without a request after which the host ends.
     pub idle: Duration,
     /// The limit of writable memory, in bytes. `None` means the amount that loading is expected to need, and a
     /// margin.
     pub memory_limit: Option<u64>,
-    /// Bytes of memory to believe in, instead of asking the system.
+    /// The bytes of memory to assume as available, instead of asking the system.
     pub available_memory: Option<u64>,
-    /// Tokens of a prompt that are read at once. From 32 on, some processors get yet another copy of the weights
-    /// (370 MB), and measured no speed from it.
+    /// The number of tokens of a prompt that are read at once. From 32 on, some processors get yet another copy of
+    /// the weights (370 MB), without a measurable gain in speed.
     pub chunk: usize,
-    /// The most tokens of request and reply together; a token takes about 57 KB.
+    /// The maximum number of tokens of request and reply together. A token takes about 57 KB.
     pub context: usize,
 }
 
 impl HostOptions {
-    /// Returns the usual behaviour: goes away after ten idle minutes.
+    /// Returns the usual options, with which the host ends after ten idle minutes.
     pub fn new(weights: impl Into<PathBuf>) -> Self {
         Self {
             weights: weights.into(),
@@ -49,17 +49,18 @@ pub const READ_PATHS: &[&str] = &[
     "/sys/fs/cgroup/memory.stat",
 ];
 
-/// The variables that a host heeds, all of them about threads. It needs no others.
+/// The environment variables that a host reads, all of them about threads. It needs no others.
 pub const VARIABLES: &[&str] =
     &["RAYON_NUM_THREADS", "CANDLE_NUM_THREADS", "CANDLE_CPU_MASK", "CANDLE_CPU_AFFINITY"];
 
-/// Answers requests that come as frames on `input` with frames on `output`, one at a time. Ends with the input, or
-/// after the idle time. Also ends if the weights could not be loaded: the next host finds those that are there by
-/// then. The weights are loaded at the first request, and kept. Sets a limit on the memory of the *whole process*:
-/// call it from a process that does nothing else.
+/// Answers requests that come as frames on `input` with frames on `output`, one at a time. Returns at the end of the
+/// input, or after the idle time. Also returns if the weights could not be loaded, because the next host may find
+/// them. The weights are loaded at the first request, and kept. This sets a limit on the memory of the *whole
+/// process*, so the process must do nothing else.
 ///
 /// # Errors
-/// Only when the output breaks: every other error goes to the client, and the host goes on.
+///
+/// Only when the output breaks. Every other error goes to the client.
 #[cfg(feature = "local")]
 pub fn serve(
     options: &HostOptions,
@@ -69,9 +70,10 @@ pub fn serve(
     imp::serve(options, input, output)
 }
 
-/// Always fails: this build has no engine.
+/// Returns an error, because this build has no engine.
 ///
 /// # Errors
+///
 /// [`ModelError::NotBuilt`].
 #[cfg(not(feature = "local"))]
 pub fn serve(
@@ -97,7 +99,8 @@ mod imp {
     use crate::provider::Progress;
     use crate::request::{Cancel, Request};
 
-    /// The request being answered, so that the reading thread can stop it.
+    /// The number and the switch of the current request, and the numbers of later requests that were cancelled
+    /// already. The reading thread stops requests through them.
     type Current = Arc<Mutex<(u64, Cancel, BTreeSet<u64>)>>;
 
     pub(super) fn serve(
@@ -129,7 +132,7 @@ mod imp {
                         }
                     }
                 }
-                // No client is there to hear the answer: stop at once.
+                // No client is left to hear the answer, so its writing stops at once.
                 switch.lock().unwrap_or_else(PoisonError::into_inner).1.cancel();
             })
             .map_err(|e| ModelError::HostDied { reason: e.to_string() })?;

@@ -1,12 +1,12 @@
-//! How much memory there is, and how much the host may take.
+//! The memory that is available, and the limit of the memory of a host.
 
 use std::path::Path;
 
 #[cfg(feature = "local")]
 use crate::error::ModelError;
 
-/// Bytes that can be had without swapping, also within the limit of a container; `None` where the system does not
-/// say.
+/// Returns the bytes of memory that are available without swapping, also within the limit of a container. Returns
+/// `None` if the system does not report them.
 #[must_use]
 pub fn available() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -14,7 +14,7 @@ pub fn available() -> Option<u64> {
     Some(container(Path::new("/sys/fs/cgroup")).map_or(machine, |container| container.min(machine)))
 }
 
-/// Returns a `Name:   1234 kB` line of a proc file, in bytes.
+/// Returns the value of a `Name:   1234 kB` line of a proc file, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
@@ -31,7 +31,7 @@ fn container(root: &Path) -> Option<u64> {
 }
 
 #[cfg(feature = "local")]
-/// Refuses when fewer than `needed` bytes are there.
+/// Refuses to go on if fewer than `needed` bytes are available.
 pub(super) fn check(needed: u64, available: Option<u64>) -> Result<(), ModelError> {
     match available {
         Some(available) if available < needed => Err(ModelError::TooLittleMemory { needed, available }),
@@ -40,8 +40,8 @@ pub(super) fn check(needed: u64, available: Option<u64>) -> Result<(), ModelErro
 }
 
 #[cfg(feature = "local")]
-/// Limits this process's writable memory to `bytes`, for good. Allocations beyond it fail, which ends the process
-/// instead of taking the machine down with it.
+/// Limits the writable memory of this process to `bytes`, for as long as it runs. Allocations beyond the limit fail,
+/// which ends this process and spares the rest of the machine.
 pub(super) fn limit(bytes: u64) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Data).maximum;

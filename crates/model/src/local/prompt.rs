@@ -30,7 +30,7 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
     let mut results: Vec<String> = Vec::new();
     for message in &request.messages {
         if let Message::ToolResult { content, is_error, .. } = message {
-            // Results of one turn's calls go together, in the user's place.
+            // The results of one turn's calls go together into one turn of the user.
             let content = marked(content, *is_error);
             results.push(format!("<tool_response>\n{content}\n</tool_response>"));
             continue;
@@ -52,7 +52,7 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
     turns
 }
 
-/// Returns an earlier message of the model, in the form in which it would write it now.
+/// Returns an earlier message of the model, in the form in which the model must write now.
 fn assistant_text(request: &Request, text: &str, calls: &[Call]) -> String {
     if !calls.is_empty() {
         let call = |call: &Call| spaced_json(&json!({"name": call.name, "arguments": call.arguments}));
@@ -102,7 +102,7 @@ fn system(request: &Request) -> String {
     text
 }
 
-/// Returns JSON with a space after each separator: models have read this form most.
+/// Returns JSON with a space after each separator, which is the form that models have read most.
 fn spaced_json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced_json).collect::<Vec<_>>().join(", ")),

@@ -11,7 +11,7 @@ use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::ops::{rms_norm, silu};
 use candle_nn::rotary_emb::rope_thd;
 
-/// The cache grows by so many tokens at a time.
+/// The number of tokens by which the cache grows at a time.
 const CACHE_STEP: usize = 512;
 
 /// A loaded model and the state of one conversation.
@@ -24,11 +24,11 @@ pub(super) struct Qwen2 {
     /// Rotary tables for every position up to the context's end.
     cos: Tensor,
     sin: Tensor,
-    /// Tokens in the cache.
+    /// The number of tokens in the cache.
     length: usize,
 }
 
-/// The network's dimensions, checked.
+/// The dimensions of the network, after they were checked.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     heads: usize,
@@ -57,13 +57,13 @@ struct Linear {
     bias: Tensor,
 }
 
-/// The keys or values of one layer: `(1, capacity, kv_heads, head)`. The first `length` entries, by the model, are
-/// filled.
+/// The keys or values of one layer, as `(1, capacity, kv_heads, head)`. The model's `length` tells how many of the
+/// first entries are filled.
 #[derive(Default)]
 struct Cache(Option<Tensor>);
 
 impl Cache {
-    /// Puts `new` after the first `length` entries and gives all of them.
+    /// Puts `new` after the first `length` entries, and returns all of them.
     fn append(&mut self, new: &Tensor, length: usize) -> Result<Tensor> {
         let (_, count, heads, head) = new.dims4()?;
         let needed = length + count;
@@ -148,19 +148,19 @@ impl Qwen2 {
         }
         let embedding = quantized("token_embd.weight".to_owned())?;
         let norm = quantized("output_norm.weight".to_owned())?.dequantize(&Device::Cpu)?;
-        // Small models use one table for both ends.
+        // Small models use one table for the input and the output.
         let last = if content.tensor_infos.contains_key("output.weight") { "output" } else { "token_embd" };
         let output = QMatMul::from_qtensor(quantized(format!("{last}.weight"))?)?;
         let (cos, sin) = rotary(shape, real("qwen2.rope.freq_base").unwrap_or(10_000.0))?;
         Ok(Self { embedding, layers: blocks, norm, output, shape, cos, sin, length: 0 })
     }
 
-    /// Returns the number of tokens that fit.
+    /// Returns the number of tokens that fit into the context.
     pub(super) fn context(&self) -> usize {
         self.shape.context
     }
 
-    /// Returns the number of tokens that the model knows.
+    /// Returns the number of tokens in the vocabulary.
     pub(super) fn vocabulary(&self) -> Result<usize> {
         self.embedding.shape().dims2().map(|(rows, _)| rows)
     }
@@ -170,7 +170,7 @@ impl Qwen2 {
         self.length = self.length.min(length);
     }
 
-    /// Reads more tokens; gives the scores of every token to come next, `vocabulary` numbers.
+    /// Reads more tokens, and returns the scores of the next token: one number for each token of the vocabulary.
     pub(super) fn forward(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         let count = tokens.len();
         if count == 0 || self.length + count > self.shape.context {
@@ -226,7 +226,7 @@ fn multiply_all<const N: usize>(matrices: [&QMatMul; N], x: &Tensor) -> Result<[
     products.try_into().map_err(|_| Error::msg("a product is missing"))
 }
 
-/// Cosines and sines of the rotary embedding: `(context, head / 2)` each.
+/// Returns the cosines and sines of the rotary embedding, each as `(context, head / 2)`.
 fn rotary(shape: Shape, base: f32) -> Result<(Tensor, Tensor)> {
     #[allow(clippy::cast_precision_loss, reason = "positions and widths are far below 2^24")]
     let frequencies: Vec<f32> =

@@ -1,4 +1,4 @@
-//! Tokens: from text, to bytes, and as the trie that grammars are matched on.
+//! The tokens of a model: their texts, their bytes, and the trie on which grammars are matched.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const UNUSED: i64 = 5;
 /// The vocabulary of a model file.
 pub(super) struct Vocabulary {
     env: Arc<Env>,
-    /// Ends a turn; the model's end of text ends it, too.
+    /// The token that ends a turn. The model's end of text ends a turn too.
     pub(super) end_of_turn: TokenId,
     pub(super) start_of_turn: TokenId,
     pub(super) ends: Vec<TokenId>,
@@ -45,7 +45,8 @@ impl Vocabulary {
             let kind = types.get(i).and_then(integer).unwrap_or(1);
             words.push(match kind {
                 UNUSED => Vec::new(),
-                // Every other special kind is kept out of text by the marker byte, which no text holds.
+                // Tokens of the other special kinds begin with a marker byte. No text contains this byte, so no text
+                // spells such a token.
                 kind if kind != 1 && kind != 6 => {
                     let mut word = vec![TokTrie::SPECIAL_TOKEN_MARKER];
                     word.extend_from_slice(token.to_string()?.as_bytes());
@@ -69,14 +70,15 @@ impl Vocabulary {
         let mut tokenizer = Tokenizer::from_gguf(content)?;
         // Text is only ever text: `<|im_end|>` in a document must not end a turn.
         tokenizer.set_encode_special_tokens(true);
-        // Normalizing is done beforehand: the text that a grammar forces has to come back byte for byte.
+        // Texts are normalized before they come here, because a text that a grammar forces must come back byte for
+        // byte.
         tokenizer.with_normalizer(None::<NormalizerWrapper>).map_err(Error::wrap)?;
         let size = u32::try_from(size).map_err(Error::wrap)?;
         let trie = TokTrie::from(&TokRxInfo::new(size, end_of_turn), &words).with_eos_tokens(&ends);
         Ok(Self { env: Arc::new(Env { tokenizer, trie }), end_of_turn, start_of_turn, ends })
     }
 
-    /// Returns the tokens of a text, in which nothing is special.
+    /// Returns the tokens of a text. No part of the text becomes a special token.
     pub(super) fn encode(&self, text: &str) -> Vec<TokenId> {
         let mut normalized = NormalizedString::from(text);
         match NFC.normalize(&mut normalized) {
@@ -85,13 +87,13 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the bytes that a token stands for; none for a special token.
+    /// Returns the bytes that a token stands for. A special token has none.
     pub(super) fn bytes(&self, token: TokenId) -> &[u8] {
         let bytes = self.env.trie.token(token);
         if bytes.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) { &[] } else { bytes }
     }
 
-    /// Returns the environment that grammars are matched in.
+    /// Returns the environment in which grammars are matched.
     pub(super) fn env(&self) -> TokEnv {
         self.env.clone()
     }

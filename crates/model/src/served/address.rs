@@ -1,10 +1,10 @@
-//! Addresses of servers.
+//! The addresses of servers.
 
 use std::net::IpAddr;
 
 use crate::secret::Lookup;
 
-/// An Ollama on this machine.
+/// The address of an Ollama server on this machine.
 pub(crate) const OLLAMA: &str = "http://127.0.0.1:11434";
 /// The variable with Ollama's address.
 pub const OLLAMA_HOST: &str = "OLLAMA_HOST";
@@ -18,7 +18,7 @@ pub(crate) fn origin(url: &str) -> String {
     format!("{scheme}://{host}")
 }
 
-/// Returns whether an origin is this machine.
+/// Returns whether an origin is on this machine.
 pub(crate) fn is_loopback(origin: &str) -> bool {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let host = if let Some(rest) = host.strip_prefix('[') {
@@ -29,12 +29,12 @@ pub(crate) fn is_loopback(origin: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Returns Ollama's address, from any of the forms that its own tools take.
+/// Returns the address of the Ollama server, in any of the forms that Ollama's own tools accept.
 pub(crate) fn ollama_url(lookup: Lookup<'_>) -> String {
     let host = lookup(OLLAMA_HOST).map(|host| host.reveal().trim().trim_end_matches('/').to_owned());
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "127.0.0.1:11434".to_owned());
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", &host));
-    // A server is told to listen on every address with 0.0.0.0; a client cannot connect to that.
+    // The address `0.0.0.0` tells a server to listen everywhere, but a client cannot connect to it.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let has_port = rest.rsplit(']').next().unwrap_or_default().contains(':');
     match (has_port, scheme) {

@@ -1,4 +1,4 @@
-//! An answer on its way: as events, as lines, or whole.
+//! The reading of an answer that comes as events, as lines, or whole.
 
 use framing::events::{Events, TooLarge};
 
@@ -8,7 +8,7 @@ use super::lines::Lines;
 use crate::error::ModelError;
 use crate::formats::Assembly;
 
-/// Takes in the parts of an exchange and hands each message in it to an [`Assembly`].
+/// The reader of an answer. It passes each message in the parts of an exchange to an [`Assembly`].
 pub(super) struct Answer {
     framing: Framing,
     events: Events,
@@ -30,7 +30,7 @@ impl Answer {
         }
     }
 
-    /// Takes in one part; `Ok(true)` when the answer is complete.
+    /// Reads one part, and returns whether the answer is complete.
     pub(super) fn take(&mut self, part: Part, shown: &mut dyn FnMut(String)) -> Result<bool, ModelError> {
         match part {
             Part::Head { framing } => {
@@ -63,7 +63,7 @@ impl Answer {
 
     fn message(&mut self, message: &[u8], shown: &mut dyn FnMut(String)) -> Result<bool, ModelError> {
         if message.trim_ascii() == b"[DONE]" {
-            // Some servers name no reason before the end; a stream without any answer is still none.
+            // Some servers give no finish reason before the end. But a stream without any answer is an error.
             return if self.assembly.seen_any() { Ok(true) } else { Err(self.cut_off()) };
         }
         shown(self.assembly.take(message)?);

@@ -1,4 +1,4 @@
-//! Calls put together from pieces, under any ids of the server.
+//! The assembly of calls from pieces, whatever ids the server uses.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use crate::error::ModelError;
 use crate::reply::{MalformedCall, Reply};
 use crate::request::Call;
 
-/// More calls than this in one reply are not taken.
+/// The maximum number of calls in one reply.
 const MAX_CALLS: usize = 256;
 
-/// A call on its way.
+/// A call of which some pieces may still be missing.
 #[derive(Debug, Default)]
 pub(crate) struct PartialCall {
-    /// The number under which pieces of it come.
+    /// The number under which the pieces of the call come.
     pub(crate) index: u64,
-    /// The server's name for it, if it gives one.
+    /// The id that the server gave to the call, or an empty text.
     pub(crate) id: String,
-    /// The tool.
+    /// The name of the tool.
     pub(crate) name: String,
     /// The arguments as text.
     pub(crate) arguments: String,
@@ -40,17 +40,18 @@ impl Calls {
         Ok(())
     }
 
-    /// Returns the call whose pieces come under this number: the last one, where a server uses a number twice.
+    /// Returns the call whose pieces come under a number. If the server used the number twice, the last such call is
+    /// returned.
     pub(crate) fn at(&mut self, index: u64) -> Option<&mut PartialCall> {
         self.0.iter_mut().rev().find(|call| call.index == index)
     }
 
-    /// Puts the collected calls into the reply. `turn` makes the ids of calls without one unique within the
-    /// conversation.
+    /// Puts the collected calls into the reply. A call without an id gets one, and `turn` makes the id unique within
+    /// the conversation.
     pub(crate) fn put(self, turn: usize, reply: &mut Reply) {
         let mut ids = BTreeSet::new();
         for (i, call) in self.0.into_iter().enumerate() {
-            // The result of one call must not be taken for the result of another.
+            // Each call needs an id of its own, so that results are not confused.
             let id = match call.id {
                 id if !id.is_empty() && ids.insert(id.clone()) => id,
                 _ => format!("call_{turn}_{i}"),
@@ -69,7 +70,8 @@ impl Calls {
     }
 }
 
-/// Arguments that came as JSON, as text: a string is taken for text, since that is how most servers write them.
+/// Returns arguments that came as JSON as a text. A string already is the text, because most servers write arguments
+/// like that.
 pub(crate) fn as_text(arguments: Value) -> String {
     match arguments {
         Value::Null => String::new(),
@@ -87,8 +89,8 @@ pub(crate) fn as_object(arguments: &Value) -> Value {
     }
 }
 
-/// Returns a name or id for protocols that take letters, digits, `_` and `-` alone. Other characters, from a model or
-/// another server, are replaced, always in the same way.
+/// Returns a name or id for protocols that accept only letters, digits, `_` and `-`. Every other character, from a
+/// model or another server, becomes `_`, and a long name is cut.
 pub(crate) fn plain(name: &str) -> String {
     let plain: String = name
         .chars()

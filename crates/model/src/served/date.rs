@@ -1,9 +1,9 @@
-//! `Retry-After`: seconds, or a date.
+//! The value of a `Retry-After` header, which is a number of seconds or a date.
 
 use std::time::{Duration, SystemTime};
 
-/// Returns how long a server asks to wait, at `now`. The result is `None` if the value is neither a number of seconds
-/// nor a date, and zero for a date in the past.
+/// Returns the wait that a server asks for, at the time `now`. The result is `None` if the value is neither a number
+/// of seconds nor a date. It is zero for a date in the past.
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     match value.parse::<f64>() {

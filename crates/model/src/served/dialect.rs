@@ -1,39 +1,39 @@
 //! The features that a server is known to reject, learnt from its refusals.
 
-/// How a server is brought to answer in a form.
+/// The way in which a server is made to answer in a form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// By its own means of holding an answer to a schema.
+    /// The server's own means of holding an answer to a schema.
     #[default]
     Native,
-    /// By a tool that it must call, whose arguments are the answer.
+    /// A tool that the model must call, and whose arguments are the answer.
     Tool,
-    /// By asking for it in words.
+    /// A request for the form in words.
     Prompt,
 }
 
-/// The parts of a request to a server that are left out or written otherwise.
+/// The parts of a request that are left out or written differently for one server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Dialect {
-    /// It is OpenAI's own, or says so.
+    /// Whether the server is addressed as OpenAI.
     pub(crate) is_openai: bool,
-    /// Says `max_completion_tokens`, as OpenAI's newer models demand.
+    /// Whether the token limit is written as `max_completion_tokens`, which OpenAI's newer models demand.
     pub(crate) completion_tokens: bool,
-    /// Leave the temperature out: reasoning models refuse any.
+    /// Whether the temperature is left out, because reasoning models refuse any.
     pub(crate) no_temperature: bool,
-    /// How the output's form is asked for.
+    /// The way in which the output's form is requested.
     pub(crate) form: Form,
-    /// The server takes tools and a form in one request.
+    /// Whether the server takes tools and a form in one request.
     pub(crate) form_beside_tools: bool,
-    /// Whether there is a tool that can be forced where the server has no form of its own.
+    /// Whether a tool can be forced if the server has no means of its own for a form.
     pub(crate) can_force: bool,
-    /// Do not stream.
+    /// Whether the answer comes whole instead of as a stream.
     pub(crate) no_stream: bool,
-    /// Do not ask for usage in the stream.
+    /// Whether the request does not ask for usage in the stream.
     pub(crate) no_stream_options: bool,
 }
 
-/// Words by which servers name their means of holding an answer to a schema.
+/// The words by which refusals name a server's own means of holding an answer to a schema.
 const FORM: [&str; 10] = [
     "response_format",
     "json_schema",
@@ -48,8 +48,8 @@ const FORM: [&str; 10] = [
 ];
 
 impl Dialect {
-    /// Returns the dialect after a refusal with this message; `None` if the message names nothing that can be left
-    /// out.
+    /// Returns the dialect after a refusal with this message, or `None` if the message names nothing that can be
+    /// changed.
     pub(crate) fn after_refusal(mut self, message: &str) -> Option<Self> {
         let before = self;
         let lower = message.to_lowercase();

@@ -1,4 +1,4 @@
-//! One HTTP exchange, on a thread of its own so that it can be given up at any moment.
+//! One HTTP exchange, on a thread of its own so that the caller can give it up at any moment.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -13,50 +13,50 @@ use crate::error::ModelError;
 use crate::request::Cancel;
 use crate::secret::Secret;
 
-/// A whole body may not be larger than this.
+/// The maximum size of a whole body, in bytes.
 const MAX_BODY: u64 = 64 << 20;
-/// How much of a server's complaint is kept.
+/// The maximum number of characters of a server's error message that are kept.
 const MAX_MESSAGE_LEN: usize = 500;
 
-/// An event of the exchange, in order: one head, then pieces, then the end.
+/// A part of the exchange. The parts come in order: one head, then pieces, then the end.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// The answer began with success.
+    /// The beginning of a successful answer.
     Head {
-        /// How its messages are told apart.
+        /// The way in which the messages of the answer are separated.
         framing: Framing,
     },
-    /// More of the body.
+    /// A piece of the body.
     Piece(Vec<u8>),
-    /// The body ended as it should. A sender that goes away without this failed.
+    /// The regular end of the body. If the sender goes away without it, the exchange failed.
     End,
-    /// The exchange failed.
+    /// The failure of the exchange.
     Failed(ModelError),
 }
 
-/// How the messages of an answer are told apart.
+/// The way in which the messages of an answer are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// It is one message.
+    /// The whole answer is one message.
     SingleMessage,
-    /// Server-sent events.
+    /// Each message is a server-sent event.
     Events,
-    /// A line each.
+    /// Each message is a line.
     Lines,
 }
 
-/// Where and how to send.
+/// The address of a server, and the settings for requests to it.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
     pub(super) agent: ureq::Agent,
-    /// The address up to where the protocol goes on.
+    /// The address up to the part that the protocol adds.
     pub(super) base_url: String,
-    /// Scheme, host and port, for messages.
+    /// The scheme, host and port, for error messages.
     pub(super) server: String,
     pub(super) model: String,
-    /// The key, and the header that it goes into.
+    /// The key, with the name of the header that carries it.
     pub(super) key: Option<(&'static str, Secret)>,
-    /// Headers that the protocol wants beside.
+    /// Other headers that the protocol requires.
     pub(super) headers: &'static [(&'static str, &'static str)],
 }
 
@@ -69,8 +69,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns the same value with the key redacted in all its texts. A server can write the key in many ways, and
-    /// here they are all decoded.
+    /// Returns the same value with the key redacted in all its texts. A server can encode the key in many ways, but
+    /// here all texts are decoded.
     pub(super) fn scrubbed<T: Serialize + DeserializeOwned>(&self, made: T) -> T {
         fn walk(endpoint: &Endpoint, value: &mut Value, found: &mut bool) {
             match value {
@@ -107,7 +107,7 @@ impl Endpoint {
     }
 }
 
-/// Returns an agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow
+/// Returns an agent with the time-outs that a model needs: a short one for a connection, and a long one for an
 /// answer.
 pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
     ureq::Agent::config_builder()
@@ -123,7 +123,7 @@ pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
         .new_agent()
 }
 
-/// Sends the body and hands each part of the answer to `handle`, until it says stop (`Ok(true)`).
+/// Sends the body, and passes each part of the answer to `handle` until `handle` returns `Ok(true)`.
 pub(super) fn exchange(
     endpoint: &Endpoint,
     url: String,
@@ -131,7 +131,7 @@ pub(super) fn exchange(
     cancel: &Cancel,
     mut handle: impl FnMut(Part) -> Result<bool, ModelError>,
 ) -> Result<(), ModelError> {
-    // A small channel: when this side goes away the thread fails at its next send and ends.
+    // The channel is small. When the receiver goes away, the thread fails at its next send and ends.
     let (sender, parts) = sync_channel(16);
     let endpoint = endpoint.clone();
     std::thread::Builder::new()
@@ -230,7 +230,7 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
     }
 }
 
-/// Returns how long Gemini asks to wait, which it says in the body: `"retryDelay": "34s"`.
+/// Returns the wait that Gemini asks for in the body of an error: `"retryDelay": "34s"`.
 fn retry_delay(body: &str) -> Option<Duration> {
     let parsed: Value = serde_json::from_str(body).ok()?;
     let details = parsed.get("error")?.get("details")?.as_array()?;
@@ -238,7 +238,7 @@ fn retry_delay(body: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// Returns why no answer began.
+/// Returns the error of an exchange in which no answer began.
 fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
     match error {
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
@@ -259,7 +259,7 @@ fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
     }
 }
 
-/// Returns the error that an HTTP status and its body mean.
+/// Returns the error for an HTTP status and its body.
 pub(crate) fn status_error(
     status: u16,
     body: &str,
@@ -299,7 +299,7 @@ pub(crate) fn status_error(
     }
 }
 
-/// Returns the server's words out of the usual shapes of an error body, on one line.
+/// Returns the server's message from the usual forms of an error body, on one line.
 fn complaint(body: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(body).ok();
     let words = parsed.as_ref().and_then(|json| {

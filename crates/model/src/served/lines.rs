@@ -1,15 +1,15 @@
-//! JSON values one to a line, cut at any byte.
+//! The lines of a stream of JSON values, which may be cut at any byte.
 
 use framing::events::TooLarge;
 
 use super::MAX_EVENT;
 
-/// Puts lines together from pieces of a stream.
+/// The assembly of lines from pieces of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Takes in more of the stream and gives each line that it completes, unless it is blank, to `emit`.
+    /// Adds more of the stream, and passes each line that it completes to `emit`. Blank lines are left out.
     pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(piece);
@@ -23,7 +23,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Returns the line that the stream ended in.
+    /// Returns the line that is complete now or at the end of the stream, unless it is blank.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
         let line = std::mem::take(&mut self.0);
         (!line.trim_ascii().is_empty()).then_some(line)

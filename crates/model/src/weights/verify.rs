@@ -1,4 +1,4 @@
-//! Size and hash of a file, streamed.
+//! The check of a file's size and hash, which reads the file as a stream.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,10 +9,11 @@ use sha2::{Digest, Sha256};
 use super::Weights;
 use super::pull::PullError;
 
-/// Checks that `path` is the file that `weights` describes. `progress` gets the bytes read so far.
+/// Checks that `path` is the file that `weights` describes. `progress` gets the number of bytes read so far.
 ///
 /// # Errors
-/// [`PullError::File`] when it cannot be read, [`PullError::WrongFile`] when it is another.
+///
+/// [`PullError::File`] when the file cannot be read, [`PullError::WrongFile`] when it is another file.
 pub fn verify(path: &Path, weights: &Weights, progress: &mut dyn FnMut(u64)) -> Result<(), PullError> {
     let file = |e: io::Error| PullError::File { path: path.to_owned(), reason: e.to_string() };
     let wrong = |reason: String| PullError::WrongFile { path: path.to_owned(), reason };

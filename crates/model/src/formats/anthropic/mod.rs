@@ -1,4 +1,4 @@
-//! Anthropic's Messages, which llama.cpp and others speak as well.
+//! Anthropic's Messages format, which llama.cpp and other servers speak as well.
 
 mod stream;
 mod wire;
@@ -6,5 +6,5 @@ mod wire;
 pub(super) use stream::Stream;
 pub(super) use wire::body;
 
-/// The tool whose arguments are the answer, where a server is held to a form by forcing a call.
+/// The tool whose arguments are the answer, if a server can enforce a form only by a forced call.
 const ANSWER: &str = "final_answer";

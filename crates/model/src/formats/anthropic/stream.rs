@@ -1,4 +1,4 @@
-//! Messages: a reply out of its events, or out of one message.
+//! The assembly of a reply in the Messages format, from the events of a stream or from one message.
 
 use serde_json::Value;
 
@@ -9,15 +9,15 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
 use crate::served::calls::{Calls, PartialCall, as_text};
 
-/// Puts a reply together.
+/// The parts of a reply that have been read so far.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Stream {
-    /// The answer comes as the arguments of a call.
+    /// Whether the answer comes as the arguments of a call.
     by_tool: bool,
     text: String,
     calls: Calls,
     stop: Option<String>,
-    /// The input tokens outside the cache; the vendor counts cached ones apart.
+    /// The input tokens outside of the cache. The vendor counts cached tokens separately.
     fresh: u64,
     usage: Usage,
     seen_any: bool,
@@ -39,13 +39,14 @@ impl Stream {
         own.input_tokens = all.saturating_add(own.cache_write_tokens);
     }
 
-    /// Adds a part as it begins, which is all of it in a whole message, and returns its text.
+    /// Adds a part of the message when it begins, and returns its text. In a whole message, the part is complete by
+    /// then.
     fn begin(&mut self, index: u64, block: Block) -> Result<String, ModelError> {
         self.seen_any = true;
         match block.kind.as_deref() {
             Some("tool_use") => {
                 let arguments = match block.input {
-                    // Streams begin with an empty object and send the text of another after it.
+                    // A stream begins a call with an empty object, and sends the text of the arguments after it.
                     Some(Value::Object(fields)) if fields.is_empty() => String::new(),
                     input => input.map(as_text).unwrap_or_default(),
                 };
@@ -114,7 +115,7 @@ impl Assembly for Stream {
                 self.is_over = true;
                 Ok(String::new())
             }
-            // Pings, ends of parts, and events that the vendor adds one day.
+            // Pings, ends of parts, and types of events that the vendor may add later.
             _ => Ok(String::new()),
         }
     }

@@ -1,4 +1,4 @@
-//! Messages: the JSON of requests and of answers.
+//! The JSON of requests and answers in the Messages format.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::served::dialect::{Dialect, Form};
 /// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let mut form = form(request, dialect);
-    // A schema that the vendor cannot hold its models to can still be that of a tool.
+    // A schema that the vendor cannot enforce for answers can still be the schema of a tool.
     let cut = request.output.as_ref().and_then(|schema| schema::ANTHROPIC.cut(schema));
     if form == Some(Form::Native) && cut.is_none() {
         form = Some(Form::Prompt);
@@ -38,7 +38,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
             body.insert("output_config".into(), json!({"format": {"type": "json_schema", "schema": schema}}));
         }
         (Some(Form::Tool), Some(schema), _) => {
-            // The arguments of a tool are an object, so the answer is a field in one.
+            // The arguments of a tool must be an object, so the answer is a field of one.
             let wrapped = json!({"type": "object", "properties": {"answer": schema}, "required": ["answer"]});
             tools.push(json!({"name": ANSWER, "description": "Gives the final answer.",
                               "input_schema": wrapped}));
@@ -53,7 +53,8 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// Returns the conversation in turns: all messages between two replies are one message, results of calls first.
+/// Returns the conversation in turns. All messages between two replies become one message, with their blocks in
+/// order.
 fn messages(all: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in all {
@@ -84,7 +85,7 @@ fn messages(all: &[Message]) -> Vec<Value> {
     }
     let filled = turns.into_iter().map(|(role, mut blocks)| {
         if blocks.is_empty() {
-            // The protocol takes no message without content.
+            // The protocol allows no message without content.
             blocks.push(json!({"type": "text", "text": "(nothing)"}));
         }
         json!({"role": role, "content": blocks})
@@ -92,12 +93,12 @@ fn messages(all: &[Message]) -> Vec<Value> {
     filled.collect()
 }
 
-/// Returns a text as a block; the protocol takes none that is blank.
+/// Returns a text as a block. A blank text gives no block, because the protocol does not allow one.
 fn text_block(text: &str) -> impl Iterator<Item = Value> + use<> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})).into_iter()
 }
 
-/// Returns a document that goes as it is.
+/// Returns the block of an image or a PDF file, which is sent unchanged.
 fn block(media: &Media) -> Value {
     let source = json!({"type": "base64", "media_type": media.media_type, "data": media.base64()});
     match media.kind {
@@ -106,12 +107,12 @@ fn block(media: &Media) -> Value {
     }
 }
 
-/// One event, or a whole message.
+/// One event of a stream.
 #[derive(Debug, Deserialize)]
 pub(super) struct Event {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
-    /// Beside `message_start`.
+    /// The message of a `message_start` event.
     pub(super) message: Option<FullMessage>,
     pub(super) index: Option<u64>,
     pub(super) content_block: Option<Block>,
@@ -120,7 +121,7 @@ pub(super) struct Event {
     pub(super) error: Option<Value>,
 }
 
-/// A message, whole or as it begins.
+/// A whole message, or the beginning of one.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FullMessage {
     #[serde(default)]
@@ -140,7 +141,7 @@ pub(super) struct Block {
     pub(super) input: Option<Value>,
 }
 
-/// More of a part, or of the message.
+/// An addition to a part, or to the message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Delta {
     pub(super) text: Option<String>,

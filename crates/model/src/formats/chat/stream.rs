@@ -1,4 +1,4 @@
-//! Chat completions: an answer out of its deltas, or out of one message.
+//! The assembly of a reply in the chat completions format, from its deltas or from one message.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
 use crate::served::calls::{Calls, PartialCall};
 
-/// Puts a reply together.
+/// The parts of a reply that have been read so far.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Stream {
     text: String,
@@ -31,7 +31,7 @@ impl Assembly for Stream {
             self.usage.cached_tokens = cached.unwrap_or(self.usage.cached_tokens);
         }
         let mut added = String::new();
-        // Only one answer was asked for; further choices would be another's.
+        // The request asked for one answer only, so further choices are ignored.
         if let Some(choice) = chunk.choices.into_iter().flatten().next() {
             self.seen_any = true;
             if let Some(delta) = choice.delta.or(choice.message) {
@@ -60,7 +60,8 @@ impl Assembly for Stream {
         }
         let mut reply = Reply { text: self.text, usage: self.usage, ..Reply::default() };
         self.calls.put(turn, &mut reply);
-        // Servers disagree on the reason beside calls, so the calls decide; a cut reply stays a cut reply.
+        // Servers disagree on the finish reason of a reply with calls, so the calls decide. A reply that was cut off
+        // stays cut off.
         let has_calls = !reply.calls.is_empty() || !reply.malformed.is_empty();
         reply.stop = match self.finish.as_deref() {
             Some("length") => Stop::Length,
@@ -75,7 +76,7 @@ impl Stream {
     fn add_call(&mut self, delta: CallDelta, position: usize) -> Result<(), ModelError> {
         let id = delta.id.unwrap_or_default();
         let index = delta.index.unwrap_or(position as u64);
-        // Some servers send every call whole under index 0: another id is another call.
+        // Some servers send every call whole under index 0. There, another id means another call.
         let known =
             self.calls.0.iter().rposition(|call| {
                 call.index == index && (id.is_empty() || call.id.is_empty() || call.id == id)
@@ -89,7 +90,7 @@ impl Stream {
                 call.id = id;
             }
             if let Some(function) = delta.function {
-                // The name comes whole; servers that repeat it in every delta must not double it.
+                // The name comes whole. Some servers repeat the name in every delta, which must not double it.
                 if let Some(name) = function.name.filter(|_| call.name.is_empty()) {
                     call.name = name;
                 }

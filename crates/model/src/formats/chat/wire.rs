@@ -1,4 +1,4 @@
-//! Chat completions: the JSON of requests and of answers.
+//! The JSON of requests and answers in the chat completions format.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,8 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
         body.insert("tools".into(), json!(tools));
     }
     if let (Some(Form::Native), Some(schema)) = (form, &request.output) {
-        // A schema that the server cannot enforce strictly is a hint. Only OpenAI refuses more than it needs.
+        // A schema that the server cannot enforce strictly is only a hint. Only OpenAI refuses keywords outside of
+        // its subset, so only OpenAI gets the cut schema.
         let cut = schema::OPENAI.cut(schema);
         let strict = cut.is_some();
         let schema = cut.filter(|_| dialect.is_openai).unwrap_or_else(|| schema.clone());
@@ -80,7 +81,7 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Returns a document that goes as it is.
+/// Returns the part for an image or a PDF file, which is sent unchanged.
 fn part(media: &Media) -> Value {
     match media.kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": media.data_url()}}),
@@ -90,8 +91,7 @@ fn part(media: &Media) -> Value {
     }
 }
 
-/// A whole answer, or one delta of it. Fields that servers add are passed over; fields that they leave out or set
-/// to null have defaults.
+/// A whole answer, or one delta of it. Unknown fields are ignored. Fields that are missing or null have defaults.
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk {
     #[serde(default)]
@@ -123,7 +123,7 @@ pub(super) struct CallDelta {
 #[derive(Debug, Deserialize)]
 pub(super) struct FunctionDelta {
     pub(super) name: Option<String>,
-    /// A string of JSON; some servers send the JSON itself.
+    /// The arguments as a string of JSON. Some servers send the JSON itself.
     pub(super) arguments: Option<Value>,
 }
 

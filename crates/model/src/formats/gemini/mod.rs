@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`.
+//! Gemini's `generateContent` format.
 
 mod stream;
 mod wire;

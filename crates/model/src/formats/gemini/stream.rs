@@ -1,4 +1,4 @@
-//! `generateContent`: an answer out of its events, or out of one object.
+//! The assembly of a reply in the `generateContent` format, from the events of a stream or from one object.
 
 use super::wire::{Candidate, Chunk};
 use crate::error::ModelError;
@@ -6,17 +6,17 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{MalformedCall, Reply, Stop, Usage};
 use crate::served::calls::{Calls, PartialCall, as_text};
 
-/// The name of a call that the server itself could not read.
+/// The name given to a call that the server itself could not read.
 const UNREADABLE: &str = "unreadable_call";
 
-/// Puts a reply together.
+/// The parts of a reply that have been read so far.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Stream {
     text: String,
     calls: Calls,
     usage: Usage,
     finish: Option<String>,
-    /// The server's message about the end.
+    /// The server's message about the end of the answer.
     message: Option<String>,
     blocked: bool,
     seen_any: bool,
@@ -28,7 +28,7 @@ impl Stream {
         let mut added = String::new();
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
             if let Some(call) = part.function_call {
-                // Calls come whole, each by itself.
+                // Each call comes whole, in a part of its own.
                 let index = self.calls.0.len() as u64;
                 let arguments = call.args.map(as_text).unwrap_or_default();
                 let (id, name) = (call.id.unwrap_or_default(), call.name.unwrap_or_default());
@@ -56,7 +56,7 @@ impl Assembly for Stream {
             let own = &mut self.usage;
             own.input_tokens = usage.prompt_token_count.unwrap_or(own.input_tokens);
             own.cached_tokens = usage.cached_content_token_count.unwrap_or(own.cached_tokens);
-            // Each event counts from the beginning; thinking is counted apart and paid for alike.
+            // Each event repeats the counts from the beginning. Thinking is counted separately, but costs the same.
             let said = usage.candidates_token_count.unwrap_or_default();
             let all = said.saturating_add(usage.thoughts_token_count.unwrap_or_default());
             own.output_tokens = own.output_tokens.max(all);
@@ -64,7 +64,7 @@ impl Assembly for Stream {
         if chunk.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
             (self.blocked, self.seen_any) = (true, true);
         }
-        // Only one answer was asked for; further candidates would be another's.
+        // The request asked for one answer only, so further candidates are ignored.
         match chunk.candidates.into_iter().flatten().next() {
             Some(candidate) => self.candidate(candidate),
             None => Ok(String::new()),

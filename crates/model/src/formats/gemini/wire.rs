@@ -1,4 +1,4 @@
-//! `generateContent`: the JSON of requests and of answers.
+//! The JSON of requests and answers in the `generateContent` format.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,10 +9,11 @@ use crate::request::{Message, Request};
 use crate::served::calls::{as_object, plain};
 use crate::served::dialect::{Dialect, Form};
 
-/// Stands for the signature of a call that another model made: the server then looks for none.
+/// The placeholder signature of a call that another model made. With it, the server does not check for a real
+/// signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Returns where a request goes. The model's name is part of the path.
+/// Returns the address of a request. The model's name is part of the path.
 pub(in crate::formats) fn url(base_url: &str, model: &str, dialect: Dialect) -> String {
     let (folder, name) = match model.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),
@@ -25,7 +26,7 @@ pub(in crate::formats) fn url(base_url: &str, model: &str, dialect: Dialect) -> 
     }
 }
 
-/// Returns a name as a single part of a path: no character in it can lead elsewhere.
+/// Returns a name as a single part of a path. Characters that could lead elsewhere are escaped.
 fn spelt(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -70,7 +71,7 @@ pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
     Value::Object(body)
 }
 
-/// Returns the conversation in turns: all messages between two replies are one content.
+/// Returns the conversation in turns. All messages between two replies become one content.
 fn contents(all: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in all {
@@ -84,7 +85,8 @@ fn contents(all: &[Message]) -> Vec<Value> {
                 let calls = calls.iter().enumerate().map(|(at, call)| {
                     let mut part = json!({"functionCall":
                         {"name": plain(&call.name), "args": as_object(&call.arguments)}});
-                    // The first call of a reply has it; servers that know of none pass it over.
+                    // The first call of a reply must have a signature. Servers that know no signatures ignore the
+                    // field.
                     match (&call.signature, at) {
                         (Some(signature), _) => part["thoughtSignature"] = json!(signature),
                         (None, 0) => part["thoughtSignature"] = json!(NO_SIGNATURE),
@@ -107,7 +109,7 @@ fn contents(all: &[Message]) -> Vec<Value> {
     }
     let filled = turns.into_iter().map(|(role, mut parts)| {
         if parts.is_empty() {
-            // The protocol takes no content without parts.
+            // The protocol allows no content without parts.
             parts.push(json!({"text": "(nothing)"}));
         }
         json!({"role": role, "parts": parts})
@@ -115,12 +117,12 @@ fn contents(all: &[Message]) -> Vec<Value> {
     filled.collect()
 }
 
-/// Returns a document that goes as it is.
+/// Returns the part for an image or a document, which is sent unchanged.
 fn part(media: &Media) -> Value {
     json!({"inlineData": {"mimeType": media.media_type, "data": media.base64()}})
 }
 
-/// One event, or a whole answer.
+/// One event of a stream, or a whole answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chunk {

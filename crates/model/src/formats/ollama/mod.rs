@@ -1,4 +1,5 @@
-//! Ollama's own protocol: unlike its imitation of OpenAI's, it takes the size of the context and a schema.
+//! Ollama's own protocol. Unlike Ollama's imitation of OpenAI's protocol, it accepts the size of the context and a
+//! schema.
 
 mod stream;
 mod wire;

@@ -1,4 +1,4 @@
-//! `/api/chat`: an answer out of its lines, or out of one object.
+//! The assembly of a reply in the format of `/api/chat`, from its lines or from one object.
 
 use super::wire::Line;
 use crate::error::ModelError;
@@ -6,7 +6,7 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{Reply, Stop, Usage};
 use crate::served::calls::{Calls, PartialCall, as_text};
 
-/// Puts a reply together.
+/// The parts of a reply that have been read so far.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Stream {
     text: String,

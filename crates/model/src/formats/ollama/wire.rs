@@ -1,4 +1,4 @@
-//! `/api/chat`: the JSON of requests and of answers.
+//! The JSON of requests and answers in the format of `/api/chat`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,9 +9,9 @@ use crate::request::{Message, Request, marked};
 use crate::served::calls::as_object;
 use crate::served::dialect::{Dialect, Form};
 
-/// The smallest context that is asked for, in tokens.
+/// The smallest context that is requested, in tokens.
 const MIN_CONTEXT: u64 = 4096;
-/// The largest. The server takes no more than its model has.
+/// The largest context that is requested, in tokens. The server takes no more than its model supports.
 const MAX_CONTEXT: u64 = 131_072;
 
 /// Returns the body of a request.
@@ -37,7 +37,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
         body.insert("format".into(), schema.clone());
     }
     body.insert("stream".into(), json!(!dialect.no_stream));
-    // A prompt that does not fit is an error, not a shorter prompt. Older servers pass this over.
+    // A prompt that does not fit is an error, and is not shortened. Older servers ignore this field.
     body.insert("truncate".into(), json!(false));
     let mut options = json!({"num_predict": request.max_tokens, "num_ctx": context(request)});
     if !dialect.no_temperature {
@@ -47,8 +47,9 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// Returns the size of the context that the request needs, in steps: the server loads its model anew for every other
-/// size. Without a size, the server would silently drop the beginning of a request larger than its small default.
+/// Returns the size of the context that the request needs. The size grows in steps, because the server loads its
+/// model again for every other size. Without a size, the server would silently drop the beginning of a request larger
+/// than its small default.
 fn context(request: &Request) -> u64 {
     let said = |message: &Message| match message {
         Message::User { text, media } => text.len() + media.len() * 4096,
@@ -59,7 +60,7 @@ fn context(request: &Request) -> u64 {
     };
     let tools: usize = request.tools.iter().map(|tool| tool.parameters.to_string().len() + 256).sum();
     let bytes = request.system.len() + tools + request.messages.iter().map(said).sum::<usize>();
-    // Three bytes to the token errs on the safe side for most languages.
+    // Three bytes per token is a safe estimate for most languages.
     let tokens = bytes as u64 / 3 + u64::from(request.max_tokens) + 256;
     tokens.next_power_of_two().clamp(MIN_CONTEXT, MAX_CONTEXT)
 }
@@ -89,7 +90,7 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// One line, or a whole answer.
+/// One line of a stream, or a whole answer.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line {
     pub(super) message: Option<Said>,

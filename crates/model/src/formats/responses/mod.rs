@@ -1,4 +1,4 @@
-//! OpenAI's Responses.
+//! OpenAI's Responses format.
 
 mod stream;
 mod wire;

@@ -1,4 +1,4 @@
-//! Responses: the JSON of requests and of answers.
+//! The JSON of requests and answers in the Responses format.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,10 +8,10 @@ use crate::media::{Media, MediaKind};
 use crate::request::{Message, Request, marked};
 use crate::served::dialect::{Dialect, Form};
 
-/// The least that the protocol takes as the most tokens of a reply.
+/// The smallest token limit of a reply that the protocol accepts.
 const MIN_TOKENS: u32 = 16;
 
-/// Returns the body of a request. Nothing is kept at the server: the whole conversation is in every request.
+/// Returns the body of a request. The server stores nothing, so every request contains the whole conversation.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
     let system = system(request, form);
@@ -64,7 +64,7 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// Returns a document that goes as it is.
+/// Returns the part for an image or a PDF file, which is sent unchanged.
 fn part(media: &Media) -> Value {
     match media.kind {
         MediaKind::Image => json!({"type": "input_image", "image_url": media.data_url()}),
@@ -74,16 +74,16 @@ fn part(media: &Media) -> Value {
     }
 }
 
-/// One event.
+/// One event of a stream.
 #[derive(Debug, Deserialize)]
 pub(super) struct Event {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) output_index: Option<u64>,
     pub(super) item: Option<Item>,
-    /// Text, or a piece of arguments.
+    /// A piece of text or of arguments.
     pub(super) delta: Option<String>,
-    /// The whole arguments, when they are done.
+    /// The whole arguments, once they are complete.
     pub(super) arguments: Option<String>,
     pub(super) response: Option<Response>,
     pub(super) error: Option<Value>,
@@ -91,7 +91,7 @@ pub(super) struct Event {
     pub(super) code: Option<Value>,
 }
 
-/// A whole answer, or the known part of it.
+/// A whole answer, or the part of it that is known so far.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Response {
     pub(super) status: Option<String>,

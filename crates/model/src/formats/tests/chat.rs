@@ -37,7 +37,7 @@ fn calls_are_assembled_from_server_pieces() {
     assert_eq!(reply.calls[1].arguments, json!({}));
     assert_eq!((reply.stop, reply.usage.input_tokens, reply.usage.output_tokens), (Stop::Calls, 5, 2));
 
-    // Whole calls, all with index 0, and arguments as an object; "stop" as the reason.
+    // Some servers send whole calls, all with index 0, with arguments as an object, and with "stop" as the reason.
     let reply = assemble(&[
         call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": {"p": 1}}})),
         call(json!({"index": 0, "id": "b", "function": {"name": "y", "arguments": "{bad"}})),

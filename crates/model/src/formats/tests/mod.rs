@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use super::*;
 use crate::reply::Stop;
 
-/// The same answers as each format's servers write them.
+/// The same answers, as the servers of one format write them.
 struct Samples {
     format: Format,
     /// "Hello, 世界!" in pieces, with 12 tokens read and 3 written.
     text: Vec<Value>,
-    /// The same in one message.
+    /// The same text in one message.
     whole: Value,
     /// `read({"p":1})`, then `list` with arguments that are no JSON, where the format can say that.
     calls: Vec<Value>,
     /// Text that was cut by the limit.
     cut: Vec<Value>,
-    /// The vendor withheld the answer.
+    /// An answer that the vendor withheld.
     withheld: Option<Vec<Value>>,
-    /// A failure in the middle of success.
+    /// A failure inside of a successful answer.
     failed: Value,
 }
 
@@ -260,7 +260,7 @@ fn early_end_is_reported_in_every_format() {
         if let Some(withheld) = &samples.withheld {
             assert_eq!(put_together(format, withheld), Err(ModelError::Filtered), "{format:?}");
         }
-        // Half a stream is never a reply.
+        // An incomplete stream is never a reply.
         let mut half = format.assembly(&Request::default(), Dialect::default());
         for message in &samples.cut[..samples.cut.len() - 1] {
             half.take(message.to_string().as_bytes()).unwrap();
@@ -290,7 +290,7 @@ fn error_in_a_success_body_fails_in_every_format() {
             "{\"choices\": 7, \"candidates\": 7, \"message\": 7}",
         ] {
             let mut assembly = format.assembly(&Request::default(), Dialect::default());
-            // Wrong types and no JSON at all: an error, or nothing that counts as an answer.
+            // Wrong types and invalid JSON give an error, or nothing that counts as an answer.
             match assembly.take(text.as_bytes()) {
                 Ok(_) => assert!(!assembly.seen_any() && !assembly.is_finished(), "{format:?}: {text}"),
                 Err(error) => assert!(matches!(error, ModelError::Malformed { .. }), "{format:?}: {error}"),
@@ -308,7 +308,7 @@ fn too_many_calls_are_refused_in_every_format() {
         let error = loop {
             number += 1;
             assert!(number < 1000, "{format:?} takes calls without end");
-            // Every message that begins a call, again and again, as another call each time.
+            // The message that begins a call is sent again and again, each time with another id.
             let text = samples.calls.iter().find(|message| message.to_string().contains("\"read\"")).unwrap();
             let text = text.to_string().replace("\"a\"", &format!("\"a{number}\""));
             if let Err(error) = assembly.take(text.as_bytes()) {

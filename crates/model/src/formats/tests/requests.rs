@@ -1,4 +1,4 @@
-//! How each format is spoken to.
+//! Tests of the requests that each format writes.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ fn ollama_request_has_images_and_a_sufficient_context() {
     let said = body(Format::Ollama, &conversation());
     assert_eq!(said["messages"][1]["images"], json!(["Zm9vYg=="]));
     assert_eq!(said["messages"][4]["content"], json!("error: no"));
-    // A picture counts, and so do the PDF's bytes, although they go as text.
+    // The size of the context grows with the text in powers of two, up to a maximum.
     let context = |text: &str| {
         body(Format::Ollama, &Request { messages: vec![Message::user(text)], ..Request::default() })["options"]["num_ctx"].as_u64().unwrap()
     };
@@ -159,7 +159,7 @@ fn output_schema_is_requested_in_each_vendors_way() {
         assert_eq!(body(format, &plain).pointer(at), Some(&expected), "{format:?}");
         let with_tools = body(format, &beside);
         let in_words = with_tools.to_string().contains("JSON Schema");
-        // Where tools and a form exclude each other, the form is asked for in words.
+        // If tools and a form exclude each other, the request asks for the form in words.
         assert_ne!(with_tools.pointer(at).is_some(), in_words, "{format:?}");
         let words = Dialect { form: Form::Prompt, ..format.dialect(false) };
         let said = format.body(&plain, "m", words);
