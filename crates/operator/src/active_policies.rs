@@ -18,13 +18,13 @@ use crate::vocabulary::Vocabulary;
 pub struct ActivePolicies {
     vocabulary: Arc<Vocabulary>,
     layers: Vec<Arc<Policies>>,
-    /// Why the file as it is now is not in force, and the one before it is.
+    /// The reason why the present version of a file is not in force, but an earlier version is.
     stale: Option<Problem>,
     digest: BlobHash,
 }
 
 impl ActivePolicies {
-    /// Returns these policies. `stale` is the reason that a present file is not one of them.
+    /// Returns the policies in force. `stale` is the reason why the present version of a file is not among them.
     pub fn new(
         vocabulary: Arc<Vocabulary>,
         layers: Vec<Arc<Policies>>,

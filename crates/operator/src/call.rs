@@ -8,39 +8,40 @@ use policy::{Context, Destination};
 
 use crate::vocabulary::{Action, Type};
 
-/// How many combinations of names, paths and servers one call is judged for. A search names every file that it reads.
+/// The maximum number of views of one call, which are combinations of names, paths and servers. A search names every
+/// file that it reads.
 const MAX_VIEWS: usize = 2048;
 
-/// A call as policies see it: of a proposal that is judged, or of an example.
+/// A call as policies see it, from a proposal that is judged or from an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// `dir.write`.
+    /// The method, such as `dir.write`.
     pub method: String,
     /// The worker's name.
     pub worker: String,
-    /// The names of the object of the call; at least one.
+    /// The names of the object of the call, at least one.
     pub names: Vec<String>,
-    /// The slot.
+    /// The slot through which the call is made.
     pub slot: String,
-    /// `reads`, `changes` or `sends`.
+    /// The effect: `reads`, `changes` or `sends`.
     pub effect: String,
-    /// `model` or `code`.
+    /// The caller: `model` or `code`.
     pub caller: String,
-    /// Whether somebody has had a say beside the user and models: a document, another run, another agent.
+    /// Whether the call depends on a source other than the user and models: a document, another run, another agent.
     pub untrusted: bool,
-    /// Who has had a say: `document NAME`, `model NAME`, `run r17`, `agent`, `host`.
+    /// The sources on which the call depends: `document NAME`, `model NAME`, `run r17`, `agent`, `host`.
     pub sources: BTreeSet<String>,
     /// Whether the content of a file would be lost.
     pub replaces: bool,
-    /// Paths within the object of the call.
+    /// The paths within the object of the call.
     pub paths: Vec<String>,
-    /// How many bytes would be written or sent.
+    /// The number of bytes that would be written or sent.
     pub bytes: Option<u64>,
-    /// Servers that would be reached: scheme, host, port, verb, route.
+    /// The servers that would be reached, each with scheme, host, port, verb and route.
     pub servers: Vec<Server>,
     /// The program that would be started.
     pub program: Option<String>,
-    /// Its argument vector.
+    /// The argument vector of the program.
     pub argv: Option<Vec<String>>,
     /// The arguments that policies can see.
     pub args: BTreeMap<String, Argument>,
@@ -51,13 +52,13 @@ pub struct Call {
 /// A server as policies see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// `https`.
+    /// The scheme, such as `https`.
     pub scheme: Option<String>,
-    /// In lower case.
+    /// The host, in lower case.
     pub host: Option<String>,
     /// The port.
     pub port: Option<i64>,
-    /// `GET`.
+    /// The HTTP method, such as `GET`.
     pub verb: Option<String>,
     /// The path of the request.
     pub route: Option<String>,
@@ -66,17 +67,17 @@ pub struct Server {
 /// An argument as policies see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Text as a value.
+    /// A text.
     Text(String),
     /// A whole number.
     Integer(i64),
-    /// Yes or no.
+    /// A truth value.
     Bool(bool),
-    /// Several texts, without order.
+    /// A set of texts.
     Texts(BTreeSet<String>),
 }
 
-/// One way to see a call: a policy speaks of one name, one path and one server.
+/// One view of a call: one name, one path and one server. Policies judge each view by itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) name: &'a str,
@@ -85,7 +86,7 @@ pub(crate) struct View<'a> {
 }
 
 impl Call {
-    /// Returns the call that is judged.
+    /// Returns the call of a proposal that is judged.
     pub(crate) fn of(context: &Context<'_>, action: &Action) -> Call {
         let Context { proposal, facts, subject, .. } = context;
         let mut call = Call {
@@ -122,7 +123,7 @@ impl Call {
         call
     }
 
-    /// Returns every way to see the call; `None` if there are too many.
+    /// Returns every view of the call, or `None` if there are too many.
     pub(crate) fn views(&self) -> Option<Vec<View<'_>>> {
         let paths: Vec<_> = some_or_none(self.paths.iter().map(String::as_str));
         let servers: Vec<_> = some_or_none(self.servers.iter());
@@ -160,7 +161,7 @@ impl Server {
     }
 }
 
-/// Returns all of them, or one that stands for none.
+/// Returns all items, or a single `None` if there are no items.
 fn some_or_none<T>(items: impl Iterator<Item = T>) -> Vec<Option<T>> {
     let mut all: Vec<_> = items.map(Some).collect();
     if all.is_empty() {
@@ -169,7 +170,7 @@ fn some_or_none<T>(items: impl Iterator<Item = T>) -> Vec<Option<T>> {
     all
 }
 
-/// Returns a value as policies see it, if they can see it as it is.
+/// Returns a value as policies see it, or `None` if they cannot see it exactly.
 fn argument(kind: Type, value: &Value) -> Option<Argument> {
     match kind {
         Type::Text => Some(Argument::Text(value.as_str()?.to_owned())),
@@ -182,7 +183,7 @@ fn argument(kind: Type, value: &Value) -> Option<Argument> {
     }
 }
 
-/// The largest whole number up to which every whole number is one of JavaScript's.
+/// The largest number up to which JavaScript represents every whole number exactly.
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
 fn whole(value: &Value) -> Option<i64> {
@@ -194,13 +195,13 @@ fn whole(value: &Value) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= SAFE).then_some(number as i64)
 }
 
-/// Returns whether somebody has had a say who is neither the user nor the model that calls: that a model calls is
-/// said of every such call, and would say nothing here.
+/// Returns whether a source is neither the user nor a model. A model is a source of every call that it makes, so it
+/// does not count here.
 fn is_stranger(source: &Source) -> bool {
     !matches!(source, Source::Host | Source::Model(_))
 }
 
-/// Returns who has had a say, as policies write it.
+/// Returns a source as policies write it.
 fn source(source: &Source) -> String {
     match source {
         Source::Host => "host".to_owned(),
@@ -211,7 +212,7 @@ fn source(source: &Source) -> String {
     }
 }
 
-/// Returns the words for effects, as policies write them.
+/// Returns the effect for which a word stands in policies.
 pub(crate) fn effect_of(word: &str) -> Option<Effect> {
     [Effect::Observe, Effect::Modify, Effect::Commit].into_iter().find(|effect| effect.as_words() == word)
 }

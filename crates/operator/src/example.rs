@@ -11,15 +11,15 @@ pub const EXAMPLES: &str = "policy.examples";
 /// The expected decision on an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// It is permitted.
+    /// The call is permitted.
     Allow,
-    /// It is forbidden.
+    /// The call is forbidden.
     Deny,
-    /// No policy speaks of it, so a person is asked wherever one would be without policies.
+    /// No policy decides about the call, so a person is asked wherever one would be without policies.
     Ask,
 }
 
-/// An example.
+/// A call that is written down, with its expected decision.
 #[derive(Clone, Debug)]
 pub(crate) struct Example {
     pub(crate) expected: Expected,
@@ -28,10 +28,10 @@ pub(crate) struct Example {
 }
 
 impl Expected {
-    /// All of them.
+    /// All expected decisions.
     pub const ALL: [Expected; 3] = [Expected::Allow, Expected::Ask, Expected::Deny];
 
-    /// Returns how it is written: `must_allow`, `must_ask`, `must_deny`.
+    /// Returns the word for the decision in an example: `must_allow`, `must_ask` or `must_deny`.
     pub fn word(self) -> &'static str {
         match self {
             Expected::Allow => "must_allow",
@@ -40,7 +40,7 @@ impl Expected {
         }
     }
 
-    /// Returns the stance that the policies must then have.
+    /// Returns the stance that the policies must have on the call.
     pub fn stance(self) -> Stance {
         match self {
             Expected::Allow => Stance::Permits,
@@ -51,12 +51,12 @@ impl Expected {
 }
 
 impl Example {
-    /// Returns an example as it stands behind `@must_deny`.
+    /// Returns the example in an annotation such as `@must_deny`.
     pub(crate) fn parse(vocabulary: &Vocabulary, expected: Expected, text: &str) -> Result<Example, String> {
         Ok(Example { expected, text: text.to_owned(), call: Call::parse(vocabulary, text)? })
     }
 
-    /// Returns an example as it stands in a file of examples: `must_deny outbox.send …`.
+    /// Returns the example on a line of a file of examples, such as `must_deny outbox.send …`.
     pub(crate) fn parse_line(vocabulary: &Vocabulary, line: &str) -> Result<Example, String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let expected =
@@ -67,23 +67,24 @@ impl Example {
     }
 }
 
-/// Returns the lines of a file of examples that say something, with their numbers.
+/// Returns the lines of a file of examples, with their numbers. Blank lines and comments are left out.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Returns the examples of one annotation: one a line.
+/// Returns the examples of one annotation, one for each line.
 pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 impl Call {
-    /// Parses a call as a user writes it down: the method, then its facts as `key=value`, each value bare or in
-    /// quotes. Missing facts are as harmless as possible: a model calls, and no stranger has had a say.
+    /// Parses a call as a user writes it: the method, then its facts as `key=value`, each value bare or in quotes. A
+    /// missing fact has its most harmless value: the caller is a model, and no source is untrusted.
     ///
     /// # Errors
-    /// The fault in the text, for its author.
+    ///
+    /// When the text has a fault. The error describes the fault for the author of the text.
     pub fn parse(vocabulary: &Vocabulary, text: &str) -> Result<Call, String> {
         let mut words = split_words(text)?.into_iter();
         let (None, Some(method)) = words.next().map_or((None, None), |(key, value)| (key, Some(value)))
@@ -134,7 +135,7 @@ impl Call {
         Ok(call)
     }
 
-    /// Takes in a fact; whether it is one.
+    /// Adds a fact to the call, and returns whether the key is that of a fact.
     fn learn(&mut self, key: &str, value: &str, untrusted: &mut Option<bool>) -> Result<bool, String> {
         let wrong = |what: &str| format!("`{key}={value}`: not {what}");
         let flag = || value.parse::<bool>().map_err(|_| wrong("`true` or `false`"));
@@ -203,7 +204,7 @@ impl Type {
         }
     }
 
-    /// Returns an argument as it is written; several texts are written by giving the argument again.
+    /// Returns an argument from its written form. Several texts are written by giving the argument several times.
     fn read(self, value: &str, before: Option<&Argument>) -> Option<Argument> {
         Some(match self {
             Type::Text => Argument::Text(value.to_owned()),
@@ -229,7 +230,7 @@ impl Type {
     }
 }
 
-/// Returns the words of a line: each may have a key, and its value may stand in quotes of either kind.
+/// Returns the words of a line. Each word may have a key, and its value may stand in quotes of either kind.
 fn split_words(text: &str) -> Result<Vec<(Option<String>, String)>, String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

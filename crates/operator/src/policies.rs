@@ -1,4 +1,4 @@
-//! A policy file that has been read, checked and tried.
+//! The policies of a file that has been read, checked and tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::request;
 use crate::vocabulary::Vocabulary;
 
-/// How many bytes a policy file may have.
+/// The maximum size of a policy file, in bytes.
 pub const MAX_BYTES: usize = 128 << 10;
 
 /// The maximum bytes of one policy, and the maximum nesting of its brackets. The parser recurses as deep as the
@@ -28,29 +28,29 @@ const MAX_NESTING: usize = 32;
 /// Annotations that a policy may have.
 const ANNOTATIONS: &[&str] = &["id", "reason", "instead", "invariant", "must_allow", "must_ask", "must_deny"];
 
-/// Who wrote a policy file.
+/// The owner of a policy file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOwner {
-    /// The operator of this installation: may forbid and permit.
+    /// The operator of this installation, who may forbid and permit.
     Operator,
-    /// The author of the project: may only forbid.
+    /// The author of the project, who may only forbid.
     Project,
 }
 
 /// One policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Its `@id`, or `policy-3` by its place in the file.
+    /// The `@id` of the policy, or `policy-3` by its place in the file.
     pub name: String,
-    /// The line on which it begins, from 1.
+    /// The line on which the policy begins, from 1.
     pub line: usize,
-    /// Whether it forbids; otherwise it permits.
+    /// Whether the policy forbids. Otherwise it permits.
     pub forbids: bool,
-    /// Whether no other policy may ever permit the calls that it forbids.
+    /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
-    /// Its `@reason`.
+    /// The `@reason` of the policy.
     pub reason: Option<String>,
-    /// Its `@instead`: an alternative to the calls that it forbids.
+    /// The `@instead` of the policy: an alternative to the calls that it forbids.
     pub instead: Option<String>,
 }
 
@@ -71,17 +71,18 @@ pub struct Policies {
 pub struct PolicyDecision {
     /// The resulting stance.
     pub stance: Stance,
-    /// The names of the policies that say so.
+    /// The names of the policies that made the decision.
     pub by: BTreeSet<String>,
     /// The policies that failed, each with its error. If there are any, the call is refused.
     pub failed: BTreeMap<String, String>,
 }
 
 impl Policies {
-    /// Reads, checks and tries a policy file. `examples` is the text of the file of examples beside it.
+    /// Reads, checks and tries a policy file. `examples` is the name and the text of the file of examples beside it.
     ///
     /// # Errors
-    /// Everything that is wrong with it, as far as can be told at once.
+    ///
+    /// When something is wrong with the files. The error has every problem that can be found at once.
     pub fn compile(
         vocabulary: &Vocabulary,
         whose: PolicyOwner,
@@ -194,8 +195,8 @@ impl Policies {
         if problems.is_empty() { Ok(compiled) } else { Err(problems) }
     }
 
-    /// Returns how an example comes out otherwise than it must, if it does. An example that stands at a policy is
-    /// about it.
+    /// Returns the reason why an example does not come out as it must, or `None` if it does. An example at a policy
+    /// with the expected effect must come out because of that policy.
     fn fails(&self, vocabulary: &Vocabulary, example: &Example, of: Option<&str>) -> Option<String> {
         let said = self.try_out(vocabulary, &example.call);
         let shown = format!("{} {}", example.expected.word(), example.text);
@@ -224,7 +225,8 @@ impl Policies {
         self.decide(vocabulary, call, true)
     }
 
-    /// Returns the policies' decision on a call. A call that cannot be decided is refused.
+    /// Returns the policies' decision on a call. With `strict`, the call is checked against the schema. A call that
+    /// cannot be decided is refused.
     pub(crate) fn decide(&self, vocabulary: &Vocabulary, call: &Call, strict: bool) -> PolicyDecision {
         let mut said =
             PolicyDecision { stance: Stance::Forbids, by: BTreeSet::new(), failed: BTreeMap::new() };
@@ -264,7 +266,7 @@ impl Policies {
         said
     }
 
-    /// Returns the file, as the person knows it.
+    /// Returns the name of the file, as the user knows it.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -286,18 +288,18 @@ impl Policies {
         self.policies.get(name)
     }
 
-    /// Returns the warnings: findings that make no policy wrong.
+    /// Returns the warnings, which are findings that make no policy invalid.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// Returns how many examples came out as they must.
+    /// Returns the number of examples, which have all come out as they must.
     pub fn examples(&self) -> usize {
         self.examples
     }
 }
 
-/// Returns which policy of the file it is, from 0: the parser counts them.
+/// Returns the place of a policy in its file, from 0. The parser puts this number into the identifier.
 fn index(id: &PolicyId) -> usize {
     let id: &str = id.as_ref();
     id.strip_prefix("policy").and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -322,7 +324,7 @@ fn too_large(file: &str) -> Problem {
         .help("fewer and more general policies; a list of names goes into one set")
 }
 
-/// Refuses a text that would take too long, or too much stack, to read.
+/// Refuses a text that would take too much time or too much stack to read.
 fn expect_readable(file: &str, text: &str) -> Result<(), Vec<Problem>> {
     if text.len() > MAX_BYTES {
         return Err(vec![too_large(file)]);

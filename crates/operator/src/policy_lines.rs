@@ -1,6 +1,6 @@
-//! Where in the text things stand.
+//! The line numbers of places in a policy file.
 
-/// Returns the line of a byte, from 1.
+/// Returns the line of a byte offset, from 1.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }

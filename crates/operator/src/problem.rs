@@ -4,14 +4,14 @@ use std::fmt;
 
 use passable::visible_line;
 
-/// One thing that is wrong with a policy file, or, beside others, worth knowing of it.
+/// A fault in a policy file, or a warning about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, as the person knows it.
+    /// The name of the file, as the user knows it.
     pub file: String,
-    /// The line, from 1; `None` when it is about the whole file.
+    /// The line, from 1, or `None` if the problem is about the whole file.
     pub line: Option<usize>,
-    /// The problem. It may quote the file; it is made safe to show.
+    /// The description of the problem. It may quote the file, and is made safe to show.
     pub message: String,
     /// The remedy.
     pub help: Option<String>,

@@ -1,4 +1,4 @@
-//! A call as a request of Cedar's.
+//! A call as a request to Cedar.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,8 @@ pub(crate) struct CedarRequest {
     pub(crate) entities: Entities,
 }
 
-/// Returns one view of a call as a request. With `strict`, Cedar checks it against the schema: for tests and
-/// examples.
+/// Returns one view of a call as a request. With `strict`, Cedar checks the request against the schema, which tests
+/// and examples need.
 pub(crate) fn ask(
     vocabulary: &Vocabulary,
     action: &Action,
@@ -28,7 +28,7 @@ pub(crate) fn ask(
         Entity::new_no_attrs(action.uid.clone(), HashSet::from([action.group.clone()])),
         named(principal.clone(), "name", &call.worker)?,
     ];
-    // A worker that calls itself is one thing, not two.
+    // A worker that calls itself is a single entity.
     if resource != principal {
         entities.push(named(resource.clone(), action.attribute, view.name)?);
     }
@@ -55,7 +55,7 @@ fn context(call: &Call, view: View<'_>) -> Result<Context, String> {
         ("sources", texts(&call.sources)),
         ("replaces", RestrictedExpression::new_bool(call.replaces)),
     ];
-    // A number that is too large is as large as can be said.
+    // A number that is too large becomes the largest possible number.
     let bytes = call.bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
     let server = view.server;
     let part = |part: fn(&crate::call::Server) -> Option<&String>| server.and_then(part).map(|s| text(s));

@@ -1,4 +1,4 @@
-//! Policy files as a person would write them, against calls as they are judged.
+//! Tests of policy files as a user would write them, on calls as they are judged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn valid(text: &str) -> Policies {
     compile(text).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
-/// A call that is judged, for tests to change.
+/// A call to judge, which tests can change.
 struct TestCall {
     kind: &'static str,
     names: Vec<String>,
@@ -254,11 +254,11 @@ fn call_is_judged_by_every_name_path_and_server() {
         call.names = names.map(str::to_owned).into();
         call
     };
-    // A link to a directory goes by both names.
+    // A link to a directory gives the directory two names.
     check(forbid, &two(["/home/me/link", "/secret"]), Stance::Forbids, &["operator/no"]);
     check(permit, &two(["/home/me/link", "/secret"]), Stance::Silent, &[]);
     check(permit, &two(["/home/me/link", "/home/me/real"]), Stance::Permits, &["operator/policy-1"]);
-    // So does a link inside of it, and a call that names several paths.
+    // A link inside of the directory gives a file two paths, and a call may name several paths.
     let below = "@id(\"no\") forbid(principal, action, resource) when { context has path && context.path like \"keys/*\" };";
     check(below, &write("note").at("x", Some("keys/id")), Stance::Forbids, &["operator/no"]);
     check(below, &write("note").at("keys/id", None), Stance::Forbids, &["operator/no"]);
@@ -312,7 +312,7 @@ fn mistakes_in_policy_files_are_reported_with_their_lines() {
             "unrecognized action",
         ),
         (format!("forbid{any} when {{ context.pth == \"x\" }};"), Some(1), "pth"),
-        // Without `has`, the attribute may not be there.
+        // Without `has`, the attribute may be missing.
         (format!("forbid{any} when {{ context.path == \"x\" }};"), Some(1), "unable to guarantee safety"),
         (format!("forbid{any} when {{ context.effect == 3 }};"), Some(1), "types"),
         (format!("@id(\"a\") forbid{any};\n@id(\"a\") forbid{any};"), Some(2), "is taken"),
@@ -331,7 +331,7 @@ fn mistakes_in_policy_files_are_reported_with_their_lines() {
             Some(2),
             "no policy speaks",
         ),
-        // It is forbidden, but the example proves nothing of the policy at which it stands.
+        // The call is forbidden, but not because of the policy at which the example stands.
         (
             format!(
                 "@id(\"real\") forbid{any};\n@must_deny(\"dir.read\") @id(\"dead\") forbid(principal, action == Action::\"dir.write\", resource);"
@@ -411,7 +411,7 @@ fn examples_beside_policy_file_are_checked() {
 #[test]
 fn deeply_nested_policy_does_not_overflow_the_stack() {
     let any = "(principal, action, resource)";
-    // As much stack as a thread of the daemon has, and that unoptimised.
+    // The stack is as large as that of a thread of the daemon, and the code is unoptimised.
     let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
         for (text, count) in [
             ("!", 4000),
@@ -435,7 +435,7 @@ fn deeply_nested_policy_does_not_overflow_the_stack() {
                 }
             }
         }
-        // Many small policies are as many.
+        // Many small policies are accepted.
         let many = format!("forbid{any} when {{ context.untrusted }};").repeat(1_500);
         assert!(compile(&many).is_ok());
     });
@@ -496,7 +496,7 @@ fn offered_permit_covers_one_worker_method_and_object() {
         ("note", &["/home/me/out"], "read", write("a"), &["/home/me/out"], Silent),
         ("note", &["/home/me/out"], "write", write("a"), &["/home/me/else"], Silent),
         ("note", &["/home/me/out"], "write", send("a"), &["/home/me/out"], Silent),
-        // Where a link leads counts, too.
+        // The target of a link counts too.
         ("note", &["/home/me/out"], "write", write("a"), &["/home/me/out", "/real"], Silent),
         ("note", &["/home/me/out", "/real"], "write", write("a"), &["/home/me/out", "/real"], Permits),
         (

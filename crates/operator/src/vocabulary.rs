@@ -1,4 +1,4 @@
-//! The vocabulary of policies: the schema, made from the interfaces.
+//! The vocabulary of policies: the schema, which is made from the interfaces.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -8,7 +8,8 @@ use kernel::Interface;
 use policy::Subject;
 use serde_json::Value as Json;
 
-/// The parts of a call's context that do not depend on its method: name, type, and whether it is always there.
+/// The parts of a call's context that do not depend on its method. Each has a name and a type, and is always present
+/// or not.
 const FACTS: &[(&str, &str, bool)] = &[
     ("effect", "String", true),
     ("caller", "String", true),
@@ -29,14 +30,14 @@ const FACTS: &[(&str, &str, bool)] = &[
     ("argv", "Set<String>", false),
 ];
 
-/// One kind of thing that calls are made on.
+/// One kind of object on which calls are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind<'a> {
-    /// The name that worker files use for it: `dir`.
+    /// The name that worker files use for the kind, such as `dir`.
     pub name: &'a str,
-    /// Its methods.
+    /// The interface of the kind, with its methods.
     pub interface: &'a Interface,
-    /// The attribute of its name: `path` for directories, `name` for most others.
+    /// The attribute that holds an object's name: `path` for directories, `name` for most others.
     pub attribute: &'static str,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Action {
     pub(crate) params: Vec<(String, Option<Type>, bool)>,
 }
 
-/// All that policies can speak of.
+/// The schema for policies, with all methods that they can name.
 #[derive(Debug)]
 pub struct Vocabulary {
     pub(crate) schema: Schema,
@@ -72,10 +73,11 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the vocabulary of these kinds of things.
+    /// Returns the vocabulary of these kinds of objects.
     ///
     /// # Errors
-    /// When a name cannot be a name in Cedar, or a kind is there twice. The kinds are the program's own, so this is a
+    ///
+    /// When a name cannot be a name in Cedar, or a kind occurs twice. The kinds are part of the program, so this is a
     /// fault of the program.
     pub fn of(kinds: &[Kind<'_>]) -> Result<Vocabulary, String> {
         let mut text = String::from("entity Worker = { name: String };\n");
@@ -137,10 +139,10 @@ impl Vocabulary {
         &self.text
     }
 
-    /// Returns a policy that lets a worker call a method of a thing without anybody being asked, for the operator to
-    /// write down. `None` if policies cannot speak of that.
+    /// Returns a policy that lets a worker call a method of an object without a question to a person, for the
+    /// operator to write down. Returns `None` if policies cannot express that.
     pub fn permit(&self, worker: &str, on: &Subject, method: &str) -> Option<String> {
-        // The tools of a server are one method.
+        // In policies, the tools of a server are one method.
         let tool = (on.kind == "mcp").then_some(method);
         let method = tool.map_or(method, |_| "call");
         let action = self.actions.get(&format!("{}.{method}", on.kind))?;
@@ -148,7 +150,7 @@ impl Vocabulary {
         let mut when = Vec::new();
         let resource = match more.is_empty() {
             true => format!("resource == {}::{first:?}", action.resource),
-            // It goes by several names, and each is judged.
+            // The object has several names, and each is judged.
             false => {
                 when.push(format!("{:?}.contains(resource.{})", on.names, action.attribute));
                 "resource".to_owned()
@@ -163,7 +165,7 @@ impl Vocabulary {
         Some(format!("permit (principal == Worker::{worker:?}, action == {action}, {resource}){when};"))
     }
 
-    /// Returns the names of all methods: `dir.write`.
+    /// Returns the names of all methods, such as `dir.write`.
     pub fn methods(&self) -> impl Iterator<Item = &str> {
         self.actions.keys().map(String::as_str)
     }
@@ -180,7 +182,7 @@ impl Type {
     }
 }
 
-/// Returns the type in policies of the values that a schema describes, if they have one.
+/// Returns the type that values of a schema have in policies, if they have one.
 fn type_of(schema: &Json) -> Option<Type> {
     match schema.get("type").and_then(Json::as_str) {
         Some("string") => Some(Type::Text),
@@ -203,7 +205,7 @@ fn parse(name: &str) -> Result<EntityTypeName, String> {
     name.parse().map_err(|e| format!("{e}"))
 }
 
-/// `dir` as a type: `Dir`.
+/// Returns the name of a kind as a type: `dir` becomes `Dir`.
 fn capital(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
