@@ -1,9 +1,9 @@
-//! Names by which code can be given something.
+//! The names under which code can be given values.
 
-/// The most bytes of such a name.
+/// The maximum number of bytes of such a name.
 const MAX_LEN: usize = 128;
 
-/// Words that cannot name anything in code.
+/// The words that cannot be names in code.
 const RESERVED: &[&str] = &[
     "arguments",
     "await",
@@ -59,8 +59,8 @@ const RESERVED: &[&str] = &[
     "globalThis",
 ];
 
-/// Returns whether something can have this name in code: a constant of strict code, in plain letters, so that no two
-/// look alike.
+/// Returns whether a value can have this name in code, as a constant in strict mode. Only plain ASCII characters are
+/// allowed, so that no two names look alike.
 pub fn is_binding(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
         && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())

@@ -11,7 +11,7 @@ use crate::pattern::Pattern;
 use crate::syntax::{Node, PatternError};
 use crate::value::{NoRef, Reference, Value};
 
-/// Decodes a body in either encoding; smallcaps begins with `#`, as no JSON does.
+/// Decodes a body in either encoding. Smallcaps begins with `#`, which no JSON text does.
 pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> {
     match data.body.starts_with('#') {
         true => smallcaps::decode_within(&data.body, &data.slots, Bounds::default()),
@@ -58,7 +58,7 @@ pub fn pattern_check(pattern: &str, value: &str) -> Result<Explanation, PatternC
     })
 }
 
-/// Why a pattern check cannot be made.
+/// The reason why a pattern check cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternCheckError {
     /// The first argument is not a pattern.
@@ -80,7 +80,7 @@ pub fn pattern_from_argument(text: &str) -> Result<Pattern, PatternError> {
 struct CheckLine {
     pattern: CapData<Json>,
     specimen: CapData<Json>,
-    /// How the specimen is called in messages; upstream's vectors say `L`.
+    /// The label of the specimen in messages. The label in upstream's vectors is `L`.
     #[serde(default = "default_label")]
     label: Option<String>,
 }

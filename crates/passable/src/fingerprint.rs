@@ -1,4 +1,5 @@
-//! Canonical bytes and their BLAKE3: equal values have equal fingerprints, on every machine and for ever.
+//! The canonical bytes of values, and their BLAKE3 hashes. Equal values have equal fingerprints, on every machine and
+//! forever.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::codec::smallcaps;
 use crate::value::{Reference, Value};
 
-/// A BLAKE3 hash. Shown and stored as 64 hexadecimal digits.
+/// A BLAKE3 hash, which is shown and stored as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
@@ -22,7 +23,7 @@ impl Hash {
         &self.0
     }
 
-    /// Reads a hash as `Display` writes it.
+    /// Reads a hash in the form that `Display` writes.
     pub fn from_hex(hex: &str) -> Option<Hash> {
         blake3::Hash::from_hex(hex).ok().filter(|hash| *hash.to_hex() == *hex).map(|hash| Hash(hash.into()))
     }
@@ -59,15 +60,15 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
-/// Appends bytes with their length before them (eight bytes, big-endian), so that a sequence of parts can be
-/// read back in only one way.
+/// Appends bytes with their length before them (eight bytes, big-endian). A sequence of such parts can be read back
+/// in only one way.
 pub fn push_prefixed(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(&(part.len() as u64).to_be_bytes());
     out.extend_from_slice(part);
 }
 
-/// Returns the canonical bytes of a value: its smallcaps body without alleged interface names, the number of slots,
-/// and the slots in order of first occurrence, each part length-prefixed.
+/// Returns the canonical bytes of a value. They are its smallcaps body without alleged interface names, the number of
+/// slots, and the slots in order of first occurrence. The body and each slot have their length before them.
 pub fn canonical_bytes<C: Reference + AsRef<[u8]>>(value: &Value<C>) -> Vec<u8> {
     let data = smallcaps::encode_canonical(value);
     let mut out = Vec::with_capacity(data.body.len() + 16 + 40 * data.slots.len());

@@ -1,4 +1,4 @@
-//! Guards: the arguments and results of a method, as Endo writes them.
+//! Guards: the patterns of the arguments and results of methods, in Endo's form.
 
 use crate::codec::error::Segment;
 use crate::keys::{Complaint, confirm_kind_of, quoted, redacted};
@@ -9,35 +9,35 @@ use crate::value::{Reference, Symbol, Value};
 /// The guard of one argument or result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgGuard<C: Reference = crate::NoRef> {
-    /// Must match.
+    /// The pattern that the value must match.
     Pattern(Pattern<C>),
-    /// `M.await(p)`: is awaited first and must then match.
+    /// `M.await(p)`: the pattern that the value must match after it was awaited.
     Await(Pattern<C>),
-    /// `M.raw()`: passes unchecked.
+    /// `M.raw()`: the value is not checked.
     Raw,
 }
 
-/// Whether a method answers at once.
+/// Whether a method answers at once or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallKind {
-    /// `M.call`
+    /// `M.call`: the method answers at once.
     Sync,
-    /// `M.callWhen`
+    /// `M.callWhen`: the method answers later.
     Async,
 }
 
-/// `M.call(…).optional(…).rest(…).returns(…)`
+/// The guard of a method: `M.call(…).optional(…).rest(…).returns(…)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodGuard<C: Reference = crate::NoRef> {
-    /// Whether it was made by `M.call` or `M.callWhen`.
+    /// Whether the guard is one of `M.call` or of `M.callWhen`.
     pub kind: CallKind,
-    /// The arguments that must be there.
+    /// The guards of the required arguments.
     pub args: Vec<ArgGuard<C>>,
-    /// The arguments that may follow; each may also be `undefined`.
+    /// The guards of the optional arguments, each of which may also be `undefined`.
     pub optional: Option<Vec<ArgGuard<C>>>,
-    /// The guard of the array of further arguments; if `None`, there may be none.
+    /// The guard of the array of further arguments. If `None`, further arguments are refused.
     pub rest: Option<ArgGuard<C>>,
-    /// The result.
+    /// The guard of the result.
     pub returns: ArgGuard<C>,
 }
 
@@ -50,20 +50,20 @@ pub enum DefaultGuards {
     Raw,
 }
 
-/// `M.interface(name, methods)`
+/// The guard of an interface: `M.interface(name, methods)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceGuard<C: Reference = crate::NoRef> {
     /// The interface's name.
     pub name: Text,
-    /// The methods by name; order is kept, names are unique.
+    /// The methods by name, in their given order. The names are unique.
     pub methods: Vec<(Text, MethodGuard<C>)>,
     /// The methods by symbol, in order of the symbols' names.
     pub symbol_methods: Vec<(Symbol, MethodGuard<C>)>,
-    /// The rule for all other methods; they are refused if `None`.
+    /// The rule for all other methods. If `None`, they are refused.
     pub default_guards: Option<DefaultGuards>,
 }
 
-/// Returns the shape of the payload of a guard tag.
+/// Returns the pattern of the payload that a guard tag requires, if the tag is known.
 pub(crate) fn payload_pattern<C: Reference>(tag: &str) -> Option<Pattern<C>> {
     let raw = || Pattern::kind("guard:rawGuard");
     let record = |fields: Vec<(&str, Pattern<C>)>| Pattern::record(fields).ok();
@@ -116,7 +116,7 @@ fn known<C: Reference>(value: &Value<C>, kind: &str) -> Result<(), Complaint> {
 }
 
 impl<C: Reference> ArgGuard<C> {
-    /// Reads a guard from the value as which it travels.
+    /// Reads a guard from its form as a passable value.
     pub fn from_value(value: &Value<C>) -> Result<Self, Complaint> {
         if value.payload_of("guard:rawGuard").is_some() {
             return known(value, "guard:rawGuard").map(|()| ArgGuard::Raw);
@@ -130,7 +130,7 @@ impl<C: Reference> ArgGuard<C> {
         }
     }
 
-    /// Returns the value as which the guard travels.
+    /// Returns the guard in its form as a passable value.
     pub fn to_value(&self) -> Value<C> {
         match self {
             ArgGuard::Pattern(pattern) => pattern.to_value(),
@@ -157,7 +157,7 @@ impl<C: Reference> From<Pattern<C>> for ArgGuard<C> {
 }
 
 impl<C: Reference> MethodGuard<C> {
-    /// Reads a guard from the value as which it travels.
+    /// Reads a guard from its form as a passable value.
     pub fn from_value(value: &Value<C>) -> Result<Self, Complaint> {
         known(value, "guard:methodGuard")?;
         let payload = value.payload_of("guard:methodGuard").and_then(Value::as_record);
@@ -180,7 +180,7 @@ impl<C: Reference> MethodGuard<C> {
         })
     }
 
-    /// Returns the value as which the guard travels.
+    /// Returns the guard in its form as a passable value.
     pub fn to_value(&self) -> Value<C> {
         let list = |guards: &Vec<ArgGuard<C>>| Value::array(guards.iter().map(ArgGuard::to_value));
         let kind = if self.kind == CallKind::Async { "async" } else { "sync" };
@@ -206,7 +206,7 @@ impl<C: Reference> MethodGuard<C> {
         Pattern::split_array(self.args.iter().map(ArgGuard::pattern), optional, Some(rest))
     }
 
-    /// Checks the arguments of a call, with upstream's labels.
+    /// Checks the arguments of a call. A mismatch has upstream's labels.
     pub fn check_arguments(&self, interface: &str, method: &str, args: &[Value<C>]) -> Result<(), Mismatch> {
         let label = || call_label(interface, method);
         let optional = self.optional.as_ref().map_or(0, Vec::len);
@@ -237,20 +237,20 @@ impl<C: Reference> MethodGuard<C> {
         }
     }
 
-    /// Checks the settled result of a call, with upstream's labels.
+    /// Checks the settled result of a call. A mismatch has upstream's labels.
     pub fn check_result(&self, interface: &str, method: &str, result: &Value<C>) -> Result<(), Mismatch> {
         let outcome = self.returns.pattern().check(result);
         outcome.map_err(|error| error.within(Label::note("result")).within(call_label(interface, method)))
     }
 }
 
-/// Methods that are named by symbols in the one order in which guards keep them.
+/// Sorts methods that are named by symbols into the one order in which guards keep them.
 pub(crate) fn in_order<T>(methods: &mut [(Symbol, T)]) {
     methods.sort_by(|(left, _), (right, _)| left.name().cmp(right.name()));
 }
 
 impl Symbol {
-    /// Returns how upstream names it in messages: `[Symbol(foo)]`, `[Symbol(Symbol.iterator)]`.
+    /// Returns the name of the symbol in upstream's messages: `[Symbol(foo)]`, `[Symbol(Symbol.iterator)]`.
     pub fn label(&self) -> String {
         let name = self.name().to_str_lossy();
         let name = match (name.strip_prefix("@@@@"), name.strip_prefix("@@")) {
@@ -268,7 +268,7 @@ fn call_label(interface: &str, method: &str) -> Label {
 }
 
 impl<C: Reference> InterfaceGuard<C> {
-    /// Reads a guard from the value as which it travels.
+    /// Reads a guard from its form as a passable value.
     pub fn from_value(value: &Value<C>) -> Result<Self, Complaint> {
         known(value, "guard:interfaceGuard")?;
         let payload = value.payload_of("guard:interfaceGuard").and_then(Value::as_record);
@@ -300,7 +300,7 @@ impl<C: Reference> InterfaceGuard<C> {
         })
     }
 
-    /// Returns the value as which the guard travels.
+    /// Returns the guard in its form as a passable value.
     pub fn to_value(&self) -> Value<C> {
         let methods = self.methods.iter().map(|(name, guard)| (name.clone(), guard.to_value()));
         let defaults = match self.default_guards {

@@ -13,11 +13,11 @@ use crate::visible::visible_line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Reads only.
+    /// The call only reads.
     Observe,
-    /// Changes something inside the capability's own scope; reversible.
+    /// The call changes something inside the capability's own scope, and can be undone.
     Modify,
-    /// Is visible outside or cannot be undone: sends, spends, runs, publishes.
+    /// The call is visible outside or cannot be undone: it sends, spends, runs or publishes.
     Commit,
 }
 
@@ -36,11 +36,11 @@ impl Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "C: Reference + Serialize", deserialize = "C: Reference + Deserialize<'de>"))]
 pub struct Param<C: Reference = NoRef> {
-    /// Its name; unique among the parameters of a method.
+    /// The name, which is unique among the parameters of a method.
     pub name: String,
     /// The pattern that an argument must match.
     pub pattern: Pattern<C>,
-    /// Whether it may be left out.
+    /// Whether the argument may be left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     /// The purpose of the parameter, in one line.
@@ -64,9 +64,9 @@ impl<C: Reference> Param<C> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "C: Reference + Serialize", deserialize = "C: Reference + Deserialize<'de>"))]
 pub struct Method<C: Reference = NoRef> {
-    /// Its name; unique in the interface.
+    /// The name, which is unique in the interface.
     pub name: String,
-    /// The parameters in order; those that may be left out come last.
+    /// The parameters in order. Those that may be left out come last.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<Param<C>>,
     /// The pattern that the result matches.
@@ -76,7 +76,7 @@ pub struct Method<C: Reference = NoRef> {
     /// The description of the method, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Whether one can ask, after a crash, if a call has happened.
+    /// Whether the capability can tell after a crash if a call has happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub probe: bool,
 }
@@ -85,23 +85,23 @@ pub struct Method<C: Reference = NoRef> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "C: Reference + Serialize", deserialize = "C: Reference + Deserialize<'de>"))]
 pub struct Interface<C: Reference = NoRef> {
-    /// Its name, such as `Dir`.
+    /// The name of the interface, such as `Dir`.
     pub name: String,
     /// The description of such a capability, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Its methods in the order in which people see them.
+    /// The methods, in the order in which users see them.
     pub methods: Vec<Method<C>>,
 }
 
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSchema {
-    /// The name by which the model calls it.
+    /// The name by which the model calls the tool.
     pub name: String,
     /// The description of the method.
     pub description: String,
-    /// JSON Schema of the object of arguments, by parameter name.
+    /// The JSON Schema of the object of arguments, by parameter name.
     pub parameters: Json,
 }
 
@@ -130,7 +130,7 @@ impl<C: Reference> Method<C> {
         self
     }
 
-    /// Says that there is a probe.
+    /// Returns the method with the mark that it has a probe, which tells after a crash if a call has happened.
     pub fn with_probe(mut self) -> Self {
         self.probe = true;
         self
@@ -152,7 +152,7 @@ impl<C: Reference> Method<C> {
         }
     }
 
-    /// Returns the tool as which a model sees this method.
+    /// Returns the method as a tool for a model.
     pub fn tool_schema(&self, tool_name: &str) -> ToolSchema {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for param in &self.params {
@@ -196,22 +196,22 @@ impl<C: Reference> Method<C> {
             },
         });
         let result = self.returns.to_json_schema();
-        // MCP's structured results are objects.
+        // Structured results in MCP must be objects.
         if let (Some("object"), Json::Object(out)) = (result.get("type").and_then(Json::as_str), &mut out) {
             out.insert("outputSchema".to_owned(), result);
         }
         out
     }
 
-    /// Reads the arguments that a model gave, an object by parameter name, and checks them.
+    /// Reads and checks the arguments that a model gave, which are an object by parameter name.
     ///
-    /// The arguments come in the order of the parameters. Those left out at the end are missing, others are
-    /// `undefined`. Errors name the parameter, the expectation and the value found.
+    /// The arguments are returned in the order of the parameters. Arguments that were left out at the end are
+    /// missing, and others are `undefined`. An error names the parameter, the expectation and the value found.
     pub fn arguments_from_json(&self, json: &Json) -> Result<Vec<Value<C>>, Mismatch> {
         self.arguments_from_json_with(json, &mut |_, _| None)
     }
 
-    /// Reads arguments as [`Method::arguments_from_json`] does; the caller resolves the strings that name
+    /// Reads arguments as [`Method::arguments_from_json`] does. The function `resolve` resolves the strings that name
     /// capabilities.
     pub fn arguments_from_json_with(
         &self,
@@ -288,7 +288,7 @@ impl<C: Reference> Method<C> {
 }
 
 impl<C: Reference> Param<C> {
-    /// Returns whether it may be left out, by its own mark or by its pattern.
+    /// Returns whether the argument may be left out, by the parameter's own mark or by its pattern.
     pub fn is_optional(&self) -> bool {
         self.optional || self.pattern.as_optional().is_some()
     }
@@ -299,12 +299,12 @@ impl<C: Reference> Param<C> {
     }
 }
 
-/// One row of the table that a person sees when choosing a capability.
+/// One row of the table that a user sees when choosing a capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MethodRow {
     /// The method's name.
     pub name: String,
-    /// *reads*, *changes* or *sends*.
+    /// The effect: *reads*, *changes* or *sends*.
     pub effect: &'static str,
     /// The signature in one line.
     pub signature: String,
@@ -339,7 +339,7 @@ impl<C: Reference> Interface<C> {
         }
     }
 
-    /// Returns the table that a person sees when choosing.
+    /// Returns the table that a user sees when choosing a capability.
     pub fn table(&self) -> Vec<MethodRow> {
         let row = |method: &Method<C>| MethodRow {
             name: visible_line(&method.name).into_owned(),

@@ -1,6 +1,6 @@
-//! Which values are keys, and the *kind* of a tagged value.
+//! Keys, and the *kind* of a tagged value.
 //!
-//! A key is a value whose equality means the same for ever: no promises, no errors, no unknown tags.
+//! A key is a value whose equality means the same forever. It contains no promises, no errors and no unknown tags.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,7 +14,8 @@ use crate::value::{Reference, Value};
 
 /// The reason why a value is refused, in upstream's words.
 ///
-/// Values in it are redacted, but tags and names are not: people see it through [`crate::visible_line`].
+/// Values in the reason are redacted, but tags and names are not. So users see the reason only through
+/// [`crate::visible_line`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint(pub String);
 
@@ -26,7 +27,7 @@ impl fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
-/// Returns how upstream's messages mention a value without showing it.
+/// Returns the words by which upstream's messages mention a value without showing it.
 pub(crate) fn redacted<C>(value: &Value<C>) -> String {
     let name = match value {
         Value::Undefined => "undefined",
@@ -45,14 +46,14 @@ pub(crate) fn redacted<C>(value: &Value<C>) -> String {
     format!("({} {name})", if vowel { "an" } else { "a" })
 }
 
-/// Returns how upstream's messages quote a name.
+/// Returns a name in quotes, as upstream's messages have it.
 pub(crate) fn quoted(text: &crate::Text) -> String {
     let mut out = String::new();
     crate::codec::json::write_string(&mut out, "", text);
     out
 }
 
-/// Returns how upstream's messages mention a word that should need no quotes: it is quoted if it does.
+/// Returns a word as upstream's messages mention it. The word is quoted only if it needs quotes.
 pub(crate) fn bare(text: &crate::Text) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
     let words =
@@ -68,11 +69,11 @@ pub fn is_key<C: Reference>(value: &Value<C>) -> bool {
     confirm_key(value).is_ok()
 }
 
-/// Explains why a value is not a key.
+/// Checks that a value is a key. The error is the reason why it is not.
 pub fn confirm_key<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     match value {
         Value::Array(array) => array.iter().try_for_each(confirm_key),
-        // In the order of JavaScript's properties, so that upstream's complaint is the first one here too.
+        // The order is that of JavaScript's properties, so that the first complaint is the same as upstream's.
         Value::Record(record) => {
             property_order(record.fields()).try_for_each(|(_, value)| confirm_key(value))
         }
@@ -95,7 +96,7 @@ pub fn confirm_key<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// Returns the first part of a value for which it is not a key: itself, or something in its lists and records.
+/// Returns the first part for which a value is not a key: the value itself, or a part of its lists and records.
 pub(crate) fn not_a_key<C: Reference>(value: &Value<C>) -> Option<&Value<C>> {
     match value {
         Value::Array(array) => array.iter().find_map(not_a_key),
@@ -104,7 +105,7 @@ pub(crate) fn not_a_key<C: Reference>(value: &Value<C>) -> Option<&Value<C>> {
     }
 }
 
-/// Explains why a value is not a scalar key: an atom or a remotable.
+/// Checks that a value is a scalar key, which is an atom or a remotable.
 pub(crate) fn confirm_scalar<C>(value: &Value<C>) -> Result<(), Complaint> {
     match value {
         Value::Array(_) | Value::Record(_) | Value::Tagged(_) | Value::Error(_) | Value::Promise(_) => {
@@ -114,8 +115,8 @@ pub(crate) fn confirm_scalar<C>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// Returns the kind of a value: its pass style, or its tag if it is tagged and well formed for that tag. `None` for
-/// unknown tags and malformed payloads.
+/// Returns the kind of a value: its pass style, or its tag if it is tagged and well formed for that tag. Returns
+/// `None` for unknown tags and malformed payloads.
 pub fn kind_of<C: Reference>(value: &Value<C>) -> Option<&str> {
     confirm_kind_of(value).ok()
 }
@@ -133,7 +134,7 @@ pub(crate) fn confirm_kind_of<C: Reference>(value: &Value<C>) -> Result<&str, Co
     Ok(tag)
 }
 
-/// Explains why a value tagged as set, bag or map is not well formed.
+/// Checks that a value tagged as a set, bag or map is well formed.
 fn confirm_collection<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     let complain = |what: &str, about: &Value<C>| Err(Complaint(format!("{what}: {}", redacted(about))));
     let Value::Tagged(tagged) = value else {
@@ -163,8 +164,8 @@ fn confirm_collection<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// Returns whether elements stand in reverse rank order, ties allowed; and whether the order alone proves them
-/// distinct.
+/// Returns whether elements are in reverse rank order, with ties allowed. Also returns whether the order alone proves
+/// that they are distinct.
 fn reverse_sorted<C: Reference>(elements: &[Value<C>]) -> (bool, bool) {
     let mut strict = true;
     for [before, after] in elements.array_windows() {
@@ -224,7 +225,7 @@ fn confirm_bag_entries<C: Reference>(entries: &Value<C>) -> Result<(), Complaint
 }
 
 impl<C: Reference> Value<C> {
-    /// Returns a set of keys, sorted. Refuses elements that are not keys, and elements that occur twice.
+    /// Returns a sorted set of keys. Refuses elements that are not keys, and elements that occur twice.
     pub fn set(elements: impl IntoIterator<Item = Value<C>>) -> Result<Self, Complaint> {
         let mut elements: Vec<_> = elements.into_iter().collect();
         elements.sort_by(|left, right| crate::compare_rank(right, left));
@@ -232,7 +233,7 @@ impl<C: Reference> Value<C> {
         confirm_collection(&set).map(|()| set)
     }
 
-    /// Returns a bag: keys with how often each occurs.
+    /// Returns a bag of keys, each with the number of its occurrences.
     pub fn bag(counts: impl IntoIterator<Item = (Value<C>, num_bigint::BigInt)>) -> Result<Self, Complaint> {
         let entry = |(key, count): (Value<C>, num_bigint::BigInt)| Value::array([key, Value::bigint(count)]);
         let mut entries: Vec<_> = counts.into_iter().map(entry).collect();

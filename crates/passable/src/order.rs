@@ -37,7 +37,7 @@ pub(crate) fn rank_numbers(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// Compares by rank. Returns `None` where two different remotables decide, which ends the comparison: later parts
+/// Compares two values by rank. Returns `None` if two different remotables decide the comparison, because later parts
 /// must not decide it.
 pub(crate) fn partial_rank<C: Reference>(left: &Value<C>, right: &Value<C>) -> Option<Ordering> {
     match (left, right) {
@@ -86,8 +86,8 @@ fn rank_sequences<'a, C: Reference + 'a>(
     }
 }
 
-/// Compares two keys. `Ok(None)` means that they are incomparable, `Err` that one of them is not a key or that
-/// they hold maps, whose order upstream has not decided.
+/// Compares two keys. `Ok(None)` means that they are incomparable. `Err` means that one of them is not a key, or that
+/// they contain maps, whose order upstream has not decided.
 pub fn compare_keys<C: Reference>(left: &Value<C>, right: &Value<C>) -> Result<Option<Ordering>, Complaint> {
     confirm_key(left)?;
     confirm_key(right)?;
@@ -146,7 +146,7 @@ pub(crate) fn compare_known_keys<C: Reference>(
     }
 }
 
-/// Joins the order of one part with that of the parts before it.
+/// Combines the order of one part with that of the parts before it.
 fn pareto(before: Option<Ordering>, part: Option<Ordering>) -> Option<Ordering> {
     match (before?, part?) {
         (Ordering::Equal, part) => Some(part),
@@ -168,7 +168,8 @@ fn bag_counts<C: Reference>(payload: &Value<C>) -> Counts<'_, C> {
         .collect()
 }
 
-/// Returns a collection is at most another if each of its keys occurs there at least as often.
+/// Returns the order of two collections. A collection is at most another one if each of its keys occurs in the other
+/// at least as often.
 fn compare_counts<C: Reference>(left: Counts<'_, C>, right: Counts<'_, C>) -> Option<Ordering> {
     let mut order = Some(Ordering::Equal);
     for (key, count) in &left {

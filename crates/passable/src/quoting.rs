@@ -1,12 +1,12 @@
-//! Our own sentences that quote foreign text.
+//! Sentences of Almoner that quote foreign text.
 //!
-//! The code that makes a sentence marks its quoted parts, so that a page can set them apart as well. Marks within the
-//! foreign text do not matter. A sentence without such marks counts as quoted as a whole.
+//! The code that makes a sentence marks its quoted parts, so that a page can set them apart as well. Quotation marks
+//! within the foreign text have no effect on this. A sentence without recorded positions counts as quoted as a whole.
 
-/// From which byte to which something is quoted.
+/// The first byte of a quoted part, and the byte after its last.
 pub type Quoted = (usize, usize);
 
-/// A sentence of our own, with the positions of its quoted parts.
+/// A sentence of Almoner, with the positions of its quoted parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoting {
     text: String,
@@ -14,17 +14,17 @@ pub struct Quoting {
 }
 
 impl Quoting {
-    /// Returns words of our own, without a quoted part.
+    /// Returns a sentence with only Almoner's own words.
     pub fn ours(words: impl Into<String>) -> Quoting {
         Quoting { text: words.into(), quoted: vec![] }
     }
 
-    /// Words that may be somebody else's.
+    /// Returns a sentence that is quoted as a whole, because it may be foreign text.
     pub fn theirs(words: impl AsRef<str>) -> Quoting {
         Quoting::default().quote(words)
     }
 
-    /// Returns a sentence of ours in which each `{}` stands for something that it quotes.
+    /// Returns a sentence in which each `{}` is replaced by a quoted text.
     ///
     /// ```
     /// use passable::Quoting;
@@ -45,14 +45,14 @@ impl Quoting {
         quoted.fold(said, |said, more| said.and(" ").quote(more))
     }
 
-    /// Returns the same, followed by words of ours.
+    /// Returns the sentence with more of Almoner's own words at its end.
     #[must_use]
     pub fn and(mut self, words: impl AsRef<str>) -> Quoting {
         self.text.push_str(words.as_ref());
         self
     }
 
-    /// Returns the same, followed by words that may be somebody else's.
+    /// Returns the sentence with a quoted text at its end.
     #[must_use]
     pub fn quote(mut self, words: impl AsRef<str>) -> Quoting {
         let words = words.as_ref();
@@ -64,7 +64,7 @@ impl Quoting {
         self
     }
 
-    /// Returns the same, followed by another sentence.
+    /// Returns the sentence with another sentence at its end.
     #[must_use]
     pub fn then(mut self, other: &Quoting) -> Quoting {
         let from = self.text.len();
@@ -73,14 +73,14 @@ impl Quoting {
         self
     }
 
-    /// Joins several sentences, with words of our own between them.
+    /// Returns several sentences as one, with `between` between them as Almoner's own words.
     pub fn joined(all: impl IntoIterator<Item = Quoting>, between: &str) -> Quoting {
         let mut all = all.into_iter();
         let first = all.next().unwrap_or_default();
         all.fold(first, |said, next| said.and(between).then(&next))
     }
 
-    /// Returns all of it. Not made visible.
+    /// Returns the whole text, whose invisible characters are not made visible.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -90,8 +90,8 @@ impl Quoting {
         &self.quoted
     }
 
-    /// Returns a stored sentence with the positions of its quoted parts. Without positions, all of it counts as
-    /// quoted.
+    /// Returns a stored sentence with the positions of its quoted parts. Without positions, the whole sentence counts
+    /// as quoted.
     pub fn from_stored(text: &str, quoted: Option<&[Quoted]>) -> Quoting {
         let parts = parts(text, quoted).into_iter();
         parts.fold(Quoting::default(), |said, part| match part.is_quoted {
@@ -100,29 +100,29 @@ impl Quoting {
         })
     }
 
-    /// Returns the text and the positions of its quoted parts.
+    /// Returns the text and the positions of its quoted parts, for storage.
     pub fn into_text(self) -> (String, Vec<Quoted>) {
         (self.text, self.quoted)
     }
 
-    /// Returns its parts in order.
+    /// Returns the parts of the sentence, in order.
     pub fn parts(&self) -> Vec<QuotingPart<'_>> {
         parts(&self.text, Some(&self.quoted))
     }
 }
 
-/// A part of a sentence.
+/// A part of a sentence, either quoted or in Almoner's own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotingPart<'a> {
-    /// Whether it is quoted.
+    /// Whether the part is quoted.
     pub is_quoted: bool,
-    /// The text of the part. Not made visible.
+    /// The text of the part, whose invisible characters are not made visible.
     pub text: &'a str,
 }
 
-/// Returns the parts of a text with these quoted positions.
+/// Returns the parts of a text, given the positions of its quoted parts.
 ///
-/// All of it counts as quoted if there are no positions, or if they do not fit the text.
+/// The whole text counts as quoted if there are no positions, or if they do not fit the text.
 pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<QuotingPart<'a>> {
     let whole = || vec![QuotingPart { is_quoted: true, text }];
     let Some(quoted) = quoted else { return whole() };
@@ -142,7 +142,7 @@ pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<QuotingPart<'a
         .collect()
 }
 
-/// A sentence of ours in which each `{}` stands for something that it quotes.
+/// Makes a [`Quoting`] from a sentence in which each `{}` is replaced by a quoted text.
 ///
 /// ```
 /// let said = passable::quoting!("`{}` has {} bytes", "a\nb", 3);
@@ -155,14 +155,14 @@ macro_rules! quoting {
     };
 }
 
-/// Text that the program itself contains is our own.
+/// Text in the program itself counts as Almoner's own words.
 impl From<&'static str> for Quoting {
     fn from(words: &'static str) -> Quoting {
         Quoting::ours(words)
     }
 }
 
-/// Text put together at run time counts as quoted, because its origin is unknown.
+/// Text from run time counts as quoted, because its origin is unknown.
 impl From<String> for Quoting {
     fn from(words: String) -> Quoting {
         Quoting::theirs(words)

@@ -1,9 +1,9 @@
-//! Text as JavaScript has it: a sequence of UTF-16 units, almost always well formed.
+//! Text as in JavaScript: a sequence of UTF-16 units, almost always well formed.
 //!
-//! Endo's strings may hold lone surrogates, and its orders compare UTF-16 units. Well-formed text is kept as
-//! UTF-8; the rare ill-formed text is kept as WTF-8 (UTF-8 that may also encode lone surrogates).
+//! Endo's strings may hold lone surrogates, and its orders compare UTF-16 units. Well-formed text is kept as UTF-8.
+//! The rare ill-formed text is kept as WTF-8 (UTF-8 that may also encode lone surrogates).
 //!
-//! Names, tags and words are short and there are many of them, so text of up to 15 bytes is kept in place.
+//! Names, tags and words are short and numerous, so text of up to 15 bytes is kept in place, without an allocation.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -20,14 +20,14 @@ pub struct Text(Repr);
 enum Repr {
     /// Well-formed text of at most 15 bytes.
     Short(Short),
-    /// Well-formed text that is longer.
+    /// Well-formed text of more than 15 bytes.
     Long(Arc<str>),
     /// Text of any length with at least one lone surrogate.
     Wtf8(Arc<[u8]>),
 }
 
-/// The text, zeros, and its length in the last byte. Aligned, so that the compiler moves it by words: by bytes that
-/// takes longer than making it.
+/// The bytes of a short text, then zeros, and the length in the last byte. The alignment lets the compiler move the
+/// array in words. A move in bytes takes longer than the making of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(align(8))]
 struct Short([u8; 16]);
@@ -41,8 +41,8 @@ impl Short {
         Some(Short(bytes))
     }
 
-    /// Returns the first `len` bytes of a longer text. They are cut out of whole words, because copying a number of
-    /// bytes that the compiler does not know is far slower.
+    /// Returns the first `len` bytes of a longer text, or `None` if `len` or the text is out of range. The bytes are
+    /// cut out of a whole word, because a copy of a length that the compiler does not know is far slower.
     fn front(text: &str, len: usize) -> Option<Short> {
         let words = u128::from_le_bytes(*text.as_bytes().first_chunk()?);
         let bits = 8 * len.min(16) as u32;
@@ -57,7 +57,7 @@ impl Short {
 }
 
 impl Text {
-    /// Returns the text as a string slice, or `None` when it holds a lone surrogate.
+    /// Returns the text as a string slice, or `None` if the text holds a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
             Repr::Short(text) => std::str::from_utf8(text.as_bytes()).ok(),
@@ -72,7 +72,7 @@ impl Text {
         self.as_str().map_or_else(|| Cow::Owned(readable()), Cow::Borrowed)
     }
 
-    /// Returns the UTF-8 bytes, or WTF-8 bytes when there are lone surrogates.
+    /// Returns the UTF-8 bytes, or WTF-8 bytes if the text holds a lone surrogate.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Short(text) => text.as_bytes(),
@@ -81,17 +81,17 @@ impl Text {
         }
     }
 
-    /// Returns whether there are no lone surrogates.
+    /// Returns whether the text holds no lone surrogates.
     pub fn is_well_formed(&self) -> bool {
         !matches!(self.0, Repr::Wtf8(_))
     }
 
-    /// Returns whether there is nothing in it.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.as_bytes().is_empty()
     }
 
-    /// Returns the length in UTF-16 units, which Endo's length limits count.
+    /// Returns the length in UTF-16 units, in which Endo's length limits count.
     pub fn utf16_len(&self) -> usize {
         // Every unit has exactly one lead byte, and a four-byte sequence stands for two units.
         self.as_bytes()
@@ -100,12 +100,12 @@ impl Text {
             .sum()
     }
 
-    /// Returns the UTF-16 units one after the other.
+    /// Returns the UTF-16 units of the text, in order.
     pub fn units(&self) -> impl Iterator<Item = u16> + '_ {
         Units { bytes: self.as_bytes(), at: 0, low: None }
     }
 
-    /// Returns the text of bytes that were cut or joined at ASCII characters of other texts.
+    /// Returns the text of WTF-8 bytes that were cut out of other texts, or joined from them, at ASCII characters.
     pub(crate) fn from_wtf8(bytes: &[u8]) -> Text {
         match std::str::from_utf8(bytes) {
             Ok(text) => Text::from(text),
@@ -122,7 +122,7 @@ impl Text {
         }
     }
 
-    /// Makes text from UTF-16 units; any sequence is text.
+    /// Returns the text of any sequence of UTF-16 units.
     pub fn from_utf16(units: impl IntoIterator<Item = u16>) -> Text {
         let mut builder = TextBuilder::default();
         units.into_iter().for_each(|unit| builder.push_unit(unit));
@@ -160,19 +160,19 @@ impl Iterator for Units<'_> {
     }
 }
 
-/// Builds text piece by piece, joining surrogate halves that arrive separately.
+/// A builder that joins text from pieces. Two halves of a surrogate pair that arrive separately become one character.
 #[derive(Default)]
 pub struct TextBuilder {
-    /// The text so far, as long as it is well formed; empty afterwards.
+    /// The text so far, while it is well formed. Empty after the first lone surrogate.
     text: String,
-    /// The text so far as WTF-8, from the first lone surrogate on; empty until then.
+    /// The text so far as WTF-8. Empty before the first lone surrogate.
     wtf8: Vec<u8>,
     /// A high surrogate at the end. The next unit decides whether it is lone.
     high: Option<u16>,
 }
 
 impl TextBuilder {
-    /// Makes room for so many bytes.
+    /// Returns an empty builder with room for a number of bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         TextBuilder { text: String::with_capacity(bytes), ..TextBuilder::default() }
     }
@@ -189,7 +189,7 @@ impl TextBuilder {
         }
     }
 
-    /// Appends one UTF-16 unit. A low surrogate after a high one becomes one character.
+    /// Appends one UTF-16 unit. A low surrogate after a high one completes a character.
     pub fn push_unit(&mut self, unit: u16) {
         let Some(char) = char::from_u32(unit.into()) else {
             return self.push_surrogate(unit);
@@ -211,7 +211,7 @@ impl TextBuilder {
         }
     }
 
-    /// Ends a surrogate pair: a high surrogate at the end stays alone, because no low one follows.
+    /// Writes a pending high surrogate as a lone one, because no low surrogate follows.
     fn settle(&mut self) {
         if let Some(high) = self.high.take() {
             self.push_lone(high);
@@ -231,7 +231,7 @@ impl TextBuilder {
         self.take()
     }
 
-    /// Returns the text built so far; leaves the builder empty, with the room that it has.
+    /// Returns the text built so far, and leaves the builder empty with its capacity.
     pub(crate) fn take(&mut self) -> Text {
         self.settle();
         if self.wtf8.is_empty() {
@@ -322,20 +322,20 @@ impl PartialOrd for Text {
     }
 }
 
-/// Compares by UTF-16 units.
+/// Returns the order of two texts by UTF-16 units.
 #[inline]
 fn compare_utf16(left: &Text, right: &Text) -> Ordering {
     match (left.as_bytes(), right.as_bytes()) {
-        // Names of one record mostly differ at once. ASCII is below everything else in both orders.
+        // The names of one record mostly differ in the first byte. ASCII is below everything else in both orders.
         ([a, ..], [b, ..]) if a != b && *a.min(b) < 0x80 => a.cmp(b),
         _ => compare_utf16_slowly(left, right),
     }
 }
 
-/// Compares by UTF-16 units where the first bytes do not decide.
+/// Returns the order of two texts by UTF-16 units, if their first bytes do not decide.
 ///
-/// UTF-8 bytes sort by code point. That differs from the order of units only where one side has a character beyond
-/// the basic plane and the other one in E000-FFFF. The former has lead byte F0 or more, and a first unit in
+/// UTF-8 bytes sort by code point. The order of units differs only if one side has a character beyond the basic plane
+/// and the other one a character in E000-FFFF. The former has a lead byte of F0 or more, and a first unit in
 /// D800-DBFF.
 fn compare_utf16_slowly(left: &Text, right: &Text) -> Ordering {
     if !left.is_well_formed() || !right.is_well_formed() {
@@ -343,7 +343,7 @@ fn compare_utf16_slowly(left: &Text, right: &Text) -> Ordering {
     }
     let (left, right) = (left.as_bytes(), right.as_bytes());
     if left.is_ascii() || right.is_ascii() {
-        // At the first difference, one side is ASCII, and below everything else in both orders.
+        // At the first difference, one side is ASCII. ASCII is below everything else in both orders.
         return left.cmp(right);
     }
     match left.iter().zip(right).find(|(a, b)| a != b) {
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn text_and_value_fit_in_24_bytes() {
-        // Three words each: most of the time of decoders goes into moving these.
+        // Each is three words long. Decoders spend most of their time on moving these values.
         assert_eq!(size_of::<Text>(), 24);
         assert_eq!(size_of::<crate::Value>(), 24);
     }

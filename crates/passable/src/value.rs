@@ -1,4 +1,4 @@
-//! Passable values: immutable, acyclic, cheap to clone, never deeper than [`MAX_DEPTH`].
+//! Passable values: immutable, without cycles, cheap to clone, never deeper than [`MAX_DEPTH`].
 
 use std::convert::Infallible;
 use std::hash::Hash;
@@ -13,12 +13,12 @@ use crate::text::Text;
 mod build;
 mod traits;
 
-/// How deep values (and patterns) may nest. An atom has depth 0, `[]` has depth 1.
+/// The maximum depth of nested values and patterns. An atom has depth 0, and `[]` has depth 1.
 ///
 /// Because no value is ever deeper, walks over values may recurse without a check of their own.
 pub const MAX_DEPTH: u32 = 256;
 
-/// The reference type of a context without references: data only. It has no values.
+/// The reference type of a context with data only. It has no values, so there are no references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoRef {}
 
@@ -40,10 +40,10 @@ impl<'de> Deserialize<'de> for NoRef {
     }
 }
 
-/// A type that a context may use for references: its values can be cloned and compared.
+/// A type that a context may use for references. Its values can be cloned and compared.
 ///
-/// Examples are formula ids in storage, slot names on a wire, and live references in a vat. Every fitting type
-/// implements it.
+/// Examples are formula ids in storage, slot names in a wire protocol, and live references in a vat. Every suitable
+/// type implements this trait.
 pub trait Reference: Clone + Eq + Hash {}
 
 impl<T: Clone + Eq + Hash> Reference for T {}
@@ -60,7 +60,7 @@ pub enum Value<C = NoRef> {
     Number(f64),
     /// An integer of any size.
     BigInt(Arc<BigInt>),
-    /// Text as a value.
+    /// A text.
     String(Text),
     /// Immutable bytes.
     Bytes(Arc<[u8]>),
@@ -70,7 +70,7 @@ pub enum Value<C = NoRef> {
     Array(Array<C>),
     /// A record with text names.
     Record(Record<C>),
-    /// A tagged payload: sets, bags, maps, matchers, guards and all other values with a tag.
+    /// A tagged payload: a set, bag, map, matcher, guard, or any other value with a tag.
     Tagged(Tagged<C>),
     /// An error.
     Error(Arc<ErrorData>),
@@ -80,12 +80,12 @@ pub enum Value<C = NoRef> {
     Promise(Arc<Remote<C>>),
 }
 
-/// A reference and the interface name that its sender alleged for it. Identity is the reference alone.
+/// A reference, and the interface name that its sender alleged for it. Two remotes are equal if their references are.
 #[derive(Clone, Debug)]
 pub struct Remote<C> {
     /// The reference itself.
     pub reference: C,
-    /// The interface name that the sender gave, such as `Alleged: Alice`; a claim, never a fact.
+    /// The interface name that the sender gave, such as `Alleged: Alice`. It is a claim, never a fact.
     pub iface: Option<Text>,
 }
 
@@ -102,17 +102,17 @@ pub struct ErrorData {
     pub name: Text,
     /// The message.
     pub message: Text,
-    /// The identifier under which the sender logged it.
+    /// The identifier under which the sender logged the error.
     pub id: Option<Text>,
 }
 
-/// The passable name of a symbol: `name` if registered, `@@name` if well-known, `@@@@x` for a registered
-/// symbol whose own name is `@@x`.
+/// A symbol, kept by its passable name. The passable name is `name` for a registered symbol and `@@name` for a
+/// well-known one. It is `@@@@x` for a registered symbol whose own name is `@@x`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(Arc<Text>);
 
 impl Symbol {
-    /// The names of those that every engine knows, without the `@@`.
+    /// The names of the symbols that every JavaScript engine knows, without the `@@`.
     pub const WELL_KNOWN: &[&str] = &[
         "asyncIterator",
         "hasInstance",
@@ -129,7 +129,10 @@ impl Symbol {
         "unscopables",
     ];
 
-    /// Makes a symbol from its passable name; refuses `@@` names that stand for no known symbol.
+    /// Returns the symbol with a passable name.
+    ///
+    /// # Errors
+    /// When the name begins with `@@` and stands for no known symbol.
     pub fn from_passable_name(name: impl Into<Text>) -> Result<Symbol, ValueError> {
         let name = name.into();
         let known = match name.as_bytes().strip_prefix(b"@@") {
@@ -147,13 +150,13 @@ impl Symbol {
     }
 }
 
-/// Why a value cannot be made.
+/// The reason why a value cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// A record was given the same name twice.
+    /// The same name twice in one record.
     #[error("the name {0:?} occurs twice in one record")]
     DuplicateName(Text),
-    /// The result would nest deeper than [`MAX_DEPTH`].
+    /// A value that would nest deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// A symbol name that begins with `@@` and is neither well-known nor escaped.
@@ -161,19 +164,19 @@ pub enum ValueError {
     UnknownSymbol(Text),
 }
 
-// Depth and parts lie in one allocation behind a thin pointer: most values are small, and most of the time that
-// it takes to make one goes into allocating.
+// Depth and parts are in one allocation behind a thin pointer. Most values are small, and most of the time to make
+// one goes into the allocation.
 
-/// An immutable array that knows its depth.
+/// An immutable array that stores its depth.
 pub struct Array<C = NoRef>(ThinArc<u32, Value<C>>);
 
-/// An immutable record: names unique and in UTF-16 order.
+/// An immutable record. Its names are unique and in UTF-16 order.
 pub struct Record<C = NoRef>(ThinArc<u32, (Text, Value<C>)>);
 
 /// An immutable tagged payload.
 pub struct Tagged<C = NoRef>(Arc<(u32, Text, Value<C>)>);
 
-// Derived impls would ask for `C: Clone`, which sharing does not need.
+// Derived implementations would require `C: Clone`, which a shared value does not need.
 impl<C> Clone for Array<C> {
     fn clone(&self) -> Self {
         Array(self.0.clone())
@@ -219,17 +222,17 @@ impl<C> std::ops::Deref for Array<C> {
 }
 
 impl<C> Record<C> {
-    /// Returns the value under a name.
+    /// Returns the value with a name, or `None` if there is no such field.
     pub fn get(&self, name: &str) -> Option<&Value<C>> {
-        // Names are in UTF-16 order, in which a `str` can be compared without making a `Text` only slowly;
-        // records are small and their names short, so the text is made.
+        // The names are in UTF-16 order, in which a `str` compares with a `Text` only slowly. Records are small and
+        // names short, so the search makes a `Text`.
         match self.len() {
             0..=8 => self.iter().find(|(own, _)| own == name).map(|(_, value)| value),
             _ => self.get_text(&Text::from(name)),
         }
     }
 
-    /// Returns the value under a name that may hold lone surrogates.
+    /// Returns the value with a name that may hold lone surrogates, or `None` if there is no such field.
     pub fn get_text(&self, name: &Text) -> Option<&Value<C>> {
         let fields = self.fields();
         let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
@@ -245,22 +248,22 @@ impl<C> Record<C> {
         self.0.header.header
     }
 
-    /// Returns the fields in order.
+    /// Returns the fields in UTF-16 order of their names.
     pub fn iter(&self) -> std::slice::Iter<'_, (Text, Value<C>)> {
         self.fields().iter()
     }
 
-    /// Returns the names in order.
+    /// Returns the names in UTF-16 order.
     pub fn names(&self) -> impl Iterator<Item = &Text> {
         self.fields().iter().map(|(name, _)| name)
     }
 
-    /// Returns how many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.fields().len()
     }
 
-    /// Returns whether there are no fields.
+    /// Returns whether the record has no fields.
     pub fn is_empty(&self) -> bool {
         self.fields().is_empty()
     }
@@ -288,7 +291,7 @@ impl<C> Tagged<C> {
 }
 
 impl<C> Value<C> {
-    /// Returns how deep the value nests: 0 for a value that holds no other value.
+    /// Returns the depth of the value: 0 for a value that holds no other value.
     pub fn depth(&self) -> u32 {
         match self {
             Value::Array(array) => array.depth(),
@@ -298,12 +301,12 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the well-formed text, if it is one.
+    /// Returns the text as a string slice, or `None` if the value is no text or the text is not well formed.
     pub fn as_str(&self) -> Option<&str> {
         self.as_text().and_then(Text::as_str)
     }
 
-    /// Returns the text, if it is one.
+    /// Returns the text, or `None` if the value is no text.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             Value::String(text) => Some(text),
@@ -311,7 +314,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the number, if it is one.
+    /// Returns the number, or `None` if the value is no number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Number(number) => Some(*number),
@@ -319,7 +322,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the boolean, if it is one.
+    /// Returns the boolean, or `None` if the value is no boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(value) => Some(*value),
@@ -327,7 +330,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the big integer, if it is one.
+    /// Returns the big integer, or `None` if the value is no big integer.
     pub fn as_bigint(&self) -> Option<&BigInt> {
         match self {
             Value::BigInt(value) => Some(value),
@@ -335,7 +338,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the bytes, if it is bytes.
+    /// Returns the bytes, or `None` if the value holds no bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Value::Bytes(bytes) => Some(bytes),
@@ -343,7 +346,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the elements, if it is an array.
+    /// Returns the elements, or `None` if the value is no array.
     pub fn as_array(&self) -> Option<&[Value<C>]> {
         match self {
             Value::Array(array) => Some(array),
@@ -351,7 +354,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the record, if it is one.
+    /// Returns the record, or `None` if the value is no record.
     pub fn as_record(&self) -> Option<&Record<C>> {
         match self {
             Value::Record(record) => Some(record),
@@ -359,7 +362,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the tagged payload, if it is one.
+    /// Returns the tag and the payload, or `None` if the value is not tagged.
     pub fn as_tagged(&self) -> Option<&Tagged<C>> {
         match self {
             Value::Tagged(tagged) => Some(tagged),
@@ -367,12 +370,12 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the payload, if it has exactly this tag.
+    /// Returns the payload, or `None` if the value does not have exactly this tag.
     pub fn payload_of(&self, tag: &str) -> Option<&Value<C>> {
         self.as_tagged().filter(|tagged| tagged.tag() == tag).map(Tagged::payload)
     }
 
-    /// Returns the reference, if it is a remotable or a promise.
+    /// Returns the reference, or `None` if the value is neither a remotable nor a promise.
     pub fn as_reference(&self) -> Option<&C> {
         match self {
             Value::Remotable(remote) | Value::Promise(remote) => Some(&remote.reference),
@@ -380,7 +383,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the field of a record.
+    /// Returns a field of a record, or `None` if the value is no record with this field.
     pub fn get(&self, name: &str) -> Option<&Value<C>> {
         self.as_record().and_then(|record| record.get(name))
     }
@@ -388,7 +391,7 @@ impl<C> Value<C> {
     /// Returns Endo's pass style: `undefined`, `null`, `boolean`, `number`, `bigint`, `string`, `symbol`,
     /// `byteArray`, `copyArray`, `copyRecord`, `tagged`, `error`, `remotable` or `promise`.
     ///
-    /// The finer *kind*, which looks at tags, is [`crate::kind_of`].
+    /// [`crate::kind_of`] returns the finer *kind*, which also depends on tags.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Undefined => "undefined",
@@ -408,7 +411,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns every reference in the value, in order of occurrence, repeats included.
+    /// Returns all references in the value in order of occurrence, with repetitions.
     pub fn references(&self) -> Vec<&C> {
         let mut found = Vec::new();
         self.collect_references(&mut found);
@@ -425,7 +428,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Returns the same value with every reference exchanged, or the first error in doing so.
+    /// Returns the same value with every reference exchanged, or the first error of `exchange`.
     pub fn try_map_references<D, E>(
         &self,
         exchange: &mut impl FnMut(&C) -> Result<D, E>,
@@ -436,10 +439,10 @@ impl<C> Value<C> {
         })
     }
 
-    /// Returns the same value with every capability exchanged, or the first error in doing so.
+    /// Returns the same value with every capability exchanged, or the first error of `exchange`.
     ///
     /// The flag that `exchange` receives says whether the capability is a promise. The flag that it returns says the
-    /// same of the new one.
+    /// same of the new capability.
     pub fn try_map_capabilities<D, E>(
         &self,
         exchange: &mut impl FnMut(bool, &Remote<C>) -> Result<(bool, Remote<D>), E>,
@@ -461,7 +464,7 @@ impl<C> Value<C> {
             Value::Error(value) => Value::Error(value.clone()),
             Value::Remotable(found) => capability(false, found)?,
             Value::Promise(found) => capability(true, found)?,
-            // The shape stays, so the depth does too.
+            // The shape of the value stays the same, and so does its depth.
             Value::Array(array) => {
                 let elements = array
                     .iter()
@@ -493,7 +496,7 @@ impl<C> Value<C> {
 }
 
 impl Value<NoRef> {
-    /// Returns the value in a context with references; data is data everywhere.
+    /// Returns the same value for a context with references. Data is the same in every context.
     pub fn widen<C>(&self) -> Value<C> {
         self.map_references(&mut |never| match *never {})
     }

@@ -1,38 +1,39 @@
-//! Text that others wrote, made safe to show.
+//! Foreign text, made safe to show.
 //!
 //! Terminals, browsers and editors act on invisible characters. Escape sequences rewrite a prompt, direction marks
 //! reorder it, and zero-width or look-alike spaces hide in it. Every surface shows foreign text through [`visible`]
-//! or
-//! [`visible_line`]; [`Untrusted`] makes forgetting that a compile error.
+//! or [`visible_line`]. With the type [`Untrusted`], a caller who forgets this gets a compile error.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// Combining marks that may follow one base character; more are escaped.
+/// The maximum number of combining marks after one base character. Further marks are escaped.
 const MARKS_PER_BASE: usize = 4;
 
-/// Makes text of several lines safe to show: tabs and line feeds stay, everything that is not plainly visible
-/// is written like `\u{1B}`. Letters of every script stay, right-to-left ones too.
+/// Returns text of several lines in a form that is safe to show. Tabs, line feeds and the letters of every script
+/// stay. All that is not plainly visible is written like `\u{1B}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escape(text, true)
 }
 
-/// Makes text of one line safe to show, as [`visible`] does; it escapes tabs and line feeds as well.
+/// Returns text in one line in a form that is safe to show. It works like [`visible`], but escapes tabs and line
+/// feeds as well.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
 
-/// A part of a text made safe to show.
+/// A part of a text that was made safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VisiblePart {
-    /// As it is.
+    /// Unchanged text.
     Plain(String),
-    /// An escaped character. A text may contain the same letters literally, so the two are kept apart.
+    /// The escape of one character. A text may literally contain the same letters, so escapes have a variant of their
+    /// own.
     Escape(String),
 }
 
-/// Returns the output of [`visible`] in parts, so that escaped characters are told apart from literal text.
+/// Returns the output of [`visible`] in parts, so that escapes can be told apart from literal text.
 pub fn visible_parts(text: &str) -> Vec<VisiblePart> {
     let mut parts = Vec::new();
     let mut marks = 0;
@@ -47,7 +48,7 @@ pub fn visible_parts(text: &str) -> Vec<VisiblePart> {
     parts
 }
 
-/// Returns a noun of ours with its article: `an export`, `a value`.
+/// Returns a noun of Almoner's own words with its article, such as `an export` or `a value`.
 ///
 /// ```
 /// assert_eq!(passable::with_article("approval"), "an approval");
@@ -79,8 +80,8 @@ fn escape(text: &str, lines: bool) -> Cow<'_, str> {
     if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
 }
 
-/// Returns a character written out, unless it can be shown as it is. `marks` counts those that were drawn over one
-/// base.
+/// Returns the escape of a character, or `None` if the character can be shown unchanged. `marks` counts the combining
+/// marks since the last base character.
 fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
     let mark = is_combining(char);
     *marks = if mark { *marks + 1 } else { 0 };
@@ -110,8 +111,8 @@ fn is_hidden(char: char) -> bool {
     ) || u32::from(char) & 0xFFFE == 0xFFFE
 }
 
-/// Returns whether a character is drawn over the one before it. The blocks of combining marks and the marks of the
-/// scripts that stack them; enough to stop towers of marks, not a full table of categories.
+/// Returns whether a character is drawn over the one before it. The table has the blocks of combining marks, and the
+/// marks of scripts that stack them. That is enough to stop towers of marks, but no full table of categories.
 fn is_combining(char: char) -> bool {
     matches!(u32::from(char),
         0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5 | 0x5C7
@@ -128,9 +129,9 @@ fn is_combining(char: char) -> bool {
     )
 }
 
-/// Text that someone else wrote: a model, a guest, a remote peer.
+/// Foreign text, such as that of a model, a guest or a remote peer.
 ///
-/// It has no `Display` and does not deref to a string, so it cannot reach a person by accident.
+/// The type has no `Display` and does not deref to a string, so that the text cannot reach a person by accident.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Untrusted(String);
@@ -151,8 +152,8 @@ impl Untrusted {
         visible_line(&self.0)
     }
 
-    /// Returns the unchanged text. For storage, for models and for executing exactly the approved text; never for
-    /// people to read.
+    /// Returns the unchanged text. This is for storage, for models, and for execution of exactly the approved text.
+    /// It is never for people to read.
     pub fn raw(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,8 @@
 //! Capdata: the older encoding, still spoken by Endo's CapTP.
 //!
-//! JSON in which objects with `@qclass` are special. It does not tell promises from remotables; [`decode_with`]
-//! lets the caller decide by the slot. Bytes, which upstream cannot encode, are `{"@qclass":"bytes","base64":…}`.
+//! Capdata is JSON in which objects with `@qclass` are special. It does not tell promises from remotables, so
+//! [`decode_with`] lets the caller decide for each slot. Bytes, which upstream cannot encode, are
+//! `{"@qclass":"bytes","base64":…}`.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub fn encode<C: Reference>(value: &Value<C>) -> CapData<C> {
     CapData { body: writer.out, slots: writer.slots.into_vec() }
 }
 
-/// The target of a slot in a capdata body.
+/// The kind of reference in a slot of a capdata body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotKind {
     /// An object.
@@ -35,12 +36,12 @@ pub enum SlotKind {
     Promise,
 }
 
-/// Decodes the output of [`encode`]; every slot is taken for a remotable.
+/// Decodes the output of [`encode`]. Every slot becomes a remotable.
 pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> {
     decode_with(data, Bounds::default(), |_| SlotKind::Remotable)
 }
 
-/// Decodes within bounds; the caller knows which references are promises.
+/// Decodes a body within bounds. The function `kind` tells which references are promises.
 pub fn decode_with<C: Reference>(
     data: &CapData<C>,
     bounds: Bounds,
@@ -191,7 +192,8 @@ impl<C: Reference, K: FnMut(&C) -> SlotKind> Decoder<'_, C, K> {
     }
 }
 
-/// Makes a record of the fields, or calls `special` if they have a class. `special` must use every part.
+/// Returns the record of the fields, or the result of `special` if the fields have a class. `special` must use every
+/// field.
 pub(crate) fn read_object<C>(
     mut fields: Fields<'_, C>,
     special: impl FnOnce(&Text, &mut Fields<'_, C>) -> Result<Value<C>, Problem>,
@@ -205,7 +207,7 @@ pub(crate) fn read_object<C>(
     if fields.names().is_empty() { Ok(value) } else { Err(Problem::Malformed("special object").into()) }
 }
 
-/// Reads a special object of a class that does not mention slots; `None` if it is of no such class.
+/// Reads a special object of a class without slots. Returns `None` for any other class.
 pub(crate) fn read_class<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<Option<Value<C>>, Problem> {
     Ok(Some(match class.as_bytes() {
         b"undefined" => Value::Undefined,
@@ -221,7 +223,7 @@ pub(crate) fn read_class<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<O
             Value::try_tagged(tag, parts.take("payload").ok_or(Problem::Malformed("payload"))?)?
         }
         b"error" => {
-            // The other parts of an error are for diagnosis at its origin and have no place in a value.
+            // The other parts of an error are for diagnosis at its origin, and are not part of a value.
             let _ = (parts.take("cause"), parts.take("errors"));
             let (id, message, name) =
                 (parts.take_text("errorId")?, parts.text("message")?, parts.text("name")?);

@@ -1,4 +1,4 @@
-//! The errors of decoders.
+//! The errors of the codecs.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use crate::value::{MAX_DEPTH, ValueError};
 /// One step from a value into a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// Into an array.
+    /// The index of an element in an array.
     Index(usize),
-    /// Into a record.
+    /// The name of a field in a record.
     Name(Text),
 }
 
-/// A body that is not an encoding, and where in it the trouble lies.
+/// The error of a body that is no valid encoding, with the place of the fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct DecodeError {
-    /// Steps from the root of the body to the offending part.
+    /// The steps from the root of the body to the faulty part.
     pub path: Vec<Segment>,
-    /// The problem there.
+    /// The problem of that part.
     #[source]
     pub problem: Problem,
 }
@@ -62,10 +62,10 @@ impl From<ValueError> for DecodeError {
     }
 }
 
-/// An error on its way up through the levels of a codec: boxed, so that no result is larger than a value.
+/// An error on its way up through the levels of a codec. It is boxed, so that no result is larger than a value.
 pub(crate) type Fault = Box<DecodeError>;
 
-/// Returns the fault of a part, seen from the whole.
+/// Returns the fault of a part as a fault of the whole, whose path begins with the step to the part.
 #[cold]
 pub(crate) fn within(mut fault: Fault, segment: Segment) -> Fault {
     fault.path.insert(0, segment);
@@ -94,41 +94,41 @@ impl From<ValueError> for Problem {
     }
 }
 
-/// Why a body cannot be decoded.
+/// The reason why a body cannot be decoded, or a value cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It is not of the codec's grammar.
+    /// The body does not follow the grammar of the codec.
     #[error("expected {expected} at byte {offset}")]
     Syntax {
-        /// Byte offset into the body (for capdata and smallcaps: after the `#`).
+        /// The byte offset into the body. In smallcaps, it is counted from after the `#`.
         offset: usize,
-        /// The parts that may stand there.
+        /// The parts that may stand at this offset.
         expected: &'static str,
     },
-    /// It is longer than the bounds allow.
+    /// The body is longer than the bounds allow.
     #[error("the body has {bytes} bytes, but {limit} is the limit")]
     TooLarge {
-        /// Its length.
+        /// The length of the body, in bytes.
         bytes: usize,
-        /// The limit.
+        /// The maximum length, in bytes.
         limit: usize,
     },
-    /// There is no encoding for this pass style, or for this reference.
+    /// This pass style or this reference has no encoding.
     #[error("a value of kind {0} cannot be encoded here")]
     Unencodable(&'static str),
-    /// It nests too deep.
+    /// The value nests too deep.
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// An object has the same name twice.
     #[error("the name {0:?} occurs twice in one record")]
     DuplicateName(Text),
-    /// There is no well-known symbol of this name.
+    /// No well-known symbol has this name.
     #[error("there is no well-known symbol {0:?}")]
     Symbol(Text),
     /// A big integer is not written in decimal digits, or has too many of them.
     #[error("not a big integer in at most 20000 decimal digits: {0:?}")]
     BigInt(Text),
-    /// A `#` constant that does not exist.
+    /// The text is a `#` constant that does not exist.
     #[error("unknown constant {0:?}")]
     Constant(Text),
     /// A string begins with a character that is reserved for later.
@@ -140,10 +140,10 @@ pub enum Problem {
     /// A slot reference names no slot.
     #[error("no slot {0:?}")]
     Slot(Text),
-    /// An object with a marker that is unknown or has wrong parts.
+    /// An object has an unknown marker, or a marker with wrong parts.
     #[error("malformed {0}")]
     Malformed(&'static str),
-    /// A special object of an unknown class.
+    /// A special object has an unknown class.
     #[error("unknown class {0:?}")]
     Class(Text),
     /// The slots of a reference-free context are not empty, or a reference cannot be read.

@@ -7,7 +7,7 @@ use crate::codec::error::Problem;
 use crate::text::Text;
 use crate::value::{Value, ValueError, depth_above};
 
-/// The fields of the innermost open object: they lie at the top of two stacks, those of outer objects beneath them.
+/// The fields of the innermost open object. They lie at the top of two stacks, above those of outer objects.
 pub(crate) struct Fields<'a, C> {
     names: &'a mut Vec<Text>,
     values: &'a mut Vec<Value<C>>,
@@ -16,7 +16,7 @@ pub(crate) struct Fields<'a, C> {
 }
 
 impl<'a, C> Fields<'a, C> {
-    /// Returns the names from `first_name` on, and as many values at the end of all.
+    /// Returns the fields with the names from `first_name` on, and with as many values from the end of `values`.
     pub(crate) fn new(names: &'a mut Vec<Text>, values: &'a mut Vec<Value<C>>, first_name: usize) -> Self {
         let first_value = (values.len() + first_name).saturating_sub(names.len());
         Fields { names, values, first_name, first_value }
@@ -26,12 +26,12 @@ impl<'a, C> Fields<'a, C> {
         self.names.get(self.first_name..).unwrap_or_default()
     }
 
-    /// Takes all fields away.
+    /// Removes all fields and returns them.
     pub(crate) fn drain(&mut self) -> Zip<Drain<'_, Text>, Drain<'_, Value<C>>> {
         self.names.drain(self.first_name..).zip(self.values.drain(self.first_value..))
     }
 
-    /// Puts the fields in the order of their names; refuses a name that occurs twice.
+    /// Sorts the fields by their names. Refuses a name that occurs twice.
     pub(crate) fn sort(&mut self) -> Result<(), ValueError> {
         if self.names().is_sorted_by(|left, right| left < right) {
             return Ok(());
@@ -47,20 +47,20 @@ impl<'a, C> Fields<'a, C> {
         Ok(())
     }
 
-    /// Makes a record of the fields, which are sorted.
+    /// Returns the record of the fields, which must be sorted.
     pub(crate) fn into_record(mut self) -> Result<Value<C>, ValueError> {
         let depth = depth_above(self.values.get(self.first_value..).unwrap_or_default())?;
         Ok(Value::sorted_record(depth, self.drain()))
     }
 
-    /// Takes one field away.
+    /// Removes one field and returns its value, if the field exists.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value<C>> {
         let at = self.names().iter().position(|own| own == name)?;
         self.names.remove(self.first_name + at);
         Some(self.values.remove(self.first_value + at))
     }
 
-    /// Takes a field away that must be text if it is there.
+    /// Removes a field, which must be text if it exists, and returns the text.
     pub(crate) fn take_text(&mut self, name: &'static str) -> Result<Option<Text>, Problem> {
         match self.take(name) {
             None => Ok(None),
@@ -69,7 +69,7 @@ impl<'a, C> Fields<'a, C> {
         }
     }
 
-    /// Takes a field away that must be text.
+    /// Removes a field, which must exist and be text, and returns the text.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<Text, Problem> {
         self.take_text(name)?.ok_or(Problem::Malformed(name))
     }

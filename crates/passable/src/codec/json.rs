@@ -1,7 +1,8 @@
-//! The JSON beneath the codecs: a reader and a writer that keep lone surrogates, refuse duplicate keys and
-//! bound depth, and that write numbers and escapes byte for byte as JavaScript's `JSON.stringify` does.
+//! The JSON beneath the codecs: a reader and a writer.
 //!
-//! The reader makes values in one pass, without a tree of JSON in between.
+//! Both keep lone surrogates. The reader refuses duplicate keys, bounds the depth, and makes values in one pass,
+//! without a tree of JSON in between. The writer writes numbers and escapes byte for byte as JavaScript's
+//! `JSON.stringify` does.
 
 use crate::codec::error::{DecodeError, Fault, Problem, Segment, within};
 use crate::codec::fields::Fields;
@@ -13,10 +14,10 @@ mod write;
 
 pub(crate) use write::{property_order, write_integer, write_number, write_string};
 
-/// How much a decoder accepts. The default suits messages and stored rows.
+/// The limits of a decoder. The default suits messages and stored rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Greatest length of a body in bytes; default 64 MiB.
+    /// The maximum length of a body in bytes. The default is 64 MiB.
     pub bytes: usize,
 }
 
@@ -28,10 +29,10 @@ impl Default for Bounds {
 
 /// The hooks by which a codec turns strings and objects into values.
 pub(crate) trait Shape<C> {
-    /// Gives a string its meaning.
+    /// Returns the value for which a string stands.
     fn string(&mut self, text: Text) -> Result<Value<C>, Problem>;
 
-    /// Gives an object its meaning; the names are as written, unique and sorted.
+    /// Returns the value for which an object stands. The names are as written, unique and sorted.
     fn object(&mut self, fields: Fields<'_, C>) -> Result<Value<C>, Fault>;
 }
 
@@ -57,11 +58,12 @@ struct Reader<'a, C> {
     text: &'a str,
     at: usize,
     depth: u32,
-    /// The parts of all open arrays and objects, those of inner ones last: each is made at its end, in its final size.
+    /// The parts of all open arrays and objects, those of inner ones last. Each array or object is made at its end,
+    /// in its final size.
     values: Vec<Value<C>>,
-    /// The names of the parts that lie in objects.
+    /// The names of those parts that lie in objects.
     names: Vec<Text>,
-    /// Where strings with escapes are put together.
+    /// The buffer in which strings with escapes are put together.
     escaped: TextBuilder,
 }
 
@@ -116,7 +118,7 @@ impl<'a, C> Reader<'a, C> {
     fn descend(&mut self) -> Result<(), Fault> {
         self.at += 1;
         self.depth += 1;
-        // A body may nest deeper than the value it stands for, so twice the depth of values is let through.
+        // A body may nest deeper than the value for which it stands, so twice the depth of values is allowed.
         if self.depth > 2 * MAX_DEPTH { Err(Problem::TooDeep.into()) } else { Ok(()) }
     }
 
@@ -182,7 +184,7 @@ impl<'a, C> Reader<'a, C> {
         Ok(())
     }
 
-    /// Moves past digits, which it adds to a number; tells how many there were.
+    /// Reads digits, adds them to a number, and returns how many there were.
     fn digits(&mut self, number: &mut u64) -> Result<usize, Fault> {
         let start = self.at;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
@@ -241,7 +243,7 @@ impl<'a, C> Reader<'a, C> {
         self.string_with_escapes(plain)
     }
 
-    /// Reads the rest of a string that begins with so many bytes that stand for themselves.
+    /// Reads the rest of a string that has escapes. Its first `plain` bytes stand for themselves.
     fn string_with_escapes(&mut self, mut plain: usize) -> Result<Text, Fault> {
         loop {
             self.escaped.push_str(self.text.get(self.at..self.at + plain).unwrap_or_default());

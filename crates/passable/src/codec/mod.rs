@@ -1,4 +1,4 @@
-//! Codecs: how values become text, and text values.
+//! The codecs, which turn values into text and text into values.
 
 pub mod capdata;
 pub(crate) mod error;
@@ -20,19 +20,20 @@ use crate::codec::error::Problem;
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// The most decimal digits of a big integer that a decoder accepts; conversion takes time quadratic in them.
+/// The maximum number of decimal digits of a big integer that a decoder accepts. The time of a conversion is
+/// quadratic in the number of digits.
 pub const MAX_DIGITS: usize = 20_000;
 
 /// An encoded value: a body, and the references that it mentions by number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CapData<C> {
-    /// The encoding; begins with `#` if it is smallcaps.
+    /// The encoding. In smallcaps, it begins with `#`.
     pub body: String,
     /// The references, in order of first occurrence.
     pub slots: Vec<C>,
 }
 
-/// Numbers references in order of first occurrence.
+/// The numbers of references, in order of first occurrence.
 pub(crate) struct Slots<'a, C> {
     found: Vec<&'a C>,
     numbers: std::collections::HashMap<&'a C, usize>,
@@ -67,7 +68,7 @@ pub(crate) fn read_bigint(digits: &Text) -> Result<BigInt, Problem> {
         unsigned => (false, unsigned),
     };
     let number = match unsigned.len() {
-        // Nearly all are small, and a machine's integers are read several times faster.
+        // Nearly all big integers are small, and machine integers are read several times faster.
         1..19 => small_number(unsigned).map(|number| BigInt::from(if negative { -number } else { number })),
         19..=MAX_DIGITS if unsigned.iter().all(u8::is_ascii_digit) => {
             digits.as_str().and_then(|digits| digits.parse().ok())
@@ -88,13 +89,13 @@ fn small_number(digits: &[u8]) -> Option<i64> {
 /// Writes decimal digits, with a sign if negative.
 pub(crate) fn write_bigint(out: &mut String, number: &BigInt) {
     match i64::try_from(number) {
-        // Nearly all are small, and a machine's integers are written several times faster.
+        // Nearly all big integers are small, and machine integers are written several times faster.
         Ok(small) => json::write_integer(out, small),
         Err(_) => out.push_str(&number.to_string()),
     }
 }
 
-/// Reads a slot number: digits without leading zeros, below the count.
+/// Reads the number of a slot, and returns the reference in the slot. The number must have no leading zeros.
 pub(crate) fn read_slot<'a, C>(digits: &str, slots: &'a [C]) -> Result<&'a C, Problem> {
     let canonical = digits.len() <= 9 && !(digits.len() > 1 && digits.starts_with('0'));
     let number = digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse::<usize>().ok());
@@ -105,17 +106,18 @@ pub(crate) fn read_slot<'a, C>(digits: &str, slots: &'a [C]) -> Result<&'a C, Pr
         .ok_or_else(|| Problem::Slot(Text::from(digits)))
 }
 
-/// Bytes in padded base64.
+/// Returns bytes in padded base64.
 pub fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Bytes from padded base64; refuses every spelling but the one that [`to_base64`] writes.
+/// Returns the bytes of padded base64. Refuses every spelling other than that of [`to_base64`].
 ///
 /// # Errors
-/// [`ListProblem::Base64`].
+///
+/// [`Problem::Base64`].
 pub fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
-    // The standard engine wants the padding, and nothing in the bits that it fills.
+    // The standard engine requires the padding, and refuses set bits in the part that is filled up.
     STANDARD.decode(text).map_err(|_| Problem::Base64)
 }
 

@@ -12,21 +12,21 @@ use crate::value::{Reference, Value};
 mod decode;
 mod encode;
 
-/// Which of the two encodings.
+/// One of the two encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Upstream's default; needs escapes only inside of arrays.
+    /// Upstream's default encoding, which needs escapes only inside of arrays.
     Legacy,
-    /// Begins with `~`; escapes inside of strings.
+    /// The encoding that begins with `~`, with escapes inside of strings.
     Compact,
 }
 
-/// The kind of an encoded reference, which its first character tells.
+/// The kind of an encoded reference, as its first character tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefKind {
-    /// `r…`
+    /// A remotable: `r…`.
     Remotable,
-    /// `?…`
+    /// A promise: `?…`.
     Promise,
 }
 
@@ -53,7 +53,7 @@ pub fn encode<C: Reference>(value: &Value<C>, format: Format) -> Result<Text, De
     encode_with(value, format, Bounds::default(), &mut |_, _| None)
 }
 
-/// Encodes a value; the caller encodes references, beginning with the character of their kind.
+/// Encodes a value. The function `refer` encodes references, beginning with the character of their kind.
 pub fn encode_with<C: Reference>(
     value: &Value<C>,
     format: Format,
@@ -68,7 +68,7 @@ pub fn decode<C: Reference>(text: &Text) -> Result<Value<C>, DecodeError> {
     decode_with(text, Bounds::default(), &mut |_, _| None)
 }
 
-/// Decodes either encoding; the caller reads references.
+/// Decodes either encoding. The function `refer` reads references.
 pub fn decode_with<C: Reference>(
     text: &Text,
     bounds: Bounds,

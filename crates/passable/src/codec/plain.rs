@@ -46,16 +46,17 @@ impl<C: Reference + DeserializeOwned> Value<C> {
     }
 }
 
-/// The class of an escape for a capability that is there.
+/// The class of an escape for a reference that is no promise.
 pub(crate) const REMOTABLE: &str = "remotable";
 
-/// The class of an escape for one that is promised.
+/// The class of an escape for a promise.
 pub(crate) const PROMISE: &str = "promise";
 
-/// Gives an escape of class [`REMOTABLE`] or [`PROMISE`] its meaning, by its `ref` and its `iface`.
+/// A function that returns the value of an escape of class [`REMOTABLE`] or [`PROMISE`], from its `ref` and its
+/// `iface`.
 pub(crate) type Refer<'a, C> = dyn FnMut(&str, Option<&Json>, Option<Text>) -> Result<Value<C>, Problem> + 'a;
 
-/// Reads plain JSON; the caller reads the references.
+/// Reads plain JSON. The function `refer` reads the references.
 pub(crate) fn read_with<C: Reference>(
     json: &Json,
     refer: &mut Refer<'_, C>,
@@ -64,7 +65,7 @@ pub(crate) fn read_with<C: Reference>(
 }
 
 impl<C: Reference + Serialize> Value<C> {
-    /// Writes plain JSON; [`Value::from_json`] gives an equal value back.
+    /// Returns the value as plain JSON, from which [`Value::from_json`] makes an equal value.
     pub fn to_json(&self) -> Json {
         // A reference that cannot be written as JSON is written as null, and refused when read back.
         write(self, &mut |reference| serde_json::to_value(reference).unwrap_or(Json::Null))
@@ -89,7 +90,7 @@ fn read_parts<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<Value<C>, Pr
     }
 }
 
-/// Returns a number as JSON writes it: whole numbers that a double holds exactly without a decimal point.
+/// Returns a number as JSON. A whole number that a double holds exactly is written without a decimal point.
 pub(crate) fn number_to_json(number: f64) -> Option<Json> {
     if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
         return Some(Json::from(number as i64));
@@ -97,7 +98,7 @@ pub(crate) fn number_to_json(number: f64) -> Option<Json> {
     serde_json::Number::from_f64(number).map(Json::Number)
 }
 
-/// Writes plain JSON; the caller says how references are written.
+/// Writes plain JSON. The function `refer` writes the references.
 pub(crate) fn write<C>(value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
     match value {
         Value::Undefined => json!({ QCLASS: "undefined" }),

@@ -1,5 +1,7 @@
-//! Plain JSON as Lisp data, for Emacs: records are property lists, arrays vectors, `null` is `:null`, `false` is
-//! `:false`, `true` is `t`, and the empty record is `nil`. Escapes are those of plain JSON.
+//! Plain JSON as Lisp data, for Emacs.
+//!
+//! Records are property lists, and arrays are vectors. `null` is `:null`, `false` is `:false`, `true` is `t`, and the
+//! empty record is `nil`. Escapes are those of plain JSON.
 
 use serde_json::{Map, Value as Json};
 

@@ -1,4 +1,4 @@
-//! Finding bytes eight at a time: most text holds nothing that a codec must look at.
+//! A search for bytes, eight at a time, because most text contains nothing that a codec must look at.
 
 /// Returns a word of eight times the same byte.
 const fn eight(byte: u8) -> u64 {
@@ -13,7 +13,7 @@ const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(eight(limit))
 }
 
-/// Returns how many bytes stand before the first ASCII byte that is marked, or all of them.
+/// Returns how many bytes stand before the first marked ASCII byte, or the number of all bytes if none is marked.
 #[inline(always)]
 fn before(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
     let marks = |word: u64| marks(word) & !word & eight(0x80);

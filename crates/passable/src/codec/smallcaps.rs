@@ -1,7 +1,7 @@
-//! Smallcaps: the encoding of Endo's storage and of ours.
+//! Smallcaps: the encoding of Endo's storage and of this kernel's.
 //!
-//! JSON in which strings that begin with one of `!"#$%&'()*+,-` are special. Bytes, which upstream cannot encode,
-//! are written here as `*` and base64.
+//! Smallcaps is JSON in which strings that begin with one of `!"#$%&'()*+,-` are special. Bytes, which upstream
+//! cannot encode, are written here as `*` and base64.
 
 use crate::codec::error::{DecodeError, Fault, Problem};
 use crate::codec::fields::Fields;
@@ -37,7 +37,7 @@ pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> 
     decode_within(&data.body, &data.slots, Bounds::default())
 }
 
-/// Decodes a body with its slots within bounds.
+/// Decodes a body and its slots, within bounds.
 pub fn decode_within<C: Reference>(body: &str, slots: &[C], bounds: Bounds) -> Result<Value<C>, DecodeError> {
     match body.strip_prefix('#') {
         Some(json) => json::read(json, bounds, &mut Decoder { slots }),
@@ -211,7 +211,7 @@ impl<C: Reference> json::Shape<C> for Decoder<'_, C> {
     }
 }
 
-/// Reads `{"#tag", payload}` and `{"#error", name, errorId?}`.
+/// Reads the objects `{"#tag", payload}` and `{"#error", name, errorId?}`.
 fn special<C>(fields: Vec<(Text, Value<C>)>) -> Result<Value<C>, Problem> {
     let (mut tag, mut payload, mut message, mut name, mut id) = (None, None, None, None, None);
     let (mut other, mut diagnostic) = (0, 0);
@@ -222,7 +222,7 @@ fn special<C>(fields: Vec<(Text, Value<C>)>) -> Result<Value<C>, Problem> {
             (b"payload", value) => payload = Some(value),
             (b"name", Value::String(text)) => name = Some(text),
             (b"errorId", Value::String(text)) => id = Some(text),
-            // The other parts of an error are for diagnosis at its origin and have no place in a value.
+            // The other parts of an error are for diagnosis at its origin, and are not part of a value.
             (b"cause" | b"errors", _) => diagnostic += 1,
             _ => other += 1,
         }

@@ -1,4 +1,4 @@
-//! Constructors, named as in `M.`.
+//! The constructors of patterns, named as in `M.`.
 
 use num_bigint::BigInt;
 
@@ -7,7 +7,7 @@ use crate::keys::{Complaint, confirm_key};
 use crate::text::Text;
 use crate::value::{Reference, Value, ValueError};
 
-/// Sorts fields by name; of two with the same name the later one is dropped.
+/// Returns fields sorted by name. Of two fields with the same name, the later one is dropped.
 fn sorted<C: Reference, N: Into<Text>>(
     fields: impl IntoIterator<Item = (N, Pattern<C>)>,
 ) -> Vec<(Text, Pattern<C>)> {
@@ -46,17 +46,17 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Negation(part))
     }
 
-    /// Returns an atom or a remotable.
+    /// Returns the pattern of an atom or a remotable.
     pub fn scalar() -> Self {
         Self::new(Matcher::Scalar)
     }
 
-    /// Returns a key.
+    /// Returns the pattern of a key.
     pub fn key() -> Self {
         Self::new(Matcher::Key)
     }
 
-    /// Returns a pattern.
+    /// Returns the pattern of a value that is a pattern itself.
     #[allow(clippy::self_named_constructors, reason = "named as the matcher that it makes")]
     pub fn pattern() -> Self {
         Self::new(Matcher::Pattern)
@@ -67,72 +67,72 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Kind(kind.into()))
     }
 
-    /// Returns a boolean.
+    /// Returns the pattern of a boolean.
     pub fn bool() -> Self {
         Self::kind("boolean")
     }
 
-    /// Returns a number, NaN and the infinities included.
+    /// Returns the pattern of a number, including NaN and the infinities.
     pub fn number() -> Self {
         Self::kind("number")
     }
 
-    /// Returns a whole number.
+    /// Returns the pattern of a whole number.
     pub fn integer() -> Self {
         Self::and([Self::number(), Self::refine(Refinement::Integer)])
     }
 
-    /// Returns an error.
+    /// Returns the pattern of an error.
     pub fn error() -> Self {
         Self::kind("error")
     }
 
-    /// `undefined`.
+    /// Returns the pattern of `undefined`.
     pub fn undefined() -> Self {
         Self::kind("undefined")
     }
 
-    /// `null`.
+    /// Returns the pattern of `null`.
     pub fn null() -> Self {
         Self::new(Matcher::Literal(Value::Null))
     }
 
-    /// Returns a big integer of at most 100 digits.
+    /// Returns the pattern of a big integer of at most 100 digits.
     pub fn bigint() -> Self {
         Self::bigint_within(Limits::none())
     }
 
-    /// Returns a big integer within limits.
+    /// Returns the pattern of a big integer within limits.
     pub fn bigint_within(limits: Limits) -> Self {
         Self::new(Matcher::BigInt(limits))
     }
 
-    /// Returns a big integer of at most 100 digits that is not negative.
+    /// Returns the pattern of a big integer of at most 100 digits that is not negative.
     pub fn nat() -> Self {
         Self::nat_within(Limits::none())
     }
 
-    /// Returns a big integer within limits that is not negative.
+    /// Returns the pattern of a big integer within limits that is not negative.
     pub fn nat_within(limits: Limits) -> Self {
         Self::new(Matcher::Nat(limits))
     }
 
-    /// Returns a string of at most 100,000 UTF-16 units.
+    /// Returns the pattern of a string of at most 100,000 UTF-16 units.
     pub fn string() -> Self {
         Self::string_within(Limits::none())
     }
 
-    /// Returns a string within limits.
+    /// Returns the pattern of a string within limits.
     pub fn string_within(limits: Limits) -> Self {
         Self::new(Matcher::String(limits))
     }
 
-    /// Returns a symbol.
+    /// Returns the pattern of a symbol.
     pub fn symbol() -> Self {
         Self::symbol_within(Limits::none())
     }
 
-    /// Returns a symbol within limits.
+    /// Returns the pattern of a symbol within limits.
     pub fn symbol_within(limits: Limits) -> Self {
         Self::new(Matcher::Symbol(limits))
     }
@@ -142,12 +142,12 @@ impl<C: Reference> Pattern<C> {
         Self::bytes_within(Limits::none())
     }
 
-    /// Bytes within limits.
+    /// Returns the pattern of bytes within limits.
     pub fn bytes_within(limits: Limits) -> Self {
         Self::new(Matcher::Bytes(limits))
     }
 
-    /// Returns a tagged payload.
+    /// Returns the pattern of a tagged value whose tag and payload match.
     pub fn tagged(tag: Pattern<C>, payload: Pattern<C>) -> Self {
         Self::new(Matcher::Tagged(tag, payload))
     }
@@ -157,7 +157,7 @@ impl<C: Reference> Pattern<C> {
         Self::kind("remotable")
     }
 
-    /// Returns a remotable, with a label that says which; the label is for messages and pickers.
+    /// Returns the pattern of a remotable, with a label that names its kind. The label is for messages and pickers.
     pub fn remotable(label: impl Into<Text>) -> Self {
         Self::new(Matcher::Remotable(label.into()))
     }
@@ -172,13 +172,13 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Promise(label.into()))
     }
 
-    /// Compares by key order; refuses an operand that is not a key.
+    /// Returns the pattern of values that stand in an order to a key. Refuses an operand that is not a key.
     pub fn compare(comparison: Comparison, key: Value<C>) -> Result<Self, Complaint> {
         confirm_key(&key)?;
         Ok(Self::new(Matcher::Compare(comparison, key)))
     }
 
-    /// Returns a number from `low` to `high`, both included.
+    /// Returns the pattern of a number from `low` to `high`, both included.
     pub fn between(low: f64, high: f64) -> Self {
         Self::and([
             Self::number(),
@@ -187,7 +187,7 @@ impl<C: Reference> Pattern<C> {
         ])
     }
 
-    /// Returns the pattern of exactly this key; refuses a value that is not a key.
+    /// Returns the pattern of exactly this key. Refuses a value that is not a key.
     pub fn literal(key: Value<C>) -> Result<Self, Complaint> {
         confirm_key(&key)?;
         Ok(Self::new(Matcher::Literal(key)))
@@ -198,7 +198,7 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Literal(Value::String(text.into())))
     }
 
-    /// Returns one of these texts.
+    /// Returns the pattern of any of these texts.
     pub fn one_of<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self::or(texts.into_iter().map(Self::text))
     }
@@ -218,17 +218,17 @@ impl<C: Reference> Pattern<C> {
         Self::array_of(Self::any())
     }
 
-    /// Returns an array of at most 10,000 elements that all match.
+    /// Returns the pattern of an array of at most 10,000 elements that all match.
     pub fn array_of(part: Pattern<C>) -> Self {
         Self::array_of_within(part, Limits::none())
     }
 
-    /// Returns an array within limits whose elements all match.
+    /// Returns the pattern of an array within limits whose elements all match.
     pub fn array_of_within(part: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::ArrayOf(part, limits))
     }
 
-    /// Returns an array of exactly these elements.
+    /// Returns the pattern of an array of exactly these elements.
     pub fn tuple(parts: impl IntoIterator<Item = Pattern<C>>) -> Self {
         let parts: Vec<_> = parts.into_iter().collect();
         match literals(&parts).map(Value::try_array) {
@@ -242,17 +242,17 @@ impl<C: Reference> Pattern<C> {
         Self::record_of(Self::any(), Self::any())
     }
 
-    /// Returns a record of at most 80 fields whose names and values all match.
+    /// Returns the pattern of a record of at most 80 fields whose names and values all match.
     pub fn record_of(name: Pattern<C>, value: Pattern<C>) -> Self {
         Self::record_of_within(name, value, Limits::none())
     }
 
-    /// Returns a record within limits whose names and values all match.
+    /// Returns the pattern of a record within limits whose names and values all match.
     pub fn record_of_within(name: Pattern<C>, value: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::RecordOf(name, value, limits))
     }
 
-    /// Returns a record of exactly these fields. Refuses a name that occurs twice.
+    /// Returns the pattern of a record of exactly these fields. Refuses a name that occurs twice.
     pub fn record<N: Into<Text>>(
         fields: impl IntoIterator<Item = (N, Pattern<C>)>,
     ) -> Result<Self, ValueError> {
@@ -276,32 +276,32 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// Returns a set of keys that all match.
+    /// Returns the pattern of a set of keys that all match.
     pub fn set_of(part: Pattern<C>) -> Self {
         Self::set_of_within(part, Limits::none())
     }
 
-    /// Returns a set within limits.
+    /// Returns the pattern of a set within limits.
     pub fn set_of_within(part: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::SetOf(part, limits))
     }
 
-    /// Returns a bag whose keys and counts all match.
+    /// Returns the pattern of a bag whose keys and counts all match.
     pub fn bag_of(key: Pattern<C>, count: Pattern<C>) -> Self {
         Self::bag_of_within(key, count, Limits::none())
     }
 
-    /// Returns a bag within limits.
+    /// Returns the pattern of a bag within limits.
     pub fn bag_of_within(key: Pattern<C>, count: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::BagOf(key, count, limits))
     }
 
-    /// Returns a map whose keys and values all match.
+    /// Returns the pattern of a map whose keys and values all match.
     pub fn map_of(key: Pattern<C>, value: Pattern<C>) -> Self {
         Self::map_of_within(key, value, Limits::none())
     }
 
-    /// Returns a map within limits.
+    /// Returns the pattern of a map within limits.
     pub fn map_of_within(key: Pattern<C>, value: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::MapOf(key, value, limits))
     }
@@ -313,7 +313,7 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::ContainerHas(part, count, Limits::none()))
     }
 
-    /// Returns an array of required elements, then optional ones, then a rest.
+    /// Returns the pattern of an array of required elements, then optional ones, then a rest.
     pub fn split_array(
         required: impl IntoIterator<Item = Pattern<C>>,
         optional: impl IntoIterator<Item = Pattern<C>>,
@@ -327,7 +327,8 @@ impl<C: Reference> Pattern<C> {
         }))
     }
 
-    /// Returns a record of required fields, optional ones and a rest; `None` lets any further field pass.
+    /// Returns the pattern of a record of required fields, optional fields and a rest. If the rest is `None`, any
+    /// further field is allowed.
     pub fn split_record<N: Into<Text>, O: Into<Text>>(
         required: impl IntoIterator<Item = (N, Pattern<C>)>,
         optional: impl IntoIterator<Item = (O, Pattern<C>)>,
@@ -337,7 +338,7 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::SplitRecord(SplitRecord { required: sorted(required), optional, rest }))
     }
 
-    /// Returns a record of required and optional fields and no others.
+    /// Returns the pattern of a record of required and optional fields, and no others.
     pub fn exact_record<N: Into<Text>, O: Into<Text>>(
         required: impl IntoIterator<Item = (N, Pattern<C>)>,
         optional: impl IntoIterator<Item = (O, Pattern<C>)>,
@@ -349,7 +350,7 @@ impl<C: Reference> Pattern<C> {
         Self::split_record(required, optional, Some(Self::empty_record()))
     }
 
-    /// `{}`, the rest pattern that lets no further field pass.
+    /// Returns the pattern `{}`. As the pattern of a rest, it allows no further field.
     pub fn empty_record() -> Self {
         Self::record_of_sorted(Vec::new())
     }
@@ -359,7 +360,7 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Refine(refinement))
     }
 
-    /// Returns the key that this pattern stands for, if it is a literal.
+    /// Returns the key for which this pattern stands, if the pattern is a literal.
     pub fn as_literal(&self) -> Option<&Value<C>> {
         match self.matcher() {
             Matcher::Literal(value) => Some(value),

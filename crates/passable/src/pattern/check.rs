@@ -1,7 +1,7 @@
-//! The check itself.
+//! The check of a value against a pattern.
 //!
-//! One walk serves both to answer quickly and to explain. The parts of a report are computed only if the report wants
-//! them.
+//! One walk serves both for a quick answer and for an explanation. The parts of a report are computed only if the
+//! report needs them.
 
 use std::cmp::Ordering;
 
@@ -23,21 +23,22 @@ mod refine;
 use collections::{confirm_bag, confirm_container, confirm_entries, confirm_map, every, map_parts};
 use fields::{confirm_fields, confirm_split_array, confirm_split_record};
 
-/// Says whether a capability is of the kind that a part of a pattern asks for, or why not.
+/// A function that checks whether a capability is of the kind that a part of a pattern requires. Its error says why
+/// it is not.
 pub type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
 
-/// Where a refusal is written down.
+/// The receiver of refusals.
 pub(super) trait Report<C: Reference> {
-    /// Takes down why a value is refused; the result is always `false`.
+    /// Records the reason why a value is refused. The result is always `false`.
     fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool;
 
     /// Puts a label before the recorded refusal.
     fn label(&mut self, label: impl FnOnce() -> Label);
 
-    /// Looks behind a capability where the pattern asks for one.
+    /// Checks the kind of a capability, if the pattern requires one.
     fn takes(&mut self, pattern: &Pattern<C>, reference: &C) -> Result<(), Mismatch>;
 
-    /// Returns a report that looks behind capabilities as this one does, and takes nothing down.
+    /// Returns a report that checks capabilities as this one does, but records nothing.
     fn silent(&mut self) -> Silent<'_, C>;
 }
 
@@ -45,7 +46,7 @@ fn looked<C>(takes: &mut Option<&mut Takes<'_, C>>, pattern: &Pattern<C>, held: 
     takes.as_mut().map_or(Ok(()), |takes| takes(pattern, held))
 }
 
-/// Wants to know nothing.
+/// The report that records nothing.
 pub(super) struct Silent<'a, C> {
     pub(super) takes: Option<&'a mut Takes<'a, C>>,
 }
@@ -69,7 +70,7 @@ impl<C: Reference> Report<C> for Silent<'_, C> {
     }
 }
 
-/// Wants to know everything. Labels are collected from the inside out.
+/// The report that records everything. Labels are collected from the inside out.
 pub(super) struct Explain<'a, C> {
     mismatch: Option<Mismatch>,
     labels: Vec<Label>,
@@ -111,10 +112,10 @@ impl<C: Reference> Report<C> for Explain<'_, C> {
     }
 }
 
-/// Whether the value matches; `Err` where upstream throws instead of answering.
+/// Whether the value matches. An `Err` stands for a case in which upstream throws instead of answering.
 pub(super) type Verdict = Result<bool, Box<Mismatch>>;
 
-/// Checks a part and labels a refusal with where the part is.
+/// Checks a part, and labels a refusal with the place of the part.
 fn nested<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
@@ -131,7 +132,7 @@ fn nested<C: Reference, R: Report<C>>(
     }
 }
 
-/// Looks behind a capability, and refuses it if its kind is not the one that the pattern asks for.
+/// Checks the kind of a capability, and refuses one of another kind than the pattern requires.
 fn check_capability<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference: &C, report: &mut R) -> bool {
     match report.takes(pattern, reference) {
         Ok(()) => true,
@@ -139,7 +140,7 @@ fn check_capability<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference:
     }
 }
 
-/// Refuses with upstream's message about a specimen.
+/// Refuses a specimen with upstream's message.
 fn refuse<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
@@ -151,7 +152,7 @@ fn refuse<C: Reference, R: Report<C>>(
 
 /// Refuses a value that exceeds a limit, with upstream's message and the size found.
 ///
-/// The expectation names the limit, also where the pattern does not set it itself.
+/// The expectation names the limit, even if the pattern does not set the limit itself.
 fn refuse_excess<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     limits: &Limits,
@@ -193,7 +194,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             Ok(true)
         }
         Matcher::Or(parts) => confirm_or(pattern, parts, specimen, report),
-        // A negated part does not look behind capabilities: their kind says nothing here.
+        // A negated part does not check the kind of capabilities, because their kind says nothing here.
         Matcher::Negation(part) => match confirm(part, specimen, &mut Silent { takes: None })? {
             false => Ok(true),
             true => refuse(pattern, specimen, report, || {
@@ -324,7 +325,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             }
             let elements = specimen.payload_of("copySet").and_then(Value::as_array).unwrap_or_default();
             let most = limits.get(Limit::NumSetElements);
-            // Here upstream asks for fewer than the limit; everywhere else the limit itself is allowed.
+            // Here upstream requires fewer elements than the limit. Everywhere else, the limit itself is allowed.
             if !within(elements.len() + 1, most) {
                 return refuse_excess(pattern, limits, Limit::NumSetElements, report, || {
                     let most = super::mismatch::quoted_number(most);
@@ -365,7 +366,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
     }
 }
 
-/// Limits are JavaScript numbers, so lengths are compared as such.
+/// Returns whether a length is within a limit. Limits are JavaScript numbers, so lengths are compared as such.
 fn within(length: usize, limit: f64) -> bool {
     length as f64 <= limit
 }
@@ -382,7 +383,7 @@ fn by_complaint<C: Reference, R: Report<C>>(
     }
 }
 
-/// Describes a value that is not a key, and the part of it that is to blame.
+/// Describes a value that is not a key, with the part that is the reason.
 fn unlike_a_key<C: Reference>(specimen: &Value<C>) -> String {
     match not_a_key(specimen) {
         Some(part) if !std::ptr::eq(part, specimen) => {
@@ -405,8 +406,8 @@ fn confirm_literal<C: Reference, R: Report<C>>(
     refuse(pattern, specimen, report, || format!("{} - Must be: {}", redacted(specimen), redacted(key)))
 }
 
-/// Returns whether a specimen is the same key. Sets may list remotables in any order, and upstream throws on maps:
-/// the key order decides.
+/// Returns whether a specimen is the same key. The key order decides, because sets may list remotables in any order,
+/// and upstream throws on maps.
 pub(super) fn equals<C: Reference>(key: &Value<C>, specimen: &Value<C>) -> Result<bool, Complaint> {
     match (key, specimen) {
         (Value::Array(_), Value::Array(_))
@@ -436,7 +437,8 @@ fn confirm_kind<C: Reference, R: Report<C>>(
     }
 }
 
-/// Checks a kind that our own code names, as [`confirm_kind`] does; it compares atoms without looking at tags.
+/// Checks a kind that this crate names, as [`confirm_kind`] does. A pass style is compared first, without a look at
+/// tags.
 fn confirm_style<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     kind: &'static str,
@@ -491,7 +493,8 @@ fn confirm_or<C: Reference, R: Report<C>>(
     refuse(pattern, specimen, report, || format!("{} - Must match one of (a string)", redacted(specimen)))
 }
 
-/// Counts digits as upstream does, through a double: from 10^15 or so the count may be one too high.
+/// Returns whether a number has more digits than a limit. Digits are counted as upstream does, through a double. From
+/// about 10^15 on, the count may be one too high.
 fn too_many_digits(number: &BigInt, limit: f64) -> bool {
     let magnitude = number.magnitude();
     let approximate = if magnitude.bits() > 1024 {

@@ -1,13 +1,13 @@
-//! The texts by which a form says which choices of a list were made.
+//! The texts that a form sends for the choices that were made in a list.
 
 use super::describe::distinct_label;
 use crate::value::{Reference, Value};
 
-/// Returns the texts by which literals are chosen: themselves if all are text that a form can carry, else their
-/// numbers.
+/// Returns the texts by which literals are chosen. They are the literals themselves, if all are different texts that
+/// a form can carry. Otherwise they are the labels of a long list, or the numbers of the literals.
 pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
     let text = |value: &Value<C>| match value.as_str() {
-        // One that is typed can be seen, and is not empty.
+        // A text that is typed must be visible, and must not be empty.
         Some(text) if values.len() > MAX_LISTED_CHOICES => Some(shown(text)),
         text => text.filter(|text| is_plain(text)).map(str::to_owned),
     };
@@ -30,7 +30,8 @@ fn are_different(texts: &[String]) -> bool {
     different.len() == texts.len()
 }
 
-/// How many literals are offered as a list at most. Of more, one is looked for and typed, also where they are no texts.
+/// The maximum number of literals that are offered as a list. If there are more, the user searches for one and types
+/// it, even if they are no texts.
 pub(super) const MAX_LISTED_CHOICES: usize = 20;
 
 /// Returns the labels of many literals, if the labels tell them apart.
@@ -41,7 +42,7 @@ fn distinct_labels<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
     is_told.then_some(labels)
 }
 
-/// Returns whether text comes back as it was sent: carriage returns do not.
+/// Returns whether a form sends a text back unchanged. Carriage returns would be changed.
 pub(super) fn is_plain(text: &str) -> bool {
     !text.contains('\r')
 }

@@ -1,4 +1,4 @@
-//! Compiles the value as which a pattern travels to the pattern, with upstream's words for malformed ones.
+//! The compiler of patterns from their form as passable values. Its messages for malformed patterns are upstream's.
 
 use num_bigint::BigInt;
 
@@ -13,13 +13,13 @@ pub fn is_pattern<C: Reference>(value: &Value<C>) -> bool {
     Pattern::from_value(value).is_ok()
 }
 
-/// Explains why a value is not a pattern.
+/// Checks that a value is a pattern. The error is the reason why it is not.
 pub fn confirm_pattern<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     Pattern::from_value(value).map(drop)
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Reads the value as which a pattern travels.
+    /// Reads a pattern from its form as a passable value.
     pub fn from_value(value: &Value<C>) -> Result<Self, Complaint> {
         match value {
             Value::Array(parts) => {
@@ -55,7 +55,7 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// Explains why a value with a tag of matchers or guards is not well formed, or why its tag is unknown.
+/// Checks that a value with a tag of matchers or guards is well formed. An unknown tag is refused.
 pub(crate) fn confirm_well_formed<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     let Value::Tagged(tagged) = value else {
         return Ok(());
@@ -131,7 +131,7 @@ fn compile_limits<C: Reference>(limits: &Value<C>) -> Result<Limits, Complaint> 
     }
 }
 
-/// Returns how upstream quotes a value that is not redacted.
+/// Returns a value as upstream quotes it in messages, if it is not redacted.
 pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
     match value {
         Value::BigInt(number) => format!("\"[{number}n]\""),
@@ -160,7 +160,7 @@ pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
     }
 }
 
-/// Compiles the part of a payload at an index, which upstream checks as a pattern with labels.
+/// Compiles one part of a payload. A complaint about it has upstream's labels.
 fn part<C: Reference>(value: &Value<C>, prefix: &str, index: usize) -> Result<Pattern<C>, Complaint> {
     Pattern::from_value(value).map_err(|complaint| Complaint(format!("{prefix}: [{index}]: {complaint}")))
 }
@@ -211,7 +211,7 @@ fn compile_matcher<C: Reference>(
             }
         },
         "tagged" => match payload.as_array() {
-            // Not by a pattern of patterns: that would compile the parts twice at every level.
+            // No pattern of patterns is used here, because it would compile the parts twice at every level.
             Some([tag, payload]) => Matcher::Tagged(part(tag, &prefix, 0)?, part(payload, &prefix, 1)?),
             shape => {
                 let about = redacted(payload);
@@ -262,7 +262,7 @@ fn compile_container_has<C: Reference>(payload: &Value<C>) -> Result<Matcher<C>,
     Ok(Matcher::ContainerHas(element, count, compile_limits(limits)?))
 }
 
-/// `[required, optional?, rest?]`
+/// The parts of a split payload: `[required, optional?, rest?]`.
 type SplitParts<'a, C> = (&'a Value<C>, Option<&'a Value<C>>, Option<Pattern<C>>);
 
 fn split_parts<C: Reference>(payload: &Value<C>) -> Option<SplitParts<'_, C>> {

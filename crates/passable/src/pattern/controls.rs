@@ -97,7 +97,7 @@ fn widget<C: Reference>(pattern: &Pattern<C>) -> Widget {
         Layout::Rows { item, max, distinct } => Widget::Rows { item: boxed(&item), max, distinct },
         Layout::Pairs { key, value, max, of } => {
             let mut asks = boxed(&key);
-            // That a name is not too long goes without saying where more is asked of it.
+            // If a name must match more than a limit of its length, only the other condition is shown.
             if let ("record", Matcher::And(parts)) = (of, key.matcher())
                 && let [name, text] = parts.as_slice()
             {

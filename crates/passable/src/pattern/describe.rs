@@ -1,4 +1,4 @@
-//! One plain line in English that describes a pattern.
+//! The description of a pattern in one plain line of English.
 
 use super::mismatch::{found, number_text};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
@@ -7,13 +7,13 @@ use crate::text::Text;
 use crate::value::{Reference, Value};
 use crate::visible::visible_line;
 
-/// How deep a description goes before it says "…".
+/// The maximum depth of a description. Deeper parts are described as "…".
 const MAX_DEPTH: usize = 4;
 
-/// Of more choices than this, only the first are told.
+/// The maximum number of choices that are all described.
 const MAX_CHOICES: usize = 50;
 
-/// How many those are.
+/// The number of choices that are described if there are more.
 const PREVIEW_CHOICES: usize = 20;
 
 impl<C: Reference> Pattern<C> {
@@ -42,7 +42,7 @@ impl<C: Reference> Value<C> {
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Describes the pattern together with one of its limits, also if that limit is the default.
+    /// Describes the pattern together with one of its limits, even if that limit is the default.
     pub(super) fn describe_within(&self, limits: &Limits, of: Limit) -> String {
         let said = self.describe();
         match limits.own(of) {
@@ -82,7 +82,7 @@ impl<C: Reference> Value<C> {
     }
 }
 
-/// Returns a literal as people read it.
+/// Returns a literal as users read it.
 pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
     match value {
         Value::String(text) => format!("\"{}\"", visible_line(&text.to_str_lossy())),
@@ -99,7 +99,7 @@ pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
     }
 }
 
-/// Returns a literal in words; where a number stands among them, a big integer says that it is one.
+/// Returns a literal in words. If a number is among all literals, a big integer is named as such.
 pub(super) fn distinct_label<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
     let numbers = all.iter().any(|one| matches!(one, Value::Number(_)));
     match value {
@@ -128,7 +128,7 @@ fn join(parts: &[String], last: &str) -> String {
     }
 }
 
-/// Turns "a number" into "numbers", "text" into "texts"; for lists.
+/// Returns the plural of a description, for lists: "a number" becomes "numbers", and "text" becomes "texts".
 fn plural<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
     let one = describe(pattern, level);
     let ends = [", 0 or more", " (", " from "];
@@ -172,7 +172,7 @@ fn at_most(limit: Limit, most: f64) -> String {
     format!(" (at most {} {unit})", number_text(most))
 }
 
-/// Returns one of several, told apart from the others.
+/// Returns the description of one of several patterns, told apart from the others.
 pub(super) fn among<C: Reference>(all: &[Pattern<C>], part: &Pattern<C>, level: usize) -> String {
     let is_kind =
         |part: &Pattern<C>, name: &str| matches!(part.matcher(), Matcher::Kind(kind) if kind == name);
@@ -213,7 +213,7 @@ fn kind(name: &str) -> String {
     .to_owned()
 }
 
-/// The bounds of `M.and(M.number(), M.gte(a), M.lte(b))` and the like.
+/// The bounds of a pattern such as `M.and(M.number(), M.gte(a), M.lte(b))`.
 struct Bounds {
     base: Option<&'static str>,
     low: Option<(f64, bool)>,

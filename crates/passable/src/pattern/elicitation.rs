@@ -1,8 +1,8 @@
-//! Asking through MCP or ACP: a flat form of primitives, and the way back from its answers to a value.
+//! Questions to the user through MCP or ACP: a flat form of primitive fields, and the reader of its answers.
 //!
 //! Nested records and tuples are flattened to dotted names. Parts that no primitive can express become text that
 //! holds JSON. Forms never ask for capabilities, secrets and bytes: names must not leave the host's own namespace,
-//! and form mode forbids secrets. Such patterns get a page of ours instead.
+//! and form mode forbids secrets. For such patterns, Almoner shows a page of its own.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -12,32 +12,32 @@ use crate::text::Text;
 use crate::value::{Reference, Value};
 use crate::visible::visible_line;
 
-/// How a pattern is asked for through a protocol that knows only flat forms of primitives.
+/// The way to ask for a value of a pattern through a protocol that knows only flat forms of primitives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Elicitation {
-    /// By this schema; the answer is read by [`Pattern::read_elicitation`].
+    /// A form with this schema. [`Pattern::read_elicitation`] reads its answer.
     Form(Json),
-    /// Only on a page of ours, for this reason.
+    /// A page of Almoner's own, for this reason.
     Page(String),
 }
 
-/// The name of the only field when the pattern is not a record.
+/// The name of the only field, if the pattern is not a record.
 const SINGLE_FIELD: &str = "value";
 
-/// How the answer in one field becomes a value.
+/// The way to read the answer in one field.
 enum Reading<C> {
-    /// As JSON of the pattern.
+    /// JSON of the shape of the field's pattern.
     Direct,
-    /// As the number of a literal.
+    /// The number of one of these literals.
     Index(Vec<Value<C>>),
-    /// As lines of text.
+    /// Lines of text, each an element of a list.
     Lines,
-    /// As text that holds JSON.
+    /// Text that holds JSON.
     Json,
 }
 
 struct Field<C: Reference> {
-    /// Names from the root of the value.
+    /// The names from the root of the value to this field.
     path: Vec<Text>,
     pattern: Pattern<C>,
     schema: Json,
@@ -55,8 +55,7 @@ impl<C: Reference> Field<C> {
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Returns the flat form that asks for this pattern. Total: a pattern that has no such form gets a page, with the
-    /// reason.
+    /// Returns the flat form that asks for this pattern, or a page with the reason if the pattern has no such form.
     ///
     /// ```
     /// use passable::{Elicitation, Pattern};
@@ -128,7 +127,7 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// Adds the fields that ask for a pattern; `Err` is the reason why they cannot.
+/// Adds the fields that ask for a pattern. An error is the reason why a form cannot ask for the pattern.
 fn flatten<C: Reference>(
     pattern: &Pattern<C>,
     path: &mut Vec<Text>,
@@ -159,7 +158,8 @@ fn flatten<C: Reference>(
 
 type NamedPart<C> = (Text, Pattern<C>, bool);
 
-/// Returns the parts of a pattern that is asked for in parts: fields of records, elements of tuples.
+/// Returns the parts of a pattern that has one form field for each part: the fields of a record or the elements of a
+/// tuple. Returns `None` for any other pattern.
 fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<NamedPart<C>>> {
     let dotted = |name: &Text| name.is_empty() || name.as_bytes().contains(&b'.') || !name.is_well_formed();
     let fields = |fields: &[(Text, Pattern<C>)], required: bool| {
@@ -187,7 +187,8 @@ fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<NamedPart<C>>> {
     (!parts.iter().any(|(name, _, _)| dotted(name))).then_some(parts)
 }
 
-/// Returns whether capabilities, secrets or bytes occur in a pattern; they are not asked for in forms of others.
+/// Returns the reason why a form must not ask for a pattern: a capability, a secret or bytes occur in the pattern.
+/// Returns `None` if none of them occurs.
 fn sensitive<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     let all = |parts: &[Pattern<C>]| parts.iter().find_map(sensitive);
     let fields = |fields: &[(Text, Pattern<C>)]| fields.iter().find_map(|(_, part)| sensitive(part));
@@ -220,7 +221,8 @@ fn text_options<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<&str>> {
     parts.iter().map(|part| part.as_literal()?.as_str()).collect()
 }
 
-/// Returns the schema of a choice of several texts: a list of texts, perhaps with a least number.
+/// Returns the schema of a list of texts from a fixed choice, perhaps with a minimum length. Returns `None` if the
+/// parts are something else.
 fn choices<C: Reference>(parts: &[Pattern<C>]) -> Option<Json> {
     let mut schema = Map::new();
     for part in parts {
@@ -243,7 +245,7 @@ fn choices<C: Reference>(parts: &[Pattern<C>]) -> Option<Json> {
     schema.contains_key("type").then_some(Json::Object(schema))
 }
 
-/// Returns the primitive that asks for a pattern; `None` where there is nothing to ask.
+/// Returns the primitive field that asks for a pattern, or `None` if only one value matches.
 fn leaf<C: Reference>(pattern: &Pattern<C>) -> Result<Option<(Json, Reading<C>)>, String> {
     if let Some(reason) = sensitive(pattern) {
         return Err(reason.to_owned());
@@ -260,7 +262,7 @@ fn leaf<C: Reference>(pattern: &Pattern<C>) -> Result<Option<(Json, Reading<C>)>
         _ if pattern.is_undefined() => return Ok(None),
         Matcher::Kind(kind) if kind == "boolean" || kind == "number" => return direct(schema),
         Matcher::String(_) | Matcher::BigInt(_) | Matcher::Nat(_) => {
-            // Protocols know no regular expressions; the check that follows does.
+            // The protocols know no regular expressions. The value is checked against the pattern later.
             let mut schema = schema;
             if let Json::Object(schema) = &mut schema {
                 schema.remove("pattern");
@@ -336,7 +338,7 @@ fn read<C: Reference>(field: &Field<C>, json: &Json) -> Result<Value<C>, Mismatc
 
 type Answers<'a, C> = [(&'a [Text], Value<C>)];
 
-/// Puts the answers back into the shape of the pattern; `None` if nothing was answered where nothing need be.
+/// Puts the answers back into the shape of the pattern. Returns `None` if there is no answer for the pattern.
 fn assemble<C: Reference>(
     pattern: &Pattern<C>,
     answers: &Answers<'_, C>,
@@ -362,7 +364,7 @@ fn assemble<C: Reference>(
             continue;
         }
         let value = assemble(&part, &own, depth + 1)?;
-        // A required field that may be `undefined` is there, as `undefined`.
+        // A required field that may be `undefined` is kept, with the value `undefined`.
         let value = value.or_else(|| part.matches(&Value::Undefined).then_some(Value::Undefined));
         values.extend(value.map(|value| (name, value)));
     }
@@ -374,7 +376,7 @@ fn assemble<C: Reference>(
     value.map(Some).map_err(too_deep)
 }
 
-/// Returns whether a JSON Schema is one that elicitation may carry; for tests and for schemas from elsewhere.
+/// Returns whether an elicitation may carry a JSON Schema. This is for tests, and for schemas that others wrote.
 pub fn is_elicitation_schema(schema: &Json) -> bool {
     let primitive = |schema: &Json| {
         let kind = schema.get("type").and_then(Json::as_str);

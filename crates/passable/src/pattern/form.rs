@@ -5,27 +5,27 @@
 //! | name | text |
 //! | --- | --- |
 //! | `value` | the answer of the control at the root |
-//! | `value/NAME`, `value/3` | that of a field, of an element, of a row |
-//! | `value/3/key`, `value/3/value` | those of the two sides of a row of pairs |
-//! | `value:kind` | the number of the variant that was chosen; its answer is at `value/NUMBER` |
-//! | `value:rest` | further fields or elements of a group, as its `rest` asks for them |
-//! | `value:given` | `yes` or `no`: whether something is there that would show in no other way |
+//! | `value/NAME`, `value/3` | the answer of a field, an element or a row |
+//! | `value/3/key`, `value/3/value` | the answers of the two sides of a row of pairs |
+//! | `value:kind` | the number of the chosen variant; its answer is at `value/NUMBER` |
+//! | `value:rest` | further fields or elements of a group, in the form of the group's `rest` |
+//! | `value:given` | `yes` or `no`: whether there is a value that would otherwise send nothing, such as an empty list |
 //! | `value:json` | the value as plain JSON, for any control |
 //!
-//! Within a step, `~` is written `~0`, `/` is `~1` and `:` is `~2`. Rows are ordered by their numbers, which need not
-//! be dense.
+//! Within a step, `~` is written `~0`, `/` is `~1` and `:` is `~2`. Rows are ordered by their numbers, which may have
+//! gaps.
 //!
 //! | control | text |
 //! | --- | --- |
-//! | line | the text; line ends are one `\n`, however they were sent |
+//! | line | the text; line ends become `\n`, however they were sent |
 //! | spin | a decimal number, `NaN`, `Infinity` or `-Infinity` |
 //! | digits | an integer |
 //! | toggle | `true` (or `on`) or `false`; of several, the last counts, so that a box can follow a hidden `false` |
-//! | menu | the choice itself if all choices are text, else its number; of more than twenty, the text or label that it shows |
-//! | checks | the same of each chosen one, at the control itself; or in rows, in any order and as often as one likes |
+//! | menu | the choice itself if all choices are text, else its number; of more than twenty choices, the text or label of the choice |
+//! | checks | the same for each choice, at the control itself; or in rows, in any order and with repetitions |
 //! | pick | a name that the caller resolves |
-//! | file | base64, or hexadecimal digits behind `hex:`; spaces and line ends count for nothing; no text is no file |
-//! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |
+//! | file | base64, or hexadecimal digits after `hex:`; spaces and line ends are ignored; an empty text means no file |
+//! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON, with a name for the caller in `ref` |
 //! | pattern text | an `M.` expression |
 //! | note | none |
 
@@ -82,8 +82,8 @@ impl<C: Reference> Pattern<C> {
         Ok(value)
     }
 
-    /// Returns all that is wrong in a form, in the order of its parts: nothing, exactly if
-    /// [`Pattern::read_form_with`] takes it.
+    /// Returns all problems of a form, in the order of its parts. The list is empty exactly if
+    /// [`Pattern::read_form_with`] accepts the form.
     ///
     /// ```
     /// use passable::Pattern;
@@ -105,17 +105,18 @@ impl<C: Reference> Pattern<C> {
         if all.is_empty() { vec![first] } else { all }
     }
 
-    /// Counts the matching elements of each collection that must hold a number of them, by the code that checks it.
+    /// Counts the matching elements of each collection whose pattern bounds their number, with the code that checks
+    /// values.
     ///
-    /// Each count stands under the name of its control. Elements that cannot be read yet do not match.
+    /// Each count comes with the name of its control. Elements that cannot be read yet do not match.
     ///
     /// ```
     /// use passable::Pattern;
     /// let pattern: Pattern = Pattern::parse("{ marks: M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n)) }")?;
     /// let body = [("value/marks/0", "4"), ("value/marks/1", "1")].map(|(name, text)| (name.to_owned(), text.to_owned()));
-    /// let counted = pattern.tally_form_with(&body, &mut |_, _| None);
+    /// let counted = pattern.count_elements_with(&body, &mut |_, _| None);
     /// assert_eq!(counted[0].0, "value/marks");
-    /// assert_eq!(counted[0].1.words(), "1 of 2 needed rows are 3 or more");
+    /// assert_eq!(counted[0].1.summary(), "1 of 2 needed rows are 3 or more");
     /// # Ok::<(), passable::PatternError>(())
     /// ```
     pub fn count_elements_with(
@@ -132,9 +133,7 @@ impl<C: Reference> Pattern<C> {
 
     /// Returns the pairs that a form sends after a user has filled in the value.
     ///
-    /// [`Pattern::read_form`] gives the value back, except that optional fields that are `undefined` are left out. Total:
-    /// parts that a control cannot hold are written as JSON. References have no names here; see
-    /// [`Pattern::write_form_with`].
+    /// [`Pattern::read_form`] reads the same value back, except that optional fields that are `undefined` are left out. Every value can be written: parts that a control cannot hold become JSON. References have no names here; see [`Pattern::write_form_with`].
     ///
     /// ```
     /// use passable::{Pattern, Value};

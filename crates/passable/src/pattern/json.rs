@@ -1,7 +1,8 @@
-//! JSON as the pattern's JSON Schema describes it: natural where the pattern is specific, plain JSON with escapes
-//! elsewhere.
+//! Values as JSON of the shape that the pattern's JSON Schema describes. The JSON is natural if the pattern is
+//! specific, and plain JSON with escapes otherwise.
 //!
-//! `"12"` is a big integer where the pattern asks for one, `["a"]` a set where it asks for one.
+//! For example, `"12"` is a big integer if the pattern asks for one, and `["a"]` is a set if the pattern asks for
+//! one.
 
 mod escape;
 pub(super) mod pick_checker;
@@ -41,14 +42,14 @@ impl<C: Reference> Pattern<C> {
         Ok(value)
     }
 
-    /// Writes a value that matches as JSON of the shape of [`Pattern::to_json_schema`]; references are written
-    /// as null. [`Pattern::read_json`] gives an equal value back, except that optional fields that are
-    /// `undefined` are left out.
+    /// Returns a matching value as JSON of the shape of [`Pattern::to_json_schema`]. References become null.
+    /// [`Pattern::read_json`] reads an equal value back, except that optional fields that are `undefined` are left
+    /// out.
     pub fn write_json(&self, value: &Value<C>) -> Json {
         self.write_json_with(value, &mut |_| Json::Null)
     }
 
-    /// Writes JSON as [`Pattern::write_json`] does; the caller writes the references.
+    /// Returns a value as JSON, as [`Pattern::write_json`] does; the caller writes the references.
     pub fn write_json_with(&self, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
         write(self, value, refer)
     }
@@ -181,9 +182,10 @@ pub(super) fn read<C: Reference>(
             if let Some(other) = pattern.as_optional() {
                 return read(other, json, resolve);
             }
-            // Only the pattern says which kind of capability it asks for.
+            // Plain JSON does not say which kind of capability the pattern asks for, so it is not tried for
+            // capabilities.
             let refers = has_references(json);
-            // Values of plain JSON come first, because they cannot be written in another way.
+            // Plain JSON is tried first, because its values cannot be written in another way.
             if !refers
                 && let Ok(value) = read_plain(json, resolve)
                 && pattern.matches(&value)
@@ -201,7 +203,7 @@ pub(super) fn read<C: Reference>(
             refused.filter(|_| refers).map_or_else(|| read_plain(json, resolve), Err)
         }
         (Matcher::And(parts), _) => {
-            // No part is read twice: nested conjunctions would take time exponential in their depth.
+            // No part is read twice, because nested conjunctions would then take time exponential in their depth.
             let mut first = None;
             for part in parts.iter().filter(|part| !is_open(part)) {
                 match read(part, json, resolve) {
@@ -215,7 +217,7 @@ pub(super) fn read<C: Reference>(
     }
 }
 
-/// Returns the required fields that may be `undefined`, and therefore may be left out in JSON, and are.
+/// Returns the required fields that are missing in the JSON and may be `undefined`, each with the value `undefined`.
 fn left_out<C: Reference>(
     fields: &[(Text, Pattern<C>)],
     object: &Map<String, Json>,
@@ -301,7 +303,7 @@ fn read_rest_values<C: Reference>(
     Value::try_record(values).map_err(too_deep)
 }
 
-/// Writes under a pattern, and escapes where reading would not give the value back.
+/// Returns a value as JSON of one part of a pattern, or as plain JSON if the whole pattern would read another value.
 fn write_or_escape<C: Reference>(
     whole: &Pattern<C>,
     part: &Pattern<C>,
@@ -309,13 +311,14 @@ fn write_or_escape<C: Reference>(
     refer: &mut dyn FnMut(&C) -> Json,
 ) -> Json {
     let json = write(part, value, refer);
-    // References cannot be read back here; where they are asked for they are never ambiguous.
+    // References cannot be read back here. A pattern that asks for a reference is never ambiguous.
     let back = || read(whole, &json, &mut |_, _| None);
     let same = !value.references().is_empty() || back().is_ok_and(|back| same_but_left_out(&back, value));
     if same { json } else { plain::write(value, refer) }
 }
 
-/// Returns whether the value read is the same, except that fields that are `undefined` are left out.
+/// Returns whether a value that was read back equals the original, except that fields that are `undefined` are left
+/// out.
 fn same_but_left_out<C: Reference>(read: &Value<C>, value: &Value<C>) -> bool {
     match (read, value) {
         (Value::Array(read), Value::Array(value)) => {
@@ -336,7 +339,7 @@ fn same_but_left_out<C: Reference>(read: &Value<C>, value: &Value<C>) -> bool {
     }
 }
 
-/// Returns whether plain JSON must escape the whole record because of its names.
+/// Returns whether plain JSON must escape a whole record because of the names of its fields.
 fn has_escaped_names<C>(record: &Record<C>) -> bool {
     record.names().any(|name| !name.is_well_formed() || name == "@qclass")
 }

@@ -1,6 +1,7 @@
 //! The kind of control that asks for a pattern, one level deep.
 //!
-//! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
+//! The tree of controls is built from layouts. Forms are also read and written along layouts, so that forms and
+//! controls cannot differ.
 
 use super::json::structure::{is_open, structural};
 use super::secret::is_secret;
@@ -9,27 +10,27 @@ use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// How a pattern is asked for, with the patterns of its parts.
+/// The kind of control that asks for a pattern, with the patterns of the parts.
 pub(super) enum Layout<C> {
-    /// One control whose answer is one value.
+    /// One control for the whole value.
     Single(Widget),
-    /// Text that is the name of a symbol.
+    /// A text control for the name of a symbol.
     Symbol(Widget),
-    /// Nothing to fill in.
+    /// A fixed value, with nothing to fill in.
     Fixed(Value<C>),
     /// One of several literals.
     Menu(Vec<Value<C>>),
-    /// A list of literals.
+    /// A list of values from several literals.
     Checks(Vec<Value<C>>),
-    /// The pattern inside, or nothing.
+    /// The control of the inner pattern, which may stay empty.
     Optional(Pattern<C>),
-    /// First which variant, then its own control. Without a pattern, a variant is JSON as text.
+    /// A choice of a variant, and then the control of that variant. A variant without a pattern is JSON as text.
     Variants(Vec<(String, Option<Pattern<C>>)>),
-    /// Any number of rows of one pattern.
+    /// Any number of rows with the same pattern.
     Rows { item: Pattern<C>, max: f64, distinct: bool },
-    /// Any number of rows of two patterns.
+    /// Any number of rows with two sides, each with a pattern.
     Pairs { key: Pattern<C>, value: Pattern<C>, max: f64, of: &'static str },
-    /// Named parts, and perhaps further ones.
+    /// Named parts, and perhaps further parts.
     Group { parts: Vec<Part<C>>, rest: Option<Pattern<C>>, of: &'static str },
 }
 
@@ -37,7 +38,7 @@ pub(super) enum Layout<C> {
 pub(super) struct Part<C> {
     /// The name of the field or the number of the element.
     pub(super) name: Text,
-    /// The pattern of the part, once it is given.
+    /// The pattern of the part, without its optional wrapper.
     pub(super) pattern: Pattern<C>,
     /// The meaning of an empty part.
     pub(super) absent: Absent,
@@ -46,11 +47,11 @@ pub(super) struct Part<C> {
 /// The meaning of a part that is not filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// That it is missing.
+    /// An error: the part is missing.
     Missing,
-    /// That it is there, as `undefined`.
+    /// The value `undefined`.
     Undefined,
-    /// That it is left out.
+    /// A value without this part.
     LeftOut,
 }
 
@@ -101,7 +102,8 @@ fn pick(label: Option<&Text>, pending: bool, settled: bool) -> Widget {
     Widget::Pick { label, pending, settled }
 }
 
-/// `M.eref` of a capability: that, or a promise. One picker asks for both.
+/// Returns the one picker for `M.eref`, which asks for a capability or a promise of one. Returns `None` for other
+/// alternatives.
 fn either<C: Reference>(parts: &[Pattern<C>]) -> Option<Widget> {
     let is_promise = |part: &Pattern<C>| match part.matcher() {
         Matcher::Promise(_) => true,
@@ -124,13 +126,14 @@ fn digits(natural: bool, limits: &Limits) -> Widget {
     Widget::Digits { natural, max_digits: limits.get(Limit::DecimalDigits) }
 }
 
-/// Returns the values of patterns that are all literals, if there are any.
+/// Returns the values of patterns that are all literals. Returns `None` if one is no literal, or there are no
+/// patterns.
 fn literals<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<Value<C>>> {
     let values: Option<Vec<_>> = parts.iter().map(|part| part.as_literal().cloned()).collect();
     values.filter(|values| !values.is_empty())
 }
 
-/// Returns the pattern of further fields or elements; `None` if there may be none.
+/// Returns the pattern of further fields or elements, or `None` if the pattern allows none.
 fn rest<C: Reference>(rest: Option<&Pattern<C>>, open: Pattern<C>) -> Option<Pattern<C>> {
     match rest {
         None => Some(open),
@@ -155,7 +158,7 @@ fn spin<C: Reference>(parts: &[Pattern<C>]) -> Widget {
     Widget::Spin { min, max, whole }
 }
 
-/// Returns the part of a conjunction that says how its values are built, if one does.
+/// Returns the part of a conjunction that decides how its values are built, or `None` if no part does.
 pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C>> {
     let bare = |part: &&Pattern<C>| {
         !is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
@@ -166,13 +169,13 @@ pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C
     each.or_else(|| parts.iter().find(bare)).cloned()
 }
 
-/// Returns a control of JSON as text. Promises do not fit where only comparable values do.
+/// Returns a control for JSON as text. It allows promises unless a part needs comparable values.
 fn json<C: Reference>(parts: &[Pattern<C>]) -> Widget {
     let compares = |part: &Pattern<C>| matches!(part.matcher(), Matcher::Key | Matcher::Compare(..));
     Widget::Json { pending: !parts.iter().any(compares) }
 }
 
-/// Returns the pattern of a row where only some rows must match: the part, or anything else.
+/// Returns the pattern of a row in a collection in which only some rows must match: the part, or anything else.
 fn optional_row<C: Reference>(part: &Pattern<C>) -> Pattern<C> {
     match part.matcher() {
         Matcher::Any | Matcher::Scalar => Pattern::any(),
@@ -220,7 +223,7 @@ fn fields<'a, C: Reference + 'a>(
     fields.into_iter().map(move |(name, pattern)| Part::new(name.clone(), pattern, required))
 }
 
-/// Returns how a pattern is asked for.
+/// Returns the layout of a pattern.
 pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     let single = Layout::Single;
     match pattern.matcher() {
@@ -265,7 +268,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
                 return single(picker);
             }
             let variant = |part: &Pattern<C>| (super::describe::among(parts, part, 0), Some(part.clone()));
-            // A choice of anything is replaced by the choice of its types.
+            // An alternative that matches anything is replaced by one alternative for each type.
             if let Some((last, first)) = parts.split_last().filter(|(last, _)| is_any(last)) {
                 let said = |part: &Option<Pattern<C>>| part.as_ref().is_some_and(|part| first.contains(part));
                 let further = anything(last).into_iter().filter(|(_, part)| !said(part));
@@ -354,13 +357,13 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     }
 }
 
-/// Returns the pattern of a name of a record: text of a bounded length that also matches the given pattern.
+/// Returns the pattern of a field name of a record: text of a bounded length that also matches the given pattern.
 fn named<C: Reference>(name: &Pattern<C>, limits: &Limits) -> Pattern<C> {
     let text = Pattern::string_within(Limits::from_pairs([(
         Limit::StringLength,
         limits.get(Limit::PropertyNameLength),
     )]));
-    // There is always a name, so that none can be left out.
+    // A field always has a name, so the name's pattern must not be optional.
     let name = std::iter::successors(Some(name), |name| name.as_optional()).last().unwrap_or(name);
     match name.matcher() {
         Matcher::Any | Matcher::Key | Matcher::Scalar => text,
@@ -373,7 +376,7 @@ fn is_any<C: Reference>(pattern: &Pattern<C>) -> bool {
     matches!(pattern.matcher(), Matcher::Any)
 }
 
-/// Returns the types that a person can choose from where anything, or any scalar, is asked for.
+/// Returns the types from which a user can choose if the pattern asks for anything, or for any scalar.
 fn anything<C: Reference>(pattern: &Pattern<C>) -> Vec<(String, Option<Pattern<C>>)> {
     let simple = [
         ("text", Pattern::string()),

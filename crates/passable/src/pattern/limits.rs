@@ -1,37 +1,37 @@
-//! Limits: how long, how many. Every matcher that can meet unbounded data has defaults.
+//! Limits on the size of values, such as the length of a text. Every matcher for unbounded data has default limits.
 
 use std::sync::Arc;
 
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// The limits that upstream knows.
+/// A limit that Endo knows. Each has a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Decimal digits of a big integer; 100.
+    /// The number of decimal digits of a big integer. The default is 100.
     DecimalDigits,
-    /// UTF-16 units of a string; 100,000.
+    /// The number of UTF-16 units of a string. The default is 100,000.
     StringLength,
-    /// UTF-16 units of a symbol's name; 100.
+    /// The number of UTF-16 units of a symbol's name. The default is 100.
     SymbolNameLength,
-    /// Fields of a record; 80.
+    /// The number of fields of a record. The default is 80.
     NumProperties,
-    /// UTF-16 units of a field's name; 100.
+    /// The number of UTF-16 units of a field's name. The default is 100.
     PropertyNameLength,
-    /// Elements of an array; 10,000.
+    /// The number of elements of an array. The default is 10,000.
     ArrayLength,
-    /// Bytes; 100,000.
+    /// The number of bytes of a byte array. The default is 100,000.
     ByteLength,
-    /// Elements of a set; 10,000.
+    /// The number of elements of a set, which must be less than the limit. The default is 10,000.
     NumSetElements,
-    /// Different elements of a bag; 10,000.
+    /// The number of different elements of a bag. The default is 10,000.
     NumUniqueBagElements,
-    /// Entries of a map; 5,000.
+    /// The number of entries of a map. The default is 5,000.
     NumMapEntries,
 }
 
 impl Limit {
-    /// Returns its name in patterns.
+    /// Returns the name of the limit in patterns.
     pub fn name(self) -> &'static str {
         match self {
             Limit::DecimalDigits => "decimalDigitsLimit",
@@ -47,7 +47,7 @@ impl Limit {
         }
     }
 
-    /// Returns the value of the limit where a pattern does not set it.
+    /// Returns the value of the limit for patterns that do not set it.
     pub fn default_value(self) -> f64 {
         match self {
             Limit::NumProperties => 80.0,
@@ -59,12 +59,12 @@ impl Limit {
     }
 }
 
-/// The limits that a pattern sets itself; the defaults hold for all others.
+/// The limits that a pattern sets itself. Each other limit has its default value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits(Option<Arc<[(Text, f64)]>>);
 
 impl Limits {
-    /// Returns the default limits.
+    /// Returns limits of which none is set, so that all defaults apply.
     pub fn none() -> Self {
         Limits(None)
     }
@@ -88,7 +88,7 @@ impl Limits {
         self.0.as_ref()?.iter().find(|(name, _)| name == limit.name()).map(|(_, value)| *value)
     }
 
-    /// Returns all limits that the pattern sets itself, if it has a record of limits at all.
+    /// Returns all limits that the pattern sets itself, or `None` if the pattern has no record of limits.
     pub fn entries(&self) -> Option<&[(Text, f64)]> {
         self.0.as_deref()
     }

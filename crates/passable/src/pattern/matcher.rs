@@ -1,4 +1,4 @@
-//! A pattern as data: its matcher, the parts of that, and how deep they nest.
+//! The data of a pattern: its matcher, the parts of the matcher, and its depth.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::value::{MAX_DEPTH, NoRef, Reference, Value};
 
 /// A pattern over values with references of type `C`. Immutable and cheap to clone.
 ///
-/// No pattern nests deeper than the value it is written as may; a constructor that would exceed that gives the
-/// pattern that nothing matches.
+/// A pattern can be written as a value, whose depth is limited. A constructor that would exceed the limit returns a
+/// pattern that no value matches.
 pub struct Pattern<C = NoRef>(pub(super) Arc<Inner<C>>);
 
 pub(super) struct Inner<C> {
-    /// Depth of the value that the pattern is written as.
+    /// The depth of the value as which the pattern is written.
     depth: u32,
     matcher: Matcher<C>,
 }
@@ -26,14 +26,14 @@ impl<C> Clone for Pattern<C> {
     }
 }
 
-/// The matcher of a pattern. Everything but [`Matcher::Refine`] is Endo's.
+/// The matcher of a pattern. All variants except [`Matcher::Refine`] come from Endo.
 #[derive(Clone)]
 pub enum Matcher<C = NoRef> {
-    /// A key that the specimen must equal.
+    /// A key that the value must equal.
     Literal(Value<C>),
     /// An array of exactly these parts, not all of them literal.
     Array(Vec<Pattern<C>>),
-    /// A record of exactly these fields, not all of them literal; names unique and in UTF-16 order.
+    /// A record of exactly these fields, not all of them literal. The names are unique and in UTF-16 order.
     Record(Vec<(Text, Pattern<C>)>),
     /// A map of exactly these keys, not all values literal.
     Map(Vec<(Value<C>, Pattern<C>)>),
@@ -88,29 +88,29 @@ pub enum Matcher<C = NoRef> {
     SplitArray(SplitArray<C>),
     /// `M.splitRecord(required, optional, rest)`
     SplitRecord(SplitRecord<C>),
-    /// `M.refine(name)`: our one addition, for checks that Endo's matchers cannot express.
+    /// `M.refine(name)`: the only matcher that Endo lacks, for checks that Endo's matchers cannot express.
     Refine(Refinement),
 }
 
 /// The parts of `M.splitArray`.
 #[derive(Clone)]
 pub struct SplitArray<C = NoRef> {
-    /// The elements that must be there.
+    /// The patterns of the elements that the array must have.
     pub required: Vec<Pattern<C>>,
-    /// The elements that may follow. Each may also be `undefined`.
+    /// The patterns of the elements that may follow. Each may also be `undefined`.
     pub optional: Option<Vec<Pattern<C>>>,
-    /// The pattern of the array of all further elements; anything matches if `None`.
+    /// The pattern of the array of all further elements. `None` allows any further elements.
     pub rest: Option<Pattern<C>>,
 }
 
 /// The parts of `M.splitRecord`.
 #[derive(Clone)]
 pub struct SplitRecord<C = NoRef> {
-    /// The fields that must be there, in UTF-16 order.
+    /// The fields that the record must have, in UTF-16 order.
     pub required: Vec<(Text, Pattern<C>)>,
-    /// The fields that may be there, in UTF-16 order. Each may also be `undefined`.
+    /// The fields that the record may have, in UTF-16 order. Each may also be `undefined`.
     pub optional: Option<Vec<(Text, Pattern<C>)>>,
-    /// The pattern of the record of all further fields; anything matches if `None`.
+    /// The pattern of the record of all further fields. `None` allows any further fields.
     pub rest: Option<Pattern<C>>,
 }
 
@@ -127,7 +127,7 @@ pub enum Comparison {
     Gt,
 }
 
-/// A check of numbers or strings that Endo's matchers cannot express. Peers that only know Endo refuse such patterns.
+/// A check of numbers or strings that Endo's matchers cannot express. Peers that only know Endo reject such patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refinement {
     /// A number without a fraction, exactly representable as an integer.
@@ -140,9 +140,9 @@ pub enum Refinement {
     Email,
     /// An absolute URI: a scheme, a colon, no spaces.
     Uri,
-    /// Text over several lines. A hint for forms; every string matches.
+    /// Text over several lines. This is a hint for forms; every string matches.
     Multiline,
-    /// Text that must not be shown. A hint for forms; every string matches.
+    /// Text that must not be shown. This is a hint for forms; every string matches.
     Secret,
 }
 
@@ -160,7 +160,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 impl<C> Pattern<C> {
-    /// Returns the patterns that make up this one, in their order.
+    /// Returns the patterns inside this one, in their order.
     pub(super) fn parts(&self) -> Vec<&Pattern<C>> {
         match &self.0.matcher {
             Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => parts.iter().collect(),
@@ -204,7 +204,7 @@ fn deepest<'a, C: 'a>(patterns: impl IntoIterator<Item = &'a Pattern<C>>) -> u32
     patterns.into_iter().map(|pattern| pattern.0.depth).max().unwrap_or(0)
 }
 
-/// Returns the depth of [`Pattern::to_value`], without making it.
+/// Returns the depth of the value from [`Pattern::to_value`], without building that value.
 pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
     let limited = |limits: &Limits, parts: u32| 2 + parts.max(u32::from(limits.entries().is_some()));
     match matcher {

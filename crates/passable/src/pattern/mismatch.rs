@@ -1,4 +1,4 @@
-//! Why a value does not match: upstream's message, and the parts of a message that teaches.
+//! The reason why a value does not match: Endo's message, and the parts of a message that teaches.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::text::Text;
 use crate::value::Value;
 use crate::visible::visible_line;
 
-/// Where in a value a pattern was checked.
+/// A label for the part of a value at which a pattern was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     text: String,
@@ -15,12 +15,12 @@ pub struct Label {
 }
 
 impl Label {
-    /// Returns a field of a record.
+    /// Returns the label of a field of a record.
     pub fn name(name: &Text) -> Label {
         Label { text: name.to_str_lossy().into_owned(), step: Some(Segment::Name(name.clone())) }
     }
 
-    /// Returns an element of an array.
+    /// Returns the label of an element of an array.
     pub fn index(index: usize) -> Label {
         Label { text: format!("[{index}]"), step: Some(Segment::Index(index)) }
     }
@@ -30,7 +30,7 @@ impl Label {
         Label { text: text.into(), step: None }
     }
 
-    /// The label of everything after the parts that have fields of their own.
+    /// The label of all parts after those that the pattern names.
     pub(crate) const REST: &'static str = "...rest";
 
     /// Returns the label of a field's name, as opposed to its value.
@@ -38,7 +38,7 @@ impl Label {
         Label::note("[0]")
     }
 
-    /// Returns the step into the value, unless it is a label alone.
+    /// Returns the step into the value, or `None` for a label that is no step.
     pub fn segment(&self) -> Option<&Segment> {
         self.step.as_ref()
     }
@@ -48,42 +48,42 @@ impl Label {
         *self == Label::of_name()
     }
 
-    /// Returns whether the label marks the part after the parts that have fields of their own.
+    /// Returns whether the label marks the parts after those that the pattern names.
     pub fn is_rest(&self) -> bool {
         *self == Label::note(Label::REST)
     }
 
-    /// Returns a step with upstream's own words for it.
+    /// Returns the label of a step, with Endo's own words for it.
     pub(crate) fn step(text: impl Into<String>, step: Segment) -> Label {
         Label { text: text.into(), step: Some(step) }
     }
 
-    /// Returns the words for it in messages. May be foreign text.
+    /// Returns the words for the label in messages. They may contain foreign text.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// A value that does not match.
+/// The mismatch of a value and a pattern.
 ///
-/// `Display` writes upstream's message: labels from the outside in, then the reason, with values redacted. All
+/// `Display` writes Endo's message: the labels from the outside in, then the reason, with values redacted. All
 /// foreign text in it is made visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Labels from the outside in.
+    /// The labels of the path, from the outside in.
     pub path: Vec<Label>,
-    /// Upstream's message about the part at the path.
+    /// Endo's message about the part at the path.
     pub message: String,
-    /// The pattern that would match there, as [`crate::Pattern::describe`] writes it.
+    /// The description of the pattern at the path, from [`crate::Pattern::describe`].
     pub expected: String,
-    /// The value found there, in a few words, safe to show.
+    /// A short description of the value at the path. Safe to show.
     pub found: String,
-    /// Whether upstream throws instead of answering, as it does when something that is not a key is compared.
+    /// Whether Endo throws here instead of answering `false`, for example when it compares a value that is not a key.
     pub thrown: bool,
 }
 
 impl Mismatch {
-    /// Returns a mismatch of our own making.
+    /// Returns a mismatch with a message that is not Endo's.
     pub fn new(message: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Mismatch {
             path: Vec::new(),
@@ -94,13 +94,13 @@ impl Mismatch {
         }
     }
 
-    /// Returns the same mismatch, seen from outside.
+    /// Returns the same mismatch with a label in front of its path.
     pub fn within(mut self, label: Label) -> Self {
         self.path.insert(0, label);
         self
     }
 
-    /// Returns the mismatch of a rest as one of the whole.
+    /// Returns the mismatch of the rest of a collection as a mismatch of the whole collection.
     ///
     /// An index within the rest of a list is moved by the number of elements before it. Any other mismatch gets the
     /// label of the rest.
@@ -121,7 +121,8 @@ impl Mismatch {
         self.path.iter().filter_map(|label| label.step.as_ref())
     }
 
-    /// Returns the path as people write it: `scores.team`, `files[2].name`. Empty for the value itself. Safe to show.
+    /// Returns the path as people write it, such as `scores.team` or `files[2].name`. The path of the value itself is
+    /// empty. Safe to show.
     pub fn path_text(&self) -> String {
         let mut out = String::new();
         for step in self.steps() {
@@ -148,7 +149,7 @@ impl Mismatch {
         }
     }
 
-    /// Returns upstream's message, byte for byte, foreign text included. For comparison and machines.
+    /// Returns Endo's message, byte for byte, foreign text included. For comparison and machines.
     pub fn raw_message(&self) -> String {
         let labels = self.path.iter().map(|label| format!("{}: ", label.text));
         labels.chain([self.message.clone()]).collect()
@@ -163,7 +164,8 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Returns a value in a few words: `the number 3`, `the text "abc…"`, `a record with a, b`. Safe to show.
+/// Returns a short description of a value, such as `the number 3`, `the text "abc…"` or `a record with a, b`. Safe to
+/// show.
 pub(crate) fn found<C>(value: &Value<C>) -> String {
     let short = |text: &Text| {
         let text = text.to_str_lossy();
@@ -224,13 +226,13 @@ pub(crate) fn number_text(number: f64) -> String {
     out
 }
 
-/// Returns a limit as upstream quotes it in messages: numbers that JSON lacks stand in brackets.
+/// Returns a limit as Endo quotes it in messages. Numbers that JSON lacks stand in brackets.
 pub(crate) fn quoted_number(number: f64) -> String {
     let text = number_text(number);
     if number.is_finite() { text } else { format!("\"[{text}]\"") }
 }
 
-/// Describes plain JSON in a few words. Safe to show.
+/// Returns a short description of a value in plain JSON. Safe to show.
 pub(crate) fn found_json(json: &serde_json::Value) -> String {
     match Value::<crate::NoRef>::from_json(json) {
         Ok(value) => found(&value),

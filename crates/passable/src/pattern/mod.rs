@@ -1,7 +1,7 @@
 //! Patterns: Endo's `M.*` matchers as data.
 //!
-//! A pattern is one value with several projections: it checks, it describes itself in a line, it becomes JSON
-//! Schema, an elicitation, a tree of form controls, text, and the tagged value that travels.
+//! A pattern checks values and describes itself in one line. It can also become JSON Schema, an elicitation, a tree
+//! of form controls, text, or a tagged value for transport.
 
 mod build;
 mod check;
@@ -47,7 +47,7 @@ use crate::text::Text;
 use crate::value::{Reference, Value};
 
 impl<C: Reference> Pattern<C> {
-    /// Returns whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
+    /// Returns whether a value matches. Faster than [`Pattern::check`], for callers that do not need the reason.
     pub fn matches(&self, specimen: &Value<C>) -> bool {
         matches!(check::confirm(self, specimen, &mut check::Silent { takes: None }), Ok(true))
     }
@@ -65,15 +65,16 @@ impl<C: Reference> Pattern<C> {
     pub fn check(&self, specimen: &Value<C>) -> Result<(), Mismatch> {
         match check::confirm(self, specimen, &mut check::Silent { takes: None }) {
             Ok(true) => return Ok(()),
-            // Upstream throws here even when it was only asked whether the value matches.
+            // Endo throws here, even if the question was only whether the value matches.
             Err(thrown) => return Err(*thrown),
             Ok(false) => {}
         }
         self.explained(specimen, None)
     }
 
-    /// Checks a value and looks behind each capability in it: `takes` gets the part of the pattern that asks for one, and
-    /// says why the capability is of another kind. A pattern alone only tells capabilities from data.
+    /// Checks a value and the kind of each capability in it. A pattern alone only tells capabilities from data.
+    /// `takes` gets each capability with the part of the pattern that asks for it, and returns an error if the kind
+    /// is wrong.
     ///
     /// ```
     /// use passable::{Mismatch, Pattern, Value};
@@ -89,7 +90,7 @@ impl<C: Reference> Pattern<C> {
     /// ```
     ///
     /// # Errors
-    /// Says which part does not match.
+    /// When a part of the value does not match, or a capability has the wrong kind.
     pub fn check_capabilities(&self, specimen: &Value<C>, takes: &mut Takes<'_, C>) -> Result<(), Mismatch> {
         self.explained(specimen, Some(takes))
     }
@@ -117,7 +118,7 @@ impl<C: Reference> Pattern<C> {
         let Err(mismatch) = self.check(&string) else { return Ok(string) };
         let Ok(value) = Value::parse(text) else { return Err(mismatch) };
         let Err(mismatch) = self.check(&value) else { return Ok(value) };
-        // A person writes `5` for a whole number too, which data writes as `5n`.
+        // A person also writes `5` for a big integer, which data writes as `5n`.
         match Value::parse(&format!("{text}n")) {
             Ok(whole) if self.check(&whole).is_ok() => Ok(whole),
             _ => Err(mismatch),
@@ -137,14 +138,14 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// Checks a value that has a name; the name stands first in the path.
+    /// Checks a value that has a name. In a mismatch, the path begins with the name.
     pub fn check_named(&self, name: &str, specimen: &Value<C>) -> Result<(), Mismatch> {
         self.check(specimen).map_err(|mismatch| mismatch.within(Label::name(&Text::from(name))))
     }
 }
 
 impl<C: Reference> PartialEq for Pattern<C> {
-    /// Returns whether two patterns are written as the same value.
+    /// Returns whether two patterns have the same form as a value.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.to_value() == other.to_value()
     }

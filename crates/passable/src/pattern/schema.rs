@@ -1,7 +1,7 @@
-//! JSON Schema (2020-12) of the JSON that [`Pattern::write_json`] writes.
+//! The JSON Schema (2020-12) of the JSON that [`Pattern::write_json`] writes.
 //!
-//! The schema accepts the values that the pattern accepts, except NaN and the infinities, which JSON lacks. Where
-//! JSON Schema cannot express a pattern, the schema accepts more, and the check that follows decides.
+//! The schema accepts the values that the pattern accepts, except NaN and the infinities, which JSON lacks. If JSON
+//! Schema cannot express a pattern, the schema accepts more, and the later check decides.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -14,7 +14,7 @@ use crate::value::{Reference, Value};
 const DIGITS: &str = "^-?[0-9]+$";
 
 impl<C: Reference> Pattern<C> {
-    /// Returns the JSON Schema of this pattern. Total: every pattern has one.
+    /// Returns the JSON Schema of this pattern. Every pattern has one.
     ///
     /// ```
     /// use passable::Pattern;
@@ -66,7 +66,7 @@ fn literal_json<C: Reference>(value: &Value<C>) -> Json {
     plain::write(value, &mut |_| Json::Null)
 }
 
-/// Returns whether a literal is written as JSON that nothing else is written as.
+/// Returns whether the JSON of a literal is the JSON of no other value.
 fn is_plain_literal<C: Reference>(value: &Value<C>) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
 }
@@ -96,7 +96,7 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         Matcher::And(parts) => conjunction(parts),
         Matcher::Or(parts) => disjunction(pattern, parts),
         Matcher::Negation(part) => match part.matcher() {
-            // Only where the schema of the part accepts nothing that the part does not.
+            // `not` is used only if the schema of the part accepts no more than the part itself.
             Matcher::Literal(value) if is_plain_literal(value) => json!({ "not": schema(part) }),
             Matcher::Kind(kind) if kind == "boolean" || kind == "null" => json!({ "not": schema(part) }),
             _ => json!({ "description": pattern.describe() }),
@@ -113,7 +113,7 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         }
         Matcher::Nat(limits) => {
             let mut schema = json!({ "type": "string", "pattern": "^[0-9]+$" });
-            // Zero counts as having no digits, but is written with one.
+            // Zero counts as a number of 0 digits, but is written with one digit.
             let most =
                 limits.own(Limit::DecimalDigits).map(|most| most.floor().max(1.0)).and_then(number_to_json);
             if let (Some(most), Json::Object(object)) = (most, &mut schema) {
@@ -140,7 +140,7 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         }
         Matcher::SetOf(part, limits) => {
             let mut schema = json!({ "type": "array", "items": schema(part), "uniqueItems": true });
-            // Upstream asks for fewer elements than the limit, not for at most as many.
+            // Endo's limit on sets is exclusive: a set must have fewer elements than the limit.
             let most = limits.own(Limit::NumSetElements).map(|limit| (limit.ceil() - 1.0).max(0.0));
             if let (Some(most), Json::Object(schema)) = (most.and_then(number_to_json), &mut schema) {
                 schema.insert("maxItems".to_owned(), most);
@@ -172,7 +172,8 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         }
         Matcher::ContainerHas(part, count, _) => {
             let least: Option<u32> = count.try_into().ok();
-            // Only an element that reads as itself is surely written as the schema of the part says.
+            // `contains` is used only if the elements are surely written in the way that the schema of the part
+            // describes.
             let array = match reads_as_itself(part) {
                 true => json!({ "type": "array", "contains": schema(part), "minContains": least }),
                 false => json!({ "type": "array", "minItems": least }),
@@ -247,11 +248,12 @@ fn comparison_schema<C: Reference>(comparison: Comparison, key: &Value<C>, patte
     }
 }
 
-/// Puts the schemas of all parts into one where no keyword is in dispute, and the others into `allOf`.
+/// Returns one schema for all parts of a conjunction. A part whose keywords conflict with earlier ones goes into
+/// `allOf`.
 fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     let mut merged = Map::new();
     let mut others = Vec::new();
-    // The first part that shapes a value writes it. The other parts constrain the JSON that it writes.
+    // A value is written in the way of the first part that is not open. The other parts constrain that JSON.
     let base = parts.iter().position(|part| !is_open(part));
     for (at, part) in parts.iter().enumerate() {
         let own = match base.and_then(|base| parts.get(base)) {
@@ -288,12 +290,13 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     Json::Object(merged)
 }
 
-/// Returns whether the larger of two values says both.
+/// Returns whether a keyword is a minimum, so that the larger of two values implies the other.
 fn is_least(keyword: &str) -> bool {
     matches!(keyword, "minItems" | "minLength")
 }
 
-/// Returns the constraint of a part on JSON that another part has written; `None` if JSON Schema cannot express it.
+/// Returns the constraint of a part on JSON that another part has written, or `None` if JSON Schema cannot express
+/// it.
 fn beside<C: Reference>(base: &Pattern<C>, part: &Pattern<C>) -> Option<Json> {
     let written = structural(base);
     match (written.matcher(), part.matcher()) {
@@ -342,14 +345,14 @@ fn disjunction<C: Reference>(pattern: &Pattern<C>, parts: &[Pattern<C>]) -> Json
         return json!({ "not": {} });
     }
     let mut arms: Vec<Json> = parts.iter().map(schema).collect();
-    // Values that another arm would take for its own are escaped.
+    // A value is escaped if another alternative would also read its JSON.
     if parts.iter().any(|part| !reads_as_itself(part)) {
         arms.push(escape());
     }
     json!({ "anyOf": arms })
 }
 
-/// Returns whether everything that matches is written as plain JSON that reads as itself.
+/// Returns whether all matching values are written as plain JSON that no other pattern reads as another value.
 fn reads_as_itself<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Literal(value) => is_plain_literal(value),
@@ -388,12 +391,13 @@ fn split_array<C: Reference>(split: &super::SplitArray<C>) -> Json {
     out
 }
 
-/// Returns an optional element may also be `undefined`.
+/// Returns the schema of an optional element, which may also be `undefined`.
 fn optional_element<C: Reference>(part: &Pattern<C>) -> Json {
     json!({ "anyOf": [schema(part), undefined()] })
 }
 
-/// Returns the schema of further fields: `None` if it says nothing.
+/// Returns the schema of further fields, or `None` if the pattern does not restrict them in a way that JSON Schema
+/// can express.
 fn rest_schema<C: Reference>(rest: &Pattern<C>) -> Option<Json> {
     match rest.matcher() {
         Matcher::RecordOf(_, value, _) => Some(schema(value)).filter(|schema| *schema != json!({})),

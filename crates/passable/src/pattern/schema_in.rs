@@ -1,6 +1,8 @@
-//! From JSON Schema (2020-12) to a pattern. A schema that has no pattern is refused, not approximated.
+//! The reader of JSON Schema (2020-12), which turns a schema into a pattern. A schema that has no pattern is
+//! rejected, not approximated.
 //!
-//! Four differences are accepted, because refusing them would refuse nearly every schema:
+//! Four differences between a schema and its pattern are accepted, because otherwise nearly every schema would be
+//! rejected:
 //!
 //! - The default limits of patterns apply.
 //! - Lengths count UTF-16 units.
@@ -21,26 +23,27 @@ use self::apart::{apart, implies};
 use super::{Limit, Limits, Pattern};
 use crate::value::{NoRef, Reference, Value};
 
-/// A schema that has no pattern.
+/// The error for a schema that has no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at {path})")]
 pub struct SchemaError {
-    /// JSON pointer to the part of the schema that has no pattern. Safe to show.
+    /// The JSON pointer to the part of the schema that has no pattern. Safe to show.
     pub path: String,
-    /// Why it has none. Safe to show.
+    /// The reason why that part has no pattern. Safe to show.
     pub message: String,
-    /// The schema to write instead. Safe to show.
+    /// Advice on a schema that has a pattern. Safe to show.
     pub help: String,
 }
 
-/// How many schemas, references expanded, one schema may consist of.
+/// The maximum number of schemas in one schema, with references expanded.
 const MAX_PARTS: usize = 20_000;
-/// How deep schemas may nest, references expanded.
+/// The maximum depth of nested schemas, with references expanded.
 const MAX_DEPTH: usize = 48;
-/// How many arms of `oneOf` may overlap: each then has to exclude all others.
+/// The maximum number of arms of a `oneOf` with overlaps. The pattern of each arm must exclude all others, so its
+/// size grows with their square.
 const MAX_EXCLUSIVE: usize = 20;
 
-/// Keywords that say nothing about which values are valid.
+/// The keywords that do not restrict the valid values.
 const ANNOTATIONS: &[&str] = &[
     "$schema",
     "$id",
@@ -59,10 +62,10 @@ const ANNOTATIONS: &[&str] = &[
     "enumNames",
 ];
 
-/// Keywords that each have a pattern of their own; all of them must match.
+/// The keywords that each have a pattern of their own. A value must match all these patterns.
 const SOURCES: &[&str] = &["const", "enum", "$ref", "anyOf", "oneOf", "allOf", "not", "if", "type"];
 
-/// Returns the advice for keywords that have no pattern.
+/// Returns the advice for a keyword that has no pattern.
 fn instead_of(keyword: &str) -> &'static str {
     match keyword {
         "pattern" => {
@@ -105,10 +108,11 @@ struct Reader<'a> {
     root: &'a Json,
     path: Vec<String>,
     parts: usize,
-    /// Within how many schemas we are that look at values which others look at too. There, text is text and a list is
-    /// a list: JSON can be taken for a big integer, for bytes or for a set only by one.
+    /// The number of enclosing schemas whose values are also checked by another schema. Within them, text is read as
+    /// text and a list as a list. Otherwise one schema could read a value as a big integer, bytes or a set, and the
+    /// other one as JSON.
     literally: usize,
-    /// Whether the next schema is that of names, which are text.
+    /// Whether the next schema is for names of fields, which are always text.
     names: bool,
 }
 
@@ -133,7 +137,7 @@ impl<'a> Reader<'a> {
         Ok(outcome)
     }
 
-    /// Reads where values are looked at as the JSON that they are.
+    /// Calls `read` in a state in which values are read as the JSON that they are.
     fn literally<T>(&mut self, read: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.literally += 1;
         let outcome = read(self)?;
@@ -141,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(outcome)
     }
 
-    /// Refuses a keyword that reads JSON as another type, where another schema looks at the same value.
+    /// Rejects a keyword that reads JSON as another type, if another schema checks the same value.
     fn may_take(&self, keyword: &str, what: &str) -> Outcome<()> {
         match self.literally {
             0 => Ok(()),
@@ -212,7 +216,7 @@ impl<'a> Reader<'a> {
         if let Some(schema) = object.get("not") {
             used.push("not");
             let part = self.within("not", |reader| reader.literally(|reader| reader.schema(schema)))?;
-            // `not: {}` is how nothing is written.
+            // `not: {}` is the schema that no value matches.
             let nothing = matches!(part.matcher(), super::Matcher::Any);
             parts.push(if nothing { Pattern::or([]) } else { Pattern::not(part) });
         }
@@ -235,7 +239,7 @@ impl<'a> Reader<'a> {
                 }
                 _ => return self.refuse("`type` is a name or a list of names", "write it like `\"string\"`"),
             };
-            // A type says nothing beside a value that has it.
+            // A type adds nothing to literals that all have this type.
             let told = parts.iter().any(|part: &Pattern<C>| implies(part, &pattern));
             if !told {
                 parts.insert(0, pattern);
@@ -252,7 +256,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a keyword that was not read.
+    /// Rejects a keyword that was not read.
     fn foreign<T>(&self, keyword: &str, typed: bool) -> Outcome<T> {
         const TYPED: &[&str] = &[
             "properties",
@@ -296,7 +300,7 @@ impl<'a> Reader<'a> {
         let pointer = reference.as_str().and_then(|reference| reference.strip_prefix('#'));
         let root = self.root;
         match pointer.and_then(|pointer| root.pointer(pointer)) {
-            // Steps of the path bound how often references may follow one another.
+            // The limit on the path also bounds the number of references in a row.
             Some(schema) => self.within("$ref", |reader| reader.within("", |reader| reader.schema(schema))),
             None => self.refuse(
                 "only references within the schema can be followed",
@@ -309,7 +313,8 @@ impl<'a> Reader<'a> {
         let Some(schemas) = schemas.as_array().filter(|schemas| !schemas.is_empty()) else {
             return self.refuse(format!("`{keyword}` is a list of schemas"), "name at least one schema");
         };
-        // The arm for escapes of plain JSON is ours, and understood everywhere.
+        // This arm for escapes of plain JSON is in schemas that this crate writes. It is left out, because every
+        // pattern reads escapes.
         let escape = serde_json::json!({ "type": "object", "required": ["@qclass"] });
         let schemas =
             schemas.iter().enumerate().filter(|(_, schema)| keyword != "anyOf" || **schema != escape);
@@ -330,7 +335,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `oneOf` whose arms may overlap: each arm, and none of the others.
+    /// Returns the pattern of a `oneOf` whose arms may overlap: any arm, combined with the negation of all others.
     fn exactly_one<C: Reference>(
         &mut self,
         schemas: impl Iterator<Item = &'a Json> + Clone,

@@ -1,29 +1,29 @@
-//! Secrets: text that is never shown to the side that asks for it. It can be sealed as a whole, never as a part of
-//! another value.
+//! Secrets: text that is never shown to the side that asks for it. A secret can be sealed as a whole, but not as a
+//! part of another value.
 
 use super::{Matcher, Pattern, Refinement};
 use crate::value::Reference;
 
-/// Where a pattern asks for a secret.
+/// The part of a pattern that asks for a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
-    /// Nowhere.
+    /// No part.
     None,
-    /// The whole value is one, or is left out: it can be sealed.
+    /// The whole pattern. The value is a secret that can be sealed, or is left out.
     Full,
-    /// A part of the value is a secret, or only some of the matching values are. Such a value cannot be sealed, and
-    /// would be shown.
+    /// Only a part of the pattern. A part of the value is a secret, or only some of the matching values are secrets.
+    /// Such a value cannot be sealed, and would be shown.
     Partial,
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Returns where the pattern asks for a secret.
+    /// Returns the part of the pattern that asks for a secret.
     ///
     /// ```
     /// use passable::{Pattern, Secrecy};
     /// let of = |text: &str| Pattern::<passable::NoRef>::parse(text).map(|pattern| pattern.secrecy());
-    /// assert_eq!(of("M.opt(M.and(M.string(), M.refine('secret')))")?, Secrecy::Whole);
-    /// assert_eq!(of("M.arrayOf(M.refine('secret'))")?, Secrecy::Part);
+    /// assert_eq!(of("M.opt(M.and(M.string(), M.refine('secret')))")?, Secrecy::Full);
+    /// assert_eq!(of("M.arrayOf(M.refine('secret'))")?, Secrecy::Partial);
     /// assert_eq!(of("M.arrayOf(M.string())")?, Secrecy::None);
     /// # Ok::<(), passable::PatternError>(())
     /// ```

@@ -1,4 +1,4 @@
-//! The value as which a pattern is written.
+//! The form of a pattern as a tagged value.
 
 use super::{Comparison, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
@@ -8,7 +8,7 @@ impl Comparison {
     pub(crate) const ALL: [Comparison; 4] =
         [Comparison::Lt, Comparison::Lte, Comparison::Gte, Comparison::Gt];
 
-    /// Returns its name in `M.` expressions.
+    /// Returns the name of the comparison in `M.` expressions.
     pub fn name(self) -> &'static str {
         match self {
             Comparison::Lt => "lt",
@@ -18,12 +18,12 @@ impl Comparison {
         }
     }
 
-    /// Returns the comparison of a name.
+    /// Returns the comparison with a name, or `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Comparison> {
         Comparison::ALL.into_iter().find(|comparison| comparison.name() == name)
     }
 
-    /// Returns its mathematical sign, in ASCII.
+    /// Returns the mathematical sign of the comparison, in ASCII.
     pub fn sign(self) -> &'static str {
         match self {
             Comparison::Lt => "<",
@@ -45,7 +45,8 @@ impl Refinement {
         Refinement::Secret,
     ];
 
-    /// Returns its name in `M.refine(name)`; where JSON Schema has a format for it, the same.
+    /// Returns the name of the refinement in `M.refine(name)`. If JSON Schema has a format for it, the name is that
+    /// of the format.
     pub fn name(self) -> &'static str {
         match self {
             Refinement::Integer => "integer",
@@ -58,7 +59,7 @@ impl Refinement {
         }
     }
 
-    /// Returns the refinement of a name.
+    /// Returns the refinement with a name, or `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Refinement> {
         Refinement::ALL.into_iter().find(|refinement| refinement.name() == name)
     }
@@ -74,13 +75,13 @@ fn record<C: Reference>(fields: &[(Text, Pattern<C>)]) -> Value<C> {
     Value::record(fields).unwrap_or_else(|_| Value::too_deep())
 }
 
-/// `[...parts, limits?]`
+/// Returns the array `[...parts, limits]`, or only the parts if no limits are set.
 fn with_limits<C: Reference>(parts: impl IntoIterator<Item = Value<C>>, limits: &Limits) -> Value<C> {
     Value::array(parts.into_iter().chain(limits.to_value()))
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Returns the value as which the pattern travels and is stored.
+    /// Returns the pattern as a value, for transport and storage.
     pub fn to_value(&self) -> Value<C> {
         let tagged = |name: &str, payload| Value::tagged(format!("match:{name}"), payload);
         let labelled = |label: &Text| record_of("label", Value::String(label.clone()));

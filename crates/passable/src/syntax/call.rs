@@ -1,4 +1,4 @@
-//! The patterns and guards that each `M.name(…)` makes.
+//! The patterns and guards of all calls `M.name(…)`.
 
 use num_bigint::BigInt;
 
@@ -10,7 +10,7 @@ use crate::pattern::{Comparison, Limits, Matcher, Pattern, Refinement, SplitArra
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// `M.call(…)` before `.returns(…)`.
+/// The guard of a method before its `.returns(…)`, from `M.call(…)` or `M.callWhen(…)`.
 pub(super) struct MethodMaker<C: Reference> {
     kind: CallKind,
     args: Vec<ArgGuard<C>>,
@@ -45,7 +45,7 @@ impl<C: Reference> MethodMaker<C> {
                 };
                 if name == "rest" {
                     let Some(guard) = guard else { return refuse("expected a pattern") };
-                    // As it travels, so it is read: `undefined` says that there is none.
+                    // Here, as in a guard written as a value, `undefined` means that there is no rest.
                     let is_none = matches!(&guard, ArgGuard::Pattern(pattern)
                         if matches!(pattern.as_literal(), Some(Value::Undefined)));
                     self.rest = (!is_none).then_some(guard);
@@ -60,7 +60,7 @@ impl<C: Reference> MethodMaker<C> {
     }
 }
 
-/// All names that may follow `M.`, for suggestions.
+/// All names that can follow `M.`, as suggestions for misspelt names.
 const NAMES: &[&str] = &[
     "any",
     "and",
@@ -114,14 +114,14 @@ const NAMES: &[&str] = &[
     "raw",
 ];
 
-/// The arguments of one call, taken from the front.
+/// The arguments of one call, read from the front.
 struct Arguments<C: Reference> {
     left: std::vec::IntoIter<Argument<C>>,
     span: Span,
 }
 
 impl<C: Reference> Arguments<C> {
-    /// Returns the next argument; one that is written as `undefined` counts as left out.
+    /// Returns the next argument. An argument that is written as `undefined` counts as left out.
     fn next(&mut self) -> Option<Argument<C>> {
         self.left.next().filter(|(item, _)| !matches!(item, Item::Value(Value::Undefined)))
     }
@@ -180,7 +180,7 @@ impl<C: Reference> Arguments<C> {
     }
 }
 
-/// Returns the elements of an array pattern, for `M.splitArray` and its like.
+/// Returns the elements of an array pattern, or `None` for any other pattern.
 fn elements<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Pattern<C>>> {
     match pattern.matcher() {
         Matcher::Array(parts) => Some(parts.clone()),
@@ -191,7 +191,7 @@ fn elements<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Pattern<C>>> {
     }
 }
 
-/// Returns the fields of a record pattern, for `M.splitRecord` and its like.
+/// Returns the fields of a record pattern, or `None` for any other pattern.
 fn fields<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<(Text, Pattern<C>)>> {
     match pattern.matcher() {
         Matcher::Record(fields) => Some(fields.clone()),
@@ -398,7 +398,8 @@ fn interface<C: Reference>(mut args: Arguments<C>) -> Result<Item<C>, PatternErr
     Ok(Item::Interface(InterfaceGuard { name, methods, symbol_methods, default_guards }))
 }
 
-/// `makeCopySet([…])`, `makeCopyBag([[key, 2n], …])` and `makeCopyMap([[key, value], …])`.
+/// Returns the set, bag or map of `makeCopySet([…])`, `makeCopyBag([[key, 2n], …])` or `makeCopyMap([[key, value],
+/// …])`.
 pub(super) fn collection<C: Reference>(
     name: &str,
     arguments: Vec<Argument<C>>,

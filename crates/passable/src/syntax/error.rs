@@ -1,4 +1,4 @@
-//! Text that is not a pattern, and where.
+//! The error for text that is not a pattern, with its place.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 /// A range of bytes in the text from which something was read.
 pub type Span = Range<usize>;
 
-/// Text that is not a pattern.
+/// The error for text that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PatternError {
-    /// Where in the text.
+    /// The place of the problem in the text.
     pub span: Span,
     /// The problem, in one sentence without a full stop. Safe to show.
     pub message: String,
-    /// The text to write instead, if that is known. Safe to show.
+    /// Advice on the text to write instead, if there is any. Safe to show.
     pub help: Option<String>,
 }
 

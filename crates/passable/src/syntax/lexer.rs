@@ -1,4 +1,4 @@
-//! Tokens of `M.` expressions: the part of JavaScript's grammar that writes data.
+//! The tokens of `M.` expressions: the part of JavaScript's grammar for data.
 
 use num_bigint::BigInt;
 
@@ -11,7 +11,7 @@ pub(super) enum Token {
     Text(Text),
     Number(f64),
     BigInt(BigInt),
-    /// One of `.,:()[]{}-`.
+    /// A character out of `.,:()[]{}-`.
     Sign(char),
     End,
 }

@@ -17,7 +17,7 @@ use crate::pattern::Pattern;
 use crate::value::{Reference, Value};
 
 impl<C: Reference> Pattern<C> {
-    /// Reads an `M.` expression. Data outside of `M.` stands for itself, as in JavaScript.
+    /// Reads an `M.` expression. Data outside of `M.` is written as in JavaScript.
     ///
     /// ```
     /// use passable::{Pattern, Value};
@@ -34,13 +34,13 @@ impl<C: Reference> Pattern<C> {
         Self::parse_with_slots(text, &[])
     }
 
-    /// Reads a pattern as [`Pattern::parse`] does; `slot(0)` stands for the first of the given references.
+    /// Reads a pattern as [`Pattern::parse`] does; `slot(0)` stands for the first of the given references, and so on.
     pub fn parse_with_slots(text: &str, slots: &[C]) -> Result<Self, PatternError> {
         let (item, span) = parser::parse(text, slots)?;
         item.into_pattern(&span)
     }
 
-    /// Writes the pattern as an `M.` expression.
+    /// Returns the pattern as an `M.` expression.
     ///
     /// References are written as `slot(0)`, `slot(1)`, … in order of first occurrence. Safe to show: invisible
     /// characters are escaped.
@@ -48,7 +48,8 @@ impl<C: Reference> Pattern<C> {
         print::pattern(self)
     }
 
-    /// Writes the pattern as [`Pattern::to_text`] does, but wraps parts that would be longer than `width` characters.
+    /// Returns the text of [`Pattern::to_text`], with line breaks in parts that would be longer than `width`
+    /// characters.
     ///
     /// `almoner check --expand` shows this long form.
     ///
@@ -67,7 +68,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 impl<C: Reference> Value<C> {
-    /// Reads data as `M.` expressions write it; JSON is a part of that.
+    /// Reads data in the syntax of `M.` expressions, which includes JSON.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let (item, span) = parser::parse(text, &[])?;
         item.into_value(&span)
@@ -81,7 +82,7 @@ impl<C: Reference> MethodGuard<C> {
         item.into_method(&span)
     }
 
-    /// Writes the guard as an `M.` expression.
+    /// Returns the guard as an `M.` expression.
     pub fn to_text(&self) -> String {
         print::method(self)
     }
@@ -99,7 +100,7 @@ impl<C: Reference> InterfaceGuard<C> {
         }
     }
 
-    /// Writes the guard as an `M.` expression.
+    /// Returns the guard as an `M.` expression.
     pub fn to_text(&self) -> String {
         print::interface(self)
     }

@@ -1,6 +1,6 @@
-//! The known name that is nearest to a misspelt one.
+//! The search for the known name that is nearest to a misspelt one.
 
-/// Returns the name nearest to a misspelt one.
+/// Returns the known name that is nearest to a misspelt one, or `None` if all are too different.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + name.chars().count() / 3;
     let measured = known.into_iter().map(|known| (distance(name, known), known));
@@ -11,7 +11,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
-    // No known name is long, so neither need the compared one be.
+    // All known names are short, so only the start of a long text is compared.
     for (i, a) in left.to_lowercase().chars().take(64).enumerate() {
         let mut corner = i;
         let mut last = i + 1;

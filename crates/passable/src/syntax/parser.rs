@@ -1,4 +1,4 @@
-//! A recursive descent parser of bounded depth. It evaluates as it reads: there is no tree in between.
+//! A recursive descent parser of bounded depth. It evaluates expressions while it reads them, without a syntax tree.
 
 use super::call::{MethodMaker, call};
 use super::error::{PatternError, Span};
@@ -8,13 +8,14 @@ use crate::pattern::Pattern;
 use crate::text::Text;
 use crate::value::{Reference, Symbol, Value};
 
-/// How deep expressions may nest. Three levels of values per level of text stay below the depth of values.
+/// The maximum depth of nested expressions. One level of text makes up to three levels of values, which stay below
+/// the limit on values.
 pub(super) const MAX_NESTING: u32 = 80;
 
-/// Longest text in bytes.
+/// The maximum length of a text in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The meaning of an expression.
+/// The result of an expression.
 pub(super) enum Item<C: Reference> {
     Value(Value<C>),
     Pattern(Pattern<C>),
@@ -22,11 +23,11 @@ pub(super) enum Item<C: Reference> {
     Maker(MethodMaker<C>),
     Method(MethodGuard<C>),
     Interface(InterfaceGuard<C>),
-    /// A record that holds guards of methods.
+    /// A record whose fields include guards of methods.
     Fields(Vec<(Name, Span, Item<C>)>),
 }
 
-/// The name of a field; methods can also be named by symbols, as in `[Symbol.iterator]: M.call().returns()`.
+/// The name of a field or method. Symbols can only name methods, as in `[Symbol.iterator]: M.call().returns()`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Name {
     Text(Text),
@@ -107,13 +108,13 @@ pub(super) struct Parser<'a, C> {
     lexer: Lexer<'a>,
     token: Token,
     span: Span,
-    /// Where the token before the current one ended.
+    /// The end of the token before the current one.
     end: usize,
     depth: u32,
     slots: &'a [C],
 }
 
-/// An argument and where it stands.
+/// An argument with its place in the text.
 pub(super) type Argument<C> = (Item<C>, Span);
 
 impl<C: Reference> Parser<'_, C> {

@@ -1,4 +1,4 @@
-//! Writing patterns and guards as `M.` expressions.
+//! The printer of patterns and guards as `M.` expressions.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(super) fn interface<C: Reference>(guard: &InterfaceGuard<C>) -> String {
     printer.out
 }
 
-/// The name of a field.
+/// The name of a field or method.
 enum Name<'a> {
     Text(&'a Text),
     Symbol(&'a Symbol),
@@ -64,7 +64,8 @@ impl<'a, C: Reference> Printer<'a, C> {
     fn text(&mut self, text: &Text) {
         let mut quoted = String::new();
         crate::codec::json::write_string(&mut quoted, "", text);
-        // Characters that stay invisible after JSON's escapes are written as `\u{…}`, which is also an escape here.
+        // JSON's escapes leave some invisible characters. They are written as `\u{…}`, which `M.` expressions also
+        // read.
         self.out.push_str(&visible_line(&quoted));
     }
 
@@ -118,7 +119,7 @@ impl<'a, C: Reference> Printer<'a, C> {
         self.call(name, |printer| printer.list(parts, Self::pattern));
     }
 
-    /// Limits as the last argument.
+    /// Writes the limits as the last argument.
     fn limits(&mut self, limits: &'a Limits, first: bool) {
         let Some(entries) = limits.entries() else { return };
         if !first {
@@ -147,7 +148,7 @@ impl<'a, C: Reference> Printer<'a, C> {
 
     fn pattern(&mut self, pattern: &'a Pattern<C>) {
         match pattern.matcher() {
-            // As an argument, `undefined` stands for one that is left out.
+            // The word `undefined` as an argument would mean that the argument is left out.
             Matcher::Literal(Value::Undefined) => self.call("undefined", |_| {}),
             Matcher::Literal(value) => self.value(value),
             Matcher::Array(parts) => self.array(parts),
@@ -263,7 +264,7 @@ impl<'a, C: Reference> Printer<'a, C> {
                 let number = *self.slots.entry(&remote.reference).or_insert(next);
                 self.out.push_str(&format!("slot({number})"));
             }
-            // No key holds an error.
+            // This case does not occur, because no key holds an error.
             Value::Error(error) => self.text(&error.message),
         }
     }
@@ -282,7 +283,7 @@ impl<'a, C: Reference> Printer<'a, C> {
         self.out.push(')');
     }
 
-    /// Writes a tagged value: a set, a bag or a map, because no other one is a key.
+    /// Writes a tagged value, which is a set, a bag or a map, because no other tagged value is a key.
     fn tagged(&mut self, tag: &Text, payload: &'a Value<C>) {
         match tag.as_bytes() {
             b"copySet" => self.out.push_str("makeCopySet("),
@@ -339,7 +340,7 @@ fn is_kind<C: Reference>(pattern: &Pattern<C>, name: &str) -> bool {
     matches!(pattern.matcher(), Matcher::Kind(kind) if kind == name)
 }
 
-/// Returns whether a name can stand without quotes. Plain ASCII, so that nothing in it can mislead.
+/// Returns whether a name can be written without quotes. Only plain ASCII can, so that no name misleads a reader.
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$'))
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))

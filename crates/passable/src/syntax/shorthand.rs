@@ -1,18 +1,19 @@
-//! The shorthand of worker files: `{ verdict: pass|maybe|fail, scores: { team: 1..5 }, red_flags: [string] }`.
+//! The shorthand of worker files, such as `{ verdict: pass|maybe|fail, scores: { team: 1..5 }, red_flags: [string]
+//! }`.
 //!
-//! It is read from a neutral tree, so that the YAML reader lives elsewhere.
+//! The shorthand is read from a neutral tree, so that this crate needs no YAML reader.
 //!
 //! | written | means |
 //! | --- | --- |
 //! | `string` `number` `int` `bool` `bigint` `nat` `bytes` `symbol` `any` `null` `record` `list` | a value of that type |
 //! | `date` `date-time` `email` `uri` `secret` `multiline` | text of that form |
 //! | `pass\|maybe\|fail`, `"a b"\|string` | one of these; a word that is no type is literal text, and so is quoted text |
-//! | `1..5`, `0.5..`, `..10` | a number in a range; whole if the ends that are given are written without a point |
+//! | `1..5`, `0.5..`, `..10` | a number in a range; whole if no given end has a point or an exponent |
 //! | `[string]`, `[string, number]` | a list of any length; a list of exactly these |
 //! | `{ a: string, b?: int, c: date? }` | a record of exactly these fields; `?` marks those that may be left out |
 //! | `dir`, `dir rw`, `file`, `outbox`, `worker`, `model`, … | a capability |
 //! | `M.…` | an `M.` expression |
-//! | numbers, `true`, `false` | exactly that |
+//! | numbers, `true`, `false` | exactly this value |
 
 use super::error::{PatternError, Span};
 use super::nearest::nearest;
@@ -22,7 +23,7 @@ use crate::pattern::{Comparison, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// A neutral tree, as a YAML reader makes it; spans are byte ranges in the source file.
+/// A neutral tree, as a YAML reader makes it. Spans are byte ranges in the source file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// A string.
@@ -31,16 +32,16 @@ pub enum Node {
     Number(f64, Span),
     /// A boolean.
     Bool(bool, Span),
-    /// Nothing.
+    /// The null value.
     Null(Span),
     /// A sequence.
     List(Vec<Node>, Span),
-    /// A mapping in the order of the file: name, span of the name, value.
+    /// A mapping in the order of the file. Each entry is a name, the span of the name, and a value.
     Map(Vec<(String, Span, Node)>, Span),
 }
 
 impl Node {
-    /// Returns where the node stands.
+    /// Returns the place of the node in the source file.
     pub fn span(&self) -> &Span {
         match self {
             Node::Text(_, span)
@@ -53,10 +54,10 @@ impl Node {
     }
 }
 
-/// The words that stand for capabilities. `dir rw`, `file rw` and `git rw` may also write.
+/// The words that stand for capabilities. `dir rw`, `file rw` and `git rw` also allow writing.
 ///
-/// The table of kinds lies above this crate; a test of `kernel` holds that each of its kinds that can have a name is
-/// here.
+/// This crate does not know the table of capability kinds. A test of the crate `kernel` checks that each kind that
+/// can have a name is in this list.
 pub const CAPABILITY_WORDS: &[&str] = &[
     "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "git", "git rw", "mcp",
     "program", "shell", "clock", "memory",
@@ -189,12 +190,12 @@ fn read<C: Reference>(node: &Node, depth: u32) -> Result<Pattern<C>, PatternErro
     }
 }
 
-/// A part of a scalar and where it stands, as far as the scalar is written as it is read.
+/// A part of a scalar with its place in the source file. The place is only right if the scalar has no escapes.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     text: &'a str,
     at: usize,
-    /// Where the scalar ends.
+    /// The end of the whole scalar in the source file.
     end: usize,
 }
 
@@ -204,13 +205,13 @@ impl<'a> Piece<'a> {
         Piece { text: self.text.trim(), at: self.at + blank, ..self }
     }
 
-    /// Returns the part from one byte to another.
+    /// Returns the part in a range of bytes.
     fn part(self, range: Span) -> Self {
         let at = self.at + range.start;
         Piece { text: self.text.get(range).unwrap_or_default(), at, ..self }
     }
 
-    /// Returns the span of a part of it.
+    /// Returns the span of a part of this piece in the source file.
     fn span_of(self, range: Span) -> Span {
         (self.at + range.start).min(self.end)..(self.at + range.end).min(self.end)
     }
@@ -231,7 +232,7 @@ fn read_text<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError>
         parts => {
             let part = |part: &Piece<'_>| match part.trim() {
                 Piece { text: "", .. } => {
-                    // The signs around nothing are something to point at.
+                    // An empty alternative has no characters, so the error points at the signs around it.
                     let around = piece.span_of(
                         (part.at - piece.at).saturating_sub(1)..(part.at - piece.at + part.text.len() + 1),
                     );
@@ -246,7 +247,7 @@ fn read_text<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError>
     }
 }
 
-/// Splits at `|` outside of quotes.
+/// Returns the parts of a text between each `|` that is outside of quotes.
 fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, char) in piece.text.char_indices() {
@@ -268,7 +269,7 @@ fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
     Ok(parts)
 }
 
-/// Reads a word that is not plain text: a type, a range, a number, a quoted text.
+/// Returns the pattern of a type, a range, a number, a boolean or a quoted text. Returns `None` for any other word.
 fn special<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
     let text = piece.text;
     if let Some(quoted) = unquote(text) {

@@ -1,15 +1,15 @@
-//! Long expressions over several lines.
+//! Line breaks in long expressions.
 
-/// Breaks an expression at its brackets and commas so that lines stay within a width where they can.
+/// Breaks an expression at its brackets and commas, so that lines stay within a width if possible.
 ///
-/// Works on the text that the printer writes: every bracket, comma and string in it is well formed.
+/// The text must come from the printer, so that all brackets, commas and strings in it are well formed.
 pub(super) fn wrap(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     piece(text, 0, 0, width, &mut out);
     out
 }
 
-/// Writes one piece: as it is if it fits, else with the parts of its outermost brackets on lines of their own.
+/// Writes one piece unchanged if it fits. Otherwise each part of its outermost brackets gets its own line.
 fn piece(text: &str, indent: usize, used: usize, width: usize, out: &mut String) {
     if used + text.chars().count() <= width {
         return out.push_str(text);
@@ -41,7 +41,7 @@ fn line(indent: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", indent));
 }
 
-/// Walks over the characters outside of strings, with the depth before each.
+/// Returns the characters outside of strings, each with its position and the depth of brackets before it.
 fn outside(text: &str) -> impl Iterator<Item = (usize, char, usize)> + '_ {
     let (mut quoted, mut escaped, mut depth) = (false, false, 0usize);
     text.char_indices().filter_map(move |(at, char)| {
@@ -60,7 +60,8 @@ fn outside(text: &str) -> impl Iterator<Item = (usize, char, usize)> + '_ {
     })
 }
 
-/// Splits at the first outermost brackets: the text up to and with the opening one, the inside, and the rest.
+/// Splits a text at its first outermost brackets. Returns the text up to and including the opening bracket, the
+/// inside, and the rest.
 ///
 /// The rest begins with the closing bracket, and is not split further.
 fn outermost(text: &str) -> Option<(&str, &str, &str)> {
@@ -73,7 +74,7 @@ fn outermost(text: &str) -> Option<(&str, &str, &str)> {
     Some((head, inner, tail))
 }
 
-/// Returns the parts between commas outside of brackets.
+/// Returns the parts of a text between the commas that are outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -87,9 +88,9 @@ fn split(text: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns the length of `name: ` before a value.
+/// Returns the length of a label `name:` before a value, or 0 if there is no label.
 fn label_length(text: &str) -> usize {
     let colon = outside(text).find(|(_, char, depth)| *depth == 0 && *char == ':');
-    // A string before the colon is skipped by the walk, so the first colon outside is the label's.
+    // `outside` skips strings, so a colon within a quoted name is not found.
     colon.map_or(0, |(at, _, _)| at + 1)
 }

@@ -28,7 +28,7 @@ impl<C> Clone for Value<C> {
     }
 }
 
-/// Numbers as JavaScript's SameValueZero: `-0` is `0`, `NaN` is `NaN`.
+/// Returns whether two numbers are equal by JavaScript's SameValueZero: `-0` equals `0`, and `NaN` equals `NaN`.
 pub(crate) fn same_number(left: f64, right: f64) -> bool {
     left == right || (left.is_nan() && right.is_nan())
 }
@@ -69,7 +69,7 @@ impl<C: Hash> Hash for Value<C> {
         match self {
             Value::Undefined | Value::Null => {}
             Value::Bool(value) => value.hash(state),
-            // Equal numbers must hash equally: one zero, one NaN.
+            // Equal numbers must have equal hashes, so there is one hash for both zeros and one for `NaN`.
             Value::Number(value) if value.is_nan() => f64::NAN.to_bits().hash(state),
             Value::Number(value) => (value + 0.0).to_bits().hash(state),
             Value::BigInt(value) => value.hash(state),

@@ -1,4 +1,4 @@
-//! Writing JSON byte for byte as JavaScript's `JSON.stringify` does.
+//! The JSON writer, whose output is byte for byte that of JavaScript's `JSON.stringify`.
 
 use crate::codec::scan::before_escape;
 use crate::text::Text;
@@ -50,7 +50,8 @@ pub(crate) fn write_number(out: &mut String, number: f64) {
     if number.abs() < 1e15 && number as i64 as f64 == number {
         return write_integer(out, number as i64);
     }
-    // Not by the standard library: where two shortest texts are equally near, JavaScript takes the even one.
+    // The standard library is not used here: where two shortest texts are equally near, JavaScript takes the even
+    // one.
     let mut buffer = zmij::Buffer::new();
     let shortest = buffer.format_finite(number);
     match shortest.split_once('e') {
@@ -73,7 +74,7 @@ fn write_scientific(out: &mut String, mantissa: &str, exponent: i32) {
             zeros(out, -1 - exponent);
             plain(out);
         }
-        // So large a number has no more digits than these.
+        // A number that comes here is so large that all of its digits stand before the point.
         0..21 => {
             plain(out);
             zeros(out, exponent + 1 - digits);
@@ -86,11 +87,11 @@ fn write_scientific(out: &mut String, mantissa: &str, exponent: i32) {
     }
 }
 
-/// Puts names in the order in which JavaScript writes an object's own properties after sorting: array indices by
-/// number, then all others by UTF-16 units.
+/// Returns fields in the order in which JavaScript writes an object's own properties after sorting. Array indices
+/// come first, by number, and then all other names by UTF-16 units.
 pub(crate) fn property_order<T>(fields: &[(Text, T)]) -> impl Iterator<Item = &(Text, T)> {
     let is_index = |name: &Text| array_index(name).is_some();
-    // Almost no record has such names, so nothing is collected before one has been seen.
+    // Almost no record has array indices as names, so nothing is collected before one has been seen.
     let any = fields.iter().any(|(name, _)| is_index(name));
     let mut indices: Vec<_> = match any {
         true => fields.iter().filter(|(name, _)| is_index(name)).collect(),
@@ -135,7 +136,7 @@ mod tests {
             (-1.5e16, "-15000000000000000"),
             (-1.5e-6, "-0.0000015"),
             (-1.5e-7, "-1.5e-7"),
-            // As near to the one as to the other.
+            // These numbers are equally near to two shortest texts.
             (-1180027741824.0 - 0.28125, "-1180027741824.2812"),
             (1125899906842624.0 + 0.25, "1125899906842624.2"),
             (9.0 / f64::from(1 << 23), "0.0000010728836059570312"),

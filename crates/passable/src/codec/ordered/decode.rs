@@ -1,4 +1,4 @@
-//! Reading the encodings.
+//! The decoder of both encodings.
 
 use std::borrow::Cow;
 
@@ -33,15 +33,16 @@ fn syntax(offset: usize, expected: &'static str) -> Fault {
 
 struct Decoder<'a, C> {
     refer: &'a mut dyn FnMut(RefKind, &str) -> Option<C>,
-    /// The elements of all open arrays, those of inner ones last: each array is made at its end, in its final size.
+    /// The elements of all open arrays, those of inner ones last. Each array is made at its end, in its final size.
     elements: Vec<Value<C>>,
-    /// Room for elements without their escapes; one is in use at each level.
+    /// The buffers for elements without their escapes. One is in use at each level.
     spare: Vec<Vec<u8>>,
-    /// Room for a string without its escapes.
+    /// The buffer for a string without its escapes.
     unescaped: Vec<u8>,
 }
 
-/// Levels of arrays may exceed those of the value: records and tags are arrays too.
+/// The maximum number of levels of arrays. It is higher than that of values, because records and tagged values are
+/// encoded as arrays too.
 const MAX_LEVELS: u32 = 2 * MAX_DEPTH + 2;
 
 impl<C: Reference> Decoder<'_, C> {
@@ -87,7 +88,7 @@ impl<C: Reference> Decoder<'_, C> {
                 }
                 [1, 0 | 1, ..] => {
                     element.extend_from_slice(before);
-                    // Escapes follow upon each other: each level doubles them.
+                    // Escapes follow one another, because each level doubles them.
                     let mut rest = rest;
                     while let [1, escaped @ (0 | 1), after @ ..] = rest {
                         element.push(*escaped);
@@ -134,7 +135,8 @@ impl<C: Reference> Decoder<'_, C> {
         self.close(kind.unwrap_or_default(), first)
     }
 
-    /// Makes an array of the elements since `first`, or a record or a tagged value of the pair as which it is encoded.
+    /// Returns the array of the elements since `first`. Records and tagged values are encoded as pairs, from which
+    /// they are made here.
     fn close(&mut self, kind: u8, first: usize) -> Result<Value<C>, Fault> {
         let elements = self.elements.drain(first..);
         if kind != b'(' && kind != b':' {
@@ -215,7 +217,7 @@ fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the value of a hexadecimal digit; only lower case is ever written.
+/// Returns the value of a hexadecimal digit. Encodings contain only lower-case digits.
 fn hex(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -237,7 +239,7 @@ fn decode_number(digits: &[u8]) -> Result<f64, Fault> {
     Ok(number)
 }
 
-/// Splits a count with its unary prefix from the text after the colon.
+/// Splits a count, which has a unary prefix, from the text after the colon.
 fn split_count(bytes: &[u8], unary: u8) -> Result<(&[u8], &[u8]), Fault> {
     let refuse = || syntax(1, "a count of digits");
     let prefix = bytes.iter().take_while(|byte| **byte == unary).count();
@@ -249,7 +251,7 @@ fn split_count(bytes: &[u8], unary: u8) -> Result<(&[u8], &[u8]), Fault> {
     }
 }
 
-/// Returns whether this is how a count is written.
+/// Returns whether the digits are the canonical form of a count.
 fn is_count(digits: &[u8], count: usize) -> bool {
     itoa::Buffer::new().format(count).as_bytes() == digits
 }

@@ -1,4 +1,4 @@
-//! Writing the encodings.
+//! The encoder of both encodings.
 
 use num_bigint::{BigInt, Sign};
 
@@ -29,7 +29,7 @@ struct Encoder<'a, C> {
     bounds: Bounds,
     refer: &'a mut dyn FnMut(RefKind, &C) -> Option<String>,
     out: Vec<u8>,
-    /// Where an element waits while it is escaped.
+    /// The buffer for an element while it is escaped.
     spare: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl<C: Reference> Encoder<'_, C> {
             Value::Record(record) => {
                 out.push(b'(');
                 let fields = || record.iter().rev();
-                // Two levels more than the record itself, but of our own making.
+                // The encoding of a record has two more levels than the record itself.
                 self.pair(
                     |encoder| encoder.array(fields(), |encoder, (name, _)| encoder.name(name)),
                     |encoder| encoder.array(fields(), |encoder, (_, value)| encoder.value(value)),
@@ -146,7 +146,7 @@ impl<C: Reference> Encoder<'_, C> {
             let mut plain = self.spare.as_slice();
             while let Some((before, rest)) = plain.split_at_checked(before_separator(plain)) {
                 self.out.extend_from_slice(before);
-                // Separators follow upon each other: each level doubles them.
+                // Separators follow one another, because each level doubles them.
                 plain = rest;
                 while let [escaped @ (0 | 1), after @ ..] = plain {
                     self.out.extend([1, *escaped]);

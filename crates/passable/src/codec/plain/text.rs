@@ -1,4 +1,4 @@
-//! Plain JSON from and to text, without a tree of JSON in between.
+//! The reader and the writer of plain JSON as text, without a tree of JSON in between.
 
 use super::{QCLASS, read_parts};
 use crate::codec::capdata::read_object;
@@ -10,13 +10,14 @@ use crate::text::Text;
 use crate::value::{NoRef, Record, Value};
 
 impl Value<NoRef> {
-    /// Reads plain JSON text. Faster than [`Value::from_json`]; keeps lone surrogates that are written as
+    /// Reads plain JSON text. This is faster than [`Value::from_json`]. It keeps lone surrogates that are written as
     /// escapes, and refuses a name that occurs twice in one object.
     pub fn from_json_text(text: &str) -> Result<Value<NoRef>, DecodeError> {
         json::read(text, Bounds::default(), &mut Plain)
     }
 
-    /// Writes plain JSON text, names in the order of JavaScript's properties. Faster than [`Value::to_json`].
+    /// Returns the value as plain JSON text, with names in the order of JavaScript's properties. This is faster than
+    /// [`Value::to_json`].
     pub fn to_json_text(&self) -> String {
         let mut out = String::new();
         write(self, &mut out);
@@ -96,7 +97,7 @@ fn write(value: &Value<NoRef>, out: &mut String) {
     }
 }
 
-/// Begins a special object.
+/// Writes the beginning of a special object.
 fn begin(out: &mut String, class: &str) {
     out.push_str("{\"@qclass\":\"");
     out.push_str(class);
@@ -108,7 +109,7 @@ fn write_constant(out: &mut String, class: &str) {
     out.push('}');
 }
 
-/// Writes a part of a special object that is text.
+/// Writes a part of a special object whose value is text.
 fn write_part(out: &mut String, name: &str, text: &Text) {
     out.push_str(",\"");
     out.push_str(name);

@@ -35,7 +35,7 @@ pub(super) fn confirm_entries<C: Reference, R: Report<C>>(
     record: &Record<C>,
     report: &mut R,
 ) -> Verdict {
-    // Two keys side by side are a key, and upstream compares them as one.
+    // A pair of two literal keys is a key too, and upstream compares it as one.
     let literal = name_pattern.as_literal().is_some() && value_pattern.as_literal().is_some();
     let pair = literal.then(|| Pattern::tuple([name_pattern.clone(), value_pattern.clone()]));
     for (name, value) in crate::codec::json::property_order(record.fields()) {
@@ -166,7 +166,7 @@ pub(super) fn confirm_container<'a, C: Reference, R: Report<C>>(
     let one = BigInt::from(1);
     let elements: Vec<(&Value<C>, &BigInt)> = match (kind, specimen) {
         ("copyArray", Value::Array(array)) => array.iter().map(|element| (element, &one)).collect(),
-        // Collections are sorted in descending order; upstream walks them upwards.
+        // Collections are sorted in descending order, but upstream walks them in ascending order.
         ("copySet", Value::Tagged(set)) => {
             set.payload().as_array().unwrap_or_default().iter().rev().map(|element| (element, &one)).collect()
         }

@@ -84,7 +84,7 @@ pub(super) fn confirm_split_array<C: Reference, R: Report<C>>(
     }
     let Some(rest) = &split.rest else { return Ok(true) };
     let further = others.get(optional.len()..).unwrap_or_default();
-    // The most frequent rest patterns are told apart without building an array.
+    // The most frequent rest patterns are handled without building an array.
     let literal_empty = rest.as_literal().and_then(Value::as_array).is_some_and(<[Value<C>]>::is_empty);
     if matches!(rest.matcher(), Matcher::Any) || (literal_empty && further.is_empty()) {
         return Ok(true);
@@ -121,7 +121,7 @@ pub(super) fn confirm_split_record<C: Reference, R: Report<C>>(
     if split.required.is_empty() {
         // Most partial patterns require no field.
     } else if all_literal {
-        // Then the required part is itself a key, and upstream compares it as a whole.
+        // In this case the required part is itself a key, and upstream compares it as a whole.
         let literal = |(name, part): &(Text, Pattern<C>)| Some((name.clone(), part.as_literal()?.clone()));
         let whole = |fields| Value::try_record(fields).unwrap_or_else(|_| Value::too_deep());
         let key = whole(split.required.iter().filter_map(literal).collect());

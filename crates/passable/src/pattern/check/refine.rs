@@ -3,7 +3,7 @@
 use crate::pattern::{Pattern, Refinement};
 use crate::value::{Reference, Value};
 
-/// The largest whole number below which a double has every other, too.
+/// The largest number up to which a double represents every whole number exactly.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Describes the value that a refinement expects, for a value that it refuses.
@@ -29,7 +29,7 @@ pub(super) fn holds<C>(refinement: Refinement, value: &Value<C>) -> bool {
     }
 }
 
-/// Reads exactly this many digits.
+/// Reads a number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }

@@ -1,4 +1,4 @@
-//! How many elements of a filled-in collection match, where it must hold a number of them.
+//! The number of matching elements in a collection of a form, if the pattern bounds that number.
 
 use num_bigint::BigInt;
 
@@ -13,22 +13,22 @@ use crate::value::{Reference, Value};
 /// The number of matching elements of a filled-in collection, and the number that it must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementCount {
-    /// How many elements match.
+    /// The number of matching elements.
     pub matching: BigInt,
-    /// How many there are, those that cannot be read yet included.
+    /// The number of all elements, including those that cannot be read yet.
     pub of: BigInt,
-    /// At least so many must match.
+    /// The minimum number of matching elements.
     pub least: Option<BigInt>,
-    /// At most so many may match.
+    /// The maximum number of matching elements.
     pub most: Option<BigInt>,
-    /// The description of the counted elements, as [`Pattern::describe`] writes it; safe to show.
+    /// The description of the counted elements, from [`Pattern::describe`]. Safe to show.
     pub wants: String,
     /// Whether the description states a bound on one row, such as `3 or more`, rather than a kind of value.
     pub is_bound: bool,
 }
 
 impl ElementCount {
-    /// Returns how it stands, in one line that is safe to show: `1 of 2 needed rows are 3 or more`.
+    /// Returns the count in one line that is safe to show, such as `1 of 2 needed rows are 3 or more`.
     pub fn summary(&self) -> String {
         let told = |count: &BigInt| match (*count == BigInt::from(1), self.is_bound) {
             (true, true) => format!("row is {}", self.wants),
@@ -69,7 +69,7 @@ fn counts<'a, C: Reference>(pattern: &'a Pattern<C>, found: &mut Vec<CountBound<
     }
 }
 
-/// Returns the description of the counted elements, and whether it goes behind `is`.
+/// Returns the description of the counted elements, and whether it can follow the word `is`.
 fn wants<C: Reference>(part: &Pattern<C>) -> (String, bool) {
     match part.matcher() {
         Matcher::Compare(Comparison::Gte, key @ (Value::Number(_) | Value::BigInt(_))) => {
@@ -83,10 +83,11 @@ fn wants<C: Reference>(part: &Pattern<C>) -> (String, bool) {
     }
 }
 
-/// Elements as they were filled in, each with how often it is there; those that cannot be read are `None`.
+/// The elements of a filled-in collection, each with its number of occurrences. Elements that cannot be read are
+/// `None`.
 type Elements<C> = Vec<(Option<Value<C>>, BigInt)>;
 
-/// Returns the elements that were filled in at a place; `None` if the control there lists none.
+/// Returns the elements that were filled in at a place, or `None` if its control lists no elements.
 fn elements<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,
@@ -140,7 +141,7 @@ fn elements<C: Reference>(
     })
 }
 
-/// Returns the elements of a value.
+/// Returns the elements of a list, a set or a bag, or `None` for any other value.
 fn listed<C: Reference>(value: &Value<C>) -> Option<Elements<C>> {
     let one = |element: &Value<C>| (Some(element.clone()), BigInt::from(1));
     if let Some(array) = value.as_array().or_else(|| value.payload_of("copySet")?.as_array()) {
@@ -153,7 +154,7 @@ fn listed<C: Reference>(value: &Value<C>) -> Option<Elements<C>> {
     value.payload_of("copyBag")?.as_array()?.iter().map(entry).collect()
 }
 
-/// Returns the rows at a place, with their numbers, in their order.
+/// Returns the rows at a place in the order of their numbers, each with its number.
 fn rows<'a>(place: &'a Place<'_>) -> impl Iterator<Item = (u32, &'a Place<'a>)> {
     let mut rows: Vec<(u32, &Place<'_>)> =
         place.parts.iter().filter_map(|(name, place)| Some((number(name)?, place))).collect();
@@ -161,7 +162,7 @@ fn rows<'a>(place: &'a Place<'_>) -> impl Iterator<Item = (u32, &'a Place<'a>)> 
     rows.into_iter()
 }
 
-/// Counts the matching elements at a place and below it.
+/// Counts the matching elements at a place and at all places within it.
 pub(super) fn count_elements<C: Reference>(
     pattern: &Pattern<C>,
     name: &str,

@@ -1,11 +1,11 @@
-//! Numbers that a user has typed: a number is refused if a double would silently change it.
+//! Numbers that a user has typed. A number is rejected if its conversion to a double would silently change it.
 
 use num_bigint::BigInt;
 
 use crate::pattern::{Mismatch, number_text};
 use crate::value::{Reference, Value};
 
-/// Returns the number that a text is; `None` if it is none.
+/// Returns the number that a text writes, or `None` if the text is no number.
 pub(super) fn read(text: &str) -> Option<f64> {
     match text {
         "NaN" => Some(f64::NAN),
@@ -15,10 +15,10 @@ pub(super) fn read(text: &str) -> Option<f64> {
     }
 }
 
-/// Refuses a text if a double keeps another number than it says.
+/// Rejects a text whose number a double cannot keep.
 ///
-/// Such a text has more digits than a double, or its number is so small that nothing is left. Decimal fractions are
-/// rounded as everywhere.
+/// Such a number has more digits than a double, or is so small that it becomes zero. Decimal fractions are rounded to
+/// the nearest double, as is usual.
 pub(super) fn confirm_kept(text: &str, number: f64) -> Result<(), Mismatch> {
     match keeps(text, number) {
         true => Ok(()),
@@ -35,9 +35,9 @@ fn keeps(text: &str, number: f64) -> bool {
     if number == 0.0 {
         return !mantissa.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
     }
-    // Only of a whole number is each digit meant.
+    // The digits are compared only for whole numbers, because decimal fractions are rounded.
     let Ok(whole) = text.strip_prefix('+').unwrap_or(text).parse::<BigInt>() else { return true };
-    // Of a large number JavaScript writes zeros where it knows no digits.
+    // JavaScript writes a large number with zeros in place of the digits that it does not know.
     whole.to_string() == number_text(number) || is_exactly(&whole, number)
 }
 
@@ -46,8 +46,8 @@ fn is_exactly(whole: &BigInt, number: f64) -> bool {
     format!("{number:.0}") == whole.to_string()
 }
 
-/// Refuses JSON that has been read as a value if one of its numbers is another there. A number that became a big integer
-/// has all its digits.
+/// Rejects JSON if a number in it has become another number in the value that was read. A number that became a big
+/// integer keeps all its digits.
 pub(super) fn confirm_json<C: Reference>(text: &str, value: &Value<C>) -> Result<(), Mismatch> {
     for number in numbers(text) {
         let Some(read) = read(number) else { continue };
@@ -59,7 +59,7 @@ pub(super) fn confirm_json<C: Reference>(text: &str, value: &Value<C>) -> Result
     Ok(())
 }
 
-/// Returns the numbers in a text that is JSON.
+/// Returns the numbers in a JSON text, as they are written there.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     let is_part = move |letter: char| {

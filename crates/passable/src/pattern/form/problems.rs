@@ -1,6 +1,6 @@
-//! All problems of a form: of a value with parts, the problems of each part.
+//! The list of all problems of a form. For a value with parts, these are the problems of each part.
 //!
-//! Only [`super::read`] decides the value of a form. This module reads the parts of a refused form one by one, so
+//! Only [`super::read`] decides the value of a form. This module reads the parts of a rejected form one by one, so
 //! that the user sees all problems at once. Problems earlier in the form do not hide those of the part that the user
 //! has just written.
 
@@ -11,7 +11,7 @@ use crate::pattern::{Label, Mismatch, Pattern, Resolve};
 use crate::text::Text;
 use crate::value::Reference;
 
-/// Returns the problems at a place where a value must be there. The list is empty if there are none.
+/// Returns the problems at a place that must have a value. The list is empty if there are none.
 pub(super) fn all<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,

@@ -1,4 +1,4 @@
-//! From the places of a form to a value.
+//! The reader of forms: from the places of a form to a value.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
 use crate::text::Text;
 use crate::value::{NoRef, Reference, Value, ValueError};
 
-/// The value of a place; `None` if it is not filled in.
+/// The value of a place, or `None` if the place is not filled in.
 type Answer<C> = Result<Option<Value<C>>, Mismatch>;
 
 pub(super) fn missing<C: Reference>(pattern: &Pattern<C>) -> Mismatch {
@@ -49,7 +49,7 @@ pub(super) fn read<C: Reference>(
             place.no_parts()?;
             Ok(Some(value))
         }
-        // Of many choices one is typed, and who has typed nothing has chosen none.
+        // With many choices, the user types the choice. Blank text then means that the user has not chosen.
         Layout::Menu(values) => {
             match place.text()?.filter(|text| values.len() <= MAX_LISTED_CHOICES || !is_blank(text)) {
                 Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
@@ -68,7 +68,7 @@ pub(super) fn read<C: Reference>(
                 let all = place.texts.iter().map(|text| Some(text.as_ref())).enumerate();
                 return array(all.map(chosen).collect::<Result<_, _>>()?);
             }
-            // Rows, so that one says in which order, and may say the same twice.
+            // The choices come in rows, so that the user can order and repeat them.
             let rows = place.rows()?.into_iter().map(Place::text).collect::<Result<Vec<_>, _>>()?;
             array(rows.into_iter().enumerate().map(chosen).collect::<Result<_, _>>()?)
         }
@@ -88,7 +88,7 @@ pub(super) fn read<C: Reference>(
             let text = kind.text()?.unwrap_or_default();
             let own = place.parts.get(text).unwrap_or(&EMPTY_PLACE);
             match number(text).and_then(|number| variants.get(number as usize)) {
-                // The user has chosen this variant, although another one might match the text as well.
+                // The value must match the chosen variant, even if another variant would match the text as well.
                 Some((_, Some(part))) => {
                     let value = required(part, own, resolve)?;
                     part.check(&value)?;
@@ -109,7 +109,7 @@ pub(super) fn read<C: Reference>(
             if let Some(at) = repeated(&elements) {
                 return Err(twice("each element once").within(Label::index(at)));
             }
-            // Elements that are not keys cannot be in a set; the check then refuses the list.
+            // Elements that are not keys cannot be in a set. They stay a list, which the check then rejects.
             Value::set(elements.clone()).map(Some).or_else(|_| array(elements))
         }
         Layout::Pairs { key, value, of, .. } => pairs(&key, &value, of, place, resolve),
@@ -122,7 +122,7 @@ pub(super) fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
     matches!(layout(pattern), Layout::Optional(_))
 }
 
-/// Reads a place that must be filled in, unless an empty one stands for `undefined`.
+/// Reads a place that must be filled in, unless an empty place stands for `undefined`.
 pub(super) fn required<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,
@@ -159,7 +159,7 @@ fn single<C: Reference>(
     if matches!(widget, Widget::File { .. }) && is_blank(text) {
         return Ok(None);
     }
-    // A text of the wrong form stays text, and the check names the expectation.
+    // A text of the wrong form stays text. The check then rejects it and names the expectation.
     let value = match widget {
         Widget::Spin { .. } => match numbers::read(text.trim()) {
             Some(number) => {
@@ -181,8 +181,8 @@ fn single<C: Reference>(
     Ok(Some(value.unwrap_or_else(|| Value::string(text))))
 }
 
-/// Returns the bytes that somebody has written into a form: base64, with spaces and line ends wherever they are, or
-/// hexadecimal digits behind `hex:`, where no digits at all are a file without bytes. `None` if it is neither.
+/// Returns the bytes of a text in a form, or `None` if the text is in neither of the two forms. The text is base64,
+/// or hexadecimal digits after `hex:`. Spaces and line ends are ignored, and `hex:` alone is a file of 0 bytes.
 ///
 /// ```
 /// assert_eq!(passable::form_bytes("AQI=\n"), Some(vec![1, 2]));
@@ -202,7 +202,7 @@ pub fn form_bytes(text: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// Bytes as a form writes them, so that [`form_bytes`] reads them.
+/// Returns bytes in the text form that [`form_bytes`] reads.
 ///
 /// ```
 /// assert_eq!(passable::form_of_bytes(&[1, 2]), "AQI=");
@@ -212,7 +212,7 @@ pub fn form_of_bytes(bytes: &[u8]) -> String {
     if bytes.is_empty() { "hex:".to_owned() } else { to_base64(bytes) }
 }
 
-/// Returns whether nothing has been written: the control is there, and sends its text, also untouched.
+/// Returns whether a text is blank. A control sends its text even if the user has not touched it.
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -222,7 +222,7 @@ fn bad(expected: &str, error: &str) -> Mismatch {
     Mismatch::new(format!("cannot be read: {error}"), expected, format!("text that cannot be read ({error})"))
 }
 
-/// Reads text for the names of objects alone.
+/// A reader of JSON that only checks for repeated names of fields and reads no escapes.
 struct Names;
 
 impl json::Shape<NoRef> for Names {
@@ -235,13 +235,13 @@ impl json::Shape<NoRef> for Names {
     }
 }
 
-/// Returns the value of a text that is plain JSON without capabilities; `None` if it names a capability.
+/// Returns the value of a text that is plain JSON, or `None` if the text names a capability.
 fn data_json(text: &str, expected: &str) -> Result<Option<Value<NoRef>>, Mismatch> {
     match Value::<NoRef>::from_json_text(text) {
         Ok(value) => Ok(Some(value)),
         Err(error) => match &error.problem {
             Problem::Class(class) if class == plain::REMOTABLE || class == plain::PROMISE => {
-                // The reader stopped at the first capability and has not read the rest.
+                // The reader stopped at the first capability. The rest of the text must be checked as well.
                 json::read(text, Bounds::default(), &mut Names)
                     .map_err(|error| bad(expected, &error.to_string()))?;
                 Ok(None)
@@ -267,13 +267,13 @@ fn plain_json<C: Reference>(
     Ok(value)
 }
 
-/// Reads JSON of the shape that the pattern's schema describes.
+/// Reads JSON of the shape that the pattern's JSON Schema describes.
 pub(super) fn shaped<C: Reference>(
     pattern: &Pattern<C>,
     text: &str,
     resolve: &mut Resolve<'_, C>,
 ) -> Result<Value<C>, Mismatch> {
-    // Names that occur twice are found by the one reader, numbers keep all their digits with the other.
+    // The first reader finds repeated names, and the second one keeps all digits of numbers.
     data_json(text, "JSON")?;
     let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
     let value = crate::pattern::json::pick_checker::read_shaped(pattern, &json, resolve)?;
@@ -296,7 +296,7 @@ fn choice<C: Reference>(
     at.and_then(|at| values.get(at)).cloned().ok_or_else(|| no_choice(pattern, text))
 }
 
-/// Returns the first place at which something stands that has stood before.
+/// Returns the index of the first value that equals an earlier one.
 fn repeated<C: Reference>(values: &[Value<C>]) -> Option<usize> {
     let mut seen = HashSet::new();
     values.iter().position(|value| !seen.insert(value))
@@ -410,7 +410,7 @@ fn group<C: Reference>(
                 None => &[],
                 Some(further) => further.as_array().ok_or_else(|| odd_rest("a list", further))?,
             };
-            // Elements that are left out before others are there as `undefined`.
+            // A left-out element with given elements after it becomes `undefined`.
             let given = match further.is_empty() {
                 true => values.iter().rposition(Option::is_some).map_or(0, |last| last + 1),
                 false => values.len(),

@@ -1,27 +1,27 @@
-//! The names of a form as a tree.
+//! The pairs of a form, arranged as a tree by the steps of their names.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::pattern::Mismatch;
 
-/// The step at which every name begins.
+/// The first step of every name.
 pub(super) const ROOT: &str = "value";
 
-/// How many steps a name may have: as deep as patterns nest, with a variant at each level.
+/// The maximum number of steps in a name. It allows for the deepest pattern with a variant at each level.
 const MAX_STEPS: usize = 1_024;
-/// How many places a form may have.
+/// The maximum number of steps in all names of a form together.
 const MAX_PLACES: usize = 1_000_000;
 
-/// The marks that may follow a place.
+/// The marks that may follow the name of a place, after a colon.
 const MARKS: [&str; 4] = ["kind", "rest", "given", "json"];
 
-/// The texts that a form sent for one place and below it.
+/// The texts that a form sent for one place and for the places within it.
 #[derive(Default)]
 pub(super) struct Place<'a> {
     /// The texts for the place itself.
     pub(super) texts: Vec<Cow<'a, str>>,
-    /// Fields, elements, rows and variants.
+    /// The places of fields, elements, rows and variants, by step.
     pub(super) parts: BTreeMap<Cow<'a, str>, Place<'a>>,
     marks: BTreeMap<&'static str, Place<'a>>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Place<'a> {
 pub(super) static EMPTY_PLACE: Place<'static> =
     Place { texts: Vec::new(), parts: BTreeMap::new(), marks: BTreeMap::new() };
 
-/// Sorts pairs into places.
+/// Sorts pairs of name and text into places, and returns the root.
 pub(super) fn build_tree(pairs: &[(String, String)]) -> Result<Place<'_>, Mismatch> {
     let mut root = Place::default();
     let mut places = 0;
@@ -62,7 +62,7 @@ pub(super) fn build_tree(pairs: &[(String, String)]) -> Result<Place<'_>, Mismat
     Ok(root)
 }
 
-/// Browsers send every line end as two characters.
+/// Returns a text with `\n` as its line ends. Browsers send every line end as two characters.
 fn lines(text: &str) -> Cow<'_, str> {
     match text.contains('\r') {
         true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
@@ -77,7 +77,7 @@ fn unescape(step: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a name as a step.
+/// Returns a name as a step, with its special characters escaped.
 pub(super) fn escape(name: &str) -> Cow<'_, str> {
     match name.contains(['~', '/', ':']) {
         true => Cow::Owned(name.replace('~', "~0").replace('/', "~1").replace(':', "~2")),
@@ -97,12 +97,12 @@ impl Place<'_> {
         self.texts.is_empty() && self.parts.is_empty() && self.marks.is_empty()
     }
 
-    /// Returns the place at a mark.
+    /// Returns the place after a mark of this place.
     pub(super) fn mark(&self, name: &str) -> Option<&Self> {
         self.marks.get(name)
     }
 
-    /// Returns whether the place says that it is not given.
+    /// Returns whether the form says `no` in the `given` mark of the place.
     pub(super) fn is_left_out(&self) -> Result<bool, Mismatch> {
         let Some(given) = self.mark("given") else { return Ok(false) };
         given.allow(1, &[])?;
@@ -114,12 +114,12 @@ impl Place<'_> {
         }
     }
 
-    /// Returns whether the place says that it is given.
+    /// Returns whether the form says `yes` in the `given` mark of the place.
     pub(super) fn is_given(&self) -> bool {
         self.mark("given").is_some_and(|given| given.texts.first().is_some_and(|text| *text == "yes"))
     }
 
-    /// Refuses more texts, and other marks, than there may be.
+    /// Rejects a place with more texts than `texts`, or with marks other than `marks`.
     pub(super) fn allow(&self, texts: usize, marks: &[&str]) -> Result<(), Mismatch> {
         if self.texts.len() > texts {
             let expected = if texts == 0 { "no text of its own here" } else { "one text here" };
@@ -135,12 +135,12 @@ impl Place<'_> {
         }
     }
 
-    /// Refuses parts.
+    /// Rejects a place with parts.
     pub(super) fn no_parts(&self) -> Result<(), Mismatch> {
         self.only(|_| false)
     }
 
-    /// Refuses parts that the form does not have.
+    /// Rejects a place with parts that the form does not have.
     pub(super) fn only(&self, known: impl Fn(&str) -> bool) -> Result<(), Mismatch> {
         match self.parts.keys().find(|name| !known(name)) {
             Some(name) => Err(refuse("only fields of the form", format!("the field `{name}`"))),
@@ -148,14 +148,14 @@ impl Place<'_> {
         }
     }
 
-    /// Returns the only text, if there is one.
+    /// Returns the text of the place, or `None` if the form sent none. Rejects parts and further texts.
     pub(super) fn text(&self) -> Result<Option<&str>, Mismatch> {
         self.allow(1, &["given"])?;
         self.no_parts()?;
         Ok(self.texts.first().map(AsRef::as_ref))
     }
 
-    /// Returns the parts whose names are numbers, in order of these.
+    /// Returns the parts in the order of their numbers. Rejects parts whose names are not numbers.
     pub(super) fn rows(&self) -> Result<Vec<&Self>, Mismatch> {
         self.allow(0, &["given"])?;
         self.only(|name| number(name).is_some())?;
@@ -166,7 +166,8 @@ impl Place<'_> {
     }
 }
 
-/// Returns the number that a step is, if it is written in the one way there is.
+/// Returns the number of a step, or `None` if the step is not a number in its only valid spelling, without leading
+/// zeros.
 pub(super) fn number(step: &str) -> Option<u32> {
     let plain = step == "0" || (!step.starts_with('0') && step.bytes().all(|byte| byte.is_ascii_digit()));
     plain.then(|| step.parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! From a value to the pairs of a form in which it has been filled in.
+//! The writer of forms: from a value to the pairs of a form in which a user has filled in the value.
 
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ pub(super) fn write<C: Reference>(
     writer.pairs
 }
 
-/// Returns whether a set, bag or map holds a record with a field that is `undefined`: left out, as forms do, two of
-/// its keys could be one.
+/// Returns whether a tagged value, such as a set, bag or map, holds a record with a field that is `undefined`. Forms
+/// leave such fields out, and then two keys could become one. A value with references does not count.
 fn could_collapse<C: Reference>(value: &Value<C>) -> bool {
     matches!(value, Value::Tagged(tagged) if has_undefined_field(tagged.payload()))
         && value.references().is_empty()
@@ -50,7 +50,7 @@ impl<C: Reference> Writer<'_, C> {
         self.pairs.push((name.to_owned(), text.into()));
     }
 
-    /// `shown`: whether something must show that the value is there.
+    /// Writes the pairs of a value. `shown` says that at least one pair must show that the value is there.
     fn write(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str, shown: bool) {
         let before = self.pairs.len();
         if could_collapse(value) || !self.fill(pattern, value, name) {
@@ -64,7 +64,8 @@ impl<C: Reference> Writer<'_, C> {
         }
     }
 
-    /// Fills in the control that asks for a pattern; says `false`, and does nothing, if it cannot hold the value.
+    /// Fills in the control of a pattern. Returns `false` if the control cannot hold the value, which is then written
+    /// as JSON.
     fn fill(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str) -> bool {
         match (layout(pattern), value) {
             (Layout::Single(widget), _) => match self.single(&widget, pattern, value) {
@@ -88,7 +89,7 @@ impl<C: Reference> Writer<'_, C> {
                 let place = |element| values.iter().position(|own| own == element);
                 let Some(places) = array.iter().map(place).collect::<Option<Vec<_>>>() else { return false };
                 let texts = choice_texts(&values);
-                // Boxes have one order, and each is ticked once.
+                // Check boxes have a fixed order, and each can be ticked only once.
                 let in_boxes = places.is_sorted_by(|one, next| one < next);
                 let own = |row: usize| if in_boxes { name.to_owned() } else { format!("{name}/{row}") };
                 let chosen = places.into_iter().filter_map(|at| texts.get(at)).enumerate();
@@ -206,7 +207,7 @@ impl<C: Reference> Writer<'_, C> {
         let Some(record) = value.as_record() else { return false };
         let known: HashMap<&Text, &Part<C>> = parts.iter().map(|part| (&part.name, part)).collect();
         let named = |part: &Part<C>| part.name.as_str().is_some_and(is_plain);
-        // Parts that the form fills in by itself must be in the record.
+        // The record must have the parts that may not be left out. The form would add them by itself.
         let kept = |part: &Part<C>| part.absent == Absent::LeftOut || record.get_text(&part.name).is_some();
         let (own, further): (Vec<_>, Vec<_>) = record.iter().partition(|(name, _)| known.contains_key(name));
         if !parts.iter().all(|part| named(part) && kept(part)) || (!further.is_empty() && rest.is_none()) {
@@ -237,7 +238,7 @@ impl<C: Reference> Writer<'_, C> {
             let own = format!("{name}/{at}");
             match (value, part.absent) {
                 (Value::Undefined, Absent::Undefined) => {}
-                // Left out it would not be there.
+                // If it were left out, the element would be missing instead of `undefined`.
                 (Value::Undefined, Absent::LeftOut) => {
                     let json = self.plain(value);
                     self.push(&format!("{own}:json"), json);

@@ -1,4 +1,4 @@
-//! Escapes of plain JSON within JSON that a pattern shapes, and the capabilities that they name.
+//! Escapes of plain JSON inside the JSON of a pattern, and the capabilities that they name.
 
 use serde_json::Value as Json;
 
@@ -9,16 +9,16 @@ use crate::pattern::mismatch::{Mismatch, found};
 use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
 
-/// Resolves the text of a capability to a reference, where the pattern asks for one or an escape of plain JSON names
-/// one.
+/// A function of the caller that resolves the text of a capability. The text stands where the pattern asks for a
+/// capability, or in an escape of plain JSON.
 ///
-/// `None` leaves the JSON as it is, which then does not match; an escape is refused.
+/// If the function returns `None`, a text stays text and does not match, and an escape is rejected.
 pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
 
-/// The expectation where an escape stands for a capability.
+/// The expectation that a mismatch names for an escape of a capability.
 pub(super) const PICKED: &str = "the identifier of a capability that can be picked here";
 
-/// Returns the class of an escape.
+/// Returns the class of an escape, or `None` if the JSON is no escape.
 fn class(json: &Json) -> Option<&Json> {
     json.as_object()?.get("@qclass")
 }
@@ -28,10 +28,10 @@ pub(super) fn is_escape(json: &Json) -> bool {
     class(json).is_some()
 }
 
-/// Returns the class and the text of an escape that stands for a capability.
+/// Returns the class and the text of an escape that stands for a capability, or `None` for any other JSON.
 fn reference(json: &Json) -> Option<(&str, &str)> {
     let object = json.as_object()?;
-    // The interface name is only a claim. Any other field makes it no such escape.
+    // The interface name is ignored, because it is only a claim. An object with any other field is no such escape.
     let odd = |(name, value): (&String, &Json)| match name.as_str() {
         "@qclass" | "ref" => false,
         "iface" => !value.is_string(),
@@ -48,7 +48,7 @@ fn is_reference(class: &str) -> bool {
     class == plain::REMOTABLE || class == plain::PROMISE
 }
 
-/// Returns whether a capability is said anywhere in JSON.
+/// Returns whether an escape of a capability occurs anywhere in JSON.
 pub(super) fn has_references(json: &Json) -> bool {
     match json {
         Json::Array(elements) => elements.iter().any(has_references),
@@ -60,7 +60,7 @@ pub(super) fn has_references(json: &Json) -> bool {
     }
 }
 
-/// Reads plain JSON. The caller resolves each capability without a narrower pattern than its class.
+/// Reads plain JSON. Each capability is resolved with the pattern of any capability of its class.
 pub(super) fn read_plain<C: Reference>(
     json: &Json,
     resolve: &mut Resolve<'_, C>,
@@ -88,7 +88,8 @@ fn anything<C: Reference>(class: &str) -> Pattern<C> {
     if class == plain::PROMISE { Pattern::any_promise() } else { Pattern::any_remotable() }
 }
 
-/// Resolves the text of a capability. A promise may have settled since it was written down; nothing else becomes one.
+/// Resolves the text of a capability. The text of a promise may now stand for the promise's result. The text of
+/// anything else must not stand for a promise.
 fn resolved<C: Reference>(
     pattern: &Pattern<C>,
     class: &str,
@@ -104,7 +105,7 @@ fn resolved<C: Reference>(
     }
 }
 
-/// Reads an escape. A capability is resolved with the part of the pattern that asks for it.
+/// Reads an escape. A capability is resolved with the part of the pattern that asks for a capability.
 pub(super) fn read_escape<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -143,6 +144,6 @@ fn refer<C: Reference>(
             Err(mismatch) => refused = refused.or(Some(mismatch)),
         }
     }
-    // A pattern without any capability refuses the value in the check.
+    // If no part of the pattern asks for a capability, the check rejects the value later.
     refused.map_or_else(|| resolved(&anything(class), class, text, resolve), Err)
 }

@@ -1,5 +1,5 @@
-//! The capabilities in plain JSON are resolved before their places are known. Here each is resolved again, with the
-//! pattern of its place.
+//! The second resolution of the capabilities in JSON. The first one happens before the place of a capability is
+//! known. This one uses the pattern of that place.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 /// Reads plain JSON, and resolves each capability in it with the pattern of its place.
 ///
-/// A capability in a place without a pattern is resolved without one.
+/// A capability in a place without a pattern is resolved only with the pattern of its class.
 pub(crate) fn read_plain_checked<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -23,9 +23,9 @@ pub(crate) fn read_plain_checked<C: Reference>(
     Ok(value)
 }
 
-/// Reads JSON as the pattern's schema describes it, and checks that each capability in it can be picked at its place.
+/// Reads JSON of the shape of the pattern's schema, and checks that each capability in it can be picked at its place.
 ///
-/// An escape may have named it where the pattern does not look.
+/// The check is needed because an escape may name a capability in a place that the schema does not describe.
 pub(crate) fn read_shaped<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -37,7 +37,7 @@ pub(crate) fn read_shaped<C: Reference>(
     Ok(value)
 }
 
-/// The text by which each reference was said.
+/// The text that stood for each reference in the JSON.
 type Texts<C> = HashMap<C, String>;
 
 fn noted<C: Reference>(
@@ -58,7 +58,7 @@ struct PickChecker<'a, 'r, C> {
     resolve: &'a mut Resolve<'r, C>,
 }
 
-/// Whether each can be picked where it stands.
+/// Success if each capability can be picked at its place, or a mismatch for one that cannot.
 type Confirmed = Result<(), Mismatch>;
 
 fn confirm<C: Reference>(

@@ -1,10 +1,10 @@
-//! How much a pattern says about the JSON of its values.
+//! The part of a pattern that decides how its values are written as JSON.
 
 use crate::pattern::{Matcher, Pattern};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// Returns the kinds that stand for whole families of values, as the patterns that say more.
+/// Returns the more specific pattern for a kind of value, such as a set of anything for `copySet`, or `None`.
 fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
     Some(match kind.as_str()? {
         "bigint" => Pattern::bigint(),
@@ -19,7 +19,7 @@ fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
     })
 }
 
-/// Returns the matcher that says how a pattern's values are written as JSON.
+/// Returns the pattern that decides how the values of a pattern are written as JSON.
 pub(crate) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
     match pattern.matcher() {
         Matcher::Kind(kind) => family(kind).unwrap_or_else(|| pattern.clone()),
@@ -28,7 +28,7 @@ pub(crate) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
     }
 }
 
-/// Returns whether a pattern says nothing about how its values are written as JSON.
+/// Returns whether a pattern leaves open how its values are written as JSON.
 pub(crate) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Negation(_) => true,

@@ -1,9 +1,9 @@
-//! Whether patterns can match the same value, as far as that is easily seen.
+//! Tests of whether two patterns can match the same value, for the cases that are easily seen.
 
 use crate::pattern::{Matcher, Pattern};
 use crate::value::Reference;
 
-/// Returns whether everything that the first matches has the type that the second asks for. Only for literals.
+/// Returns whether the first pattern consists of literals that all match the second pattern.
 pub(super) fn implies<C: Reference>(first: &Pattern<C>, second: &Pattern<C>) -> bool {
     match first.matcher() {
         Matcher::Literal(value) => second.matches(value),
@@ -12,7 +12,8 @@ pub(super) fn implies<C: Reference>(first: &Pattern<C>, second: &Pattern<C>) -> 
     }
 }
 
-/// Returns the JSON type of everything that matches, if all has one that is read as itself.
+/// Returns the JSON type of all values that match. Returns `None` if they have several types, or are read as
+/// something else than the JSON.
 fn json_type<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     Some(match pattern.matcher() {
         Matcher::Kind(kind) => match kind.as_str()? {
@@ -29,7 +30,7 @@ fn json_type<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     })
 }
 
-/// Returns the pattern of a field that must be there.
+/// Returns the pattern of a required field, or `None` if the field is not required.
 fn required<'a, C: Reference>(pattern: &'a Pattern<C>, at: &crate::Text) -> Option<&'a Pattern<C>> {
     let fields = match pattern.matcher() {
         Matcher::Record(fields) => fields,
@@ -39,7 +40,7 @@ fn required<'a, C: Reference>(pattern: &'a Pattern<C>, at: &crate::Text) -> Opti
     fields.iter().find(|(name, _)| name == at).map(|(_, part)| part)
 }
 
-/// Returns whether nothing can match both.
+/// Returns whether surely no value matches both patterns.
 pub(super) fn apart<C: Reference>(one: &Pattern<C>, other: &Pattern<C>) -> bool {
     match (one.matcher(), other.matcher()) {
         (Matcher::Or(parts), _) => return parts.iter().all(|part| apart(part, other)),

@@ -1,4 +1,4 @@
-//! Lists, tuples and sets.
+//! The schemas of lists, tuples and sets.
 
 use serde_json::{Map, Value as Json};
 
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
             Some(_) => return self.refuse("`uniqueItems` is true or false", "write it without quotes"),
         };
         let (least, most) = (self.count(object, "minItems")?.unwrap_or(0), self.count(object, "maxItems")?);
-        // Elements that `contains` looks at too are not taken for something else.
+        // If `contains` also checks the elements, they must be read as the JSON that they are.
         let items = |reader: &mut Self| match object.get("items") {
             None => Ok(None),
             Some(schema) => reader.within("items", |reader| reader.schema(schema)).map(Some),
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
             (Some(prefix), false) => parts.push(self.tuple(prefix, object, items, least, most)?),
             (None, true) => {
                 self.may_take("uniqueItems", "a set")?;
-                // Upstream asks for fewer elements than the limit, not for at most as many.
+                // Endo's limit on sets is exclusive: a set must have fewer elements than the limit.
                 let most = most.map(|most| Limits::from_pairs([(Limit::NumSetElements, most as f64 + 1.0)]));
                 parts.push(Pattern::set_of_within(element, most.unwrap_or_default()));
             }

@@ -1,4 +1,4 @@
-//! Objects.
+//! The schemas of objects.
 
 use serde_json::{Map, Value as Json};
 
@@ -18,7 +18,7 @@ pub(super) const KEYWORDS: [&str; 8] = [
     "dependentSchemas",
 ];
 
-/// Keywords that look at fields at which `properties` looks too.
+/// The keywords that check the same fields as `properties`.
 const AGAIN: [&str; 1] = ["dependentSchemas"];
 
 impl<'a> Reader<'a> {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// Adds the patterns that must match where a field is there.
+    /// Adds the patterns that a record must match if it has a certain field.
     fn dependent<C: Reference>(
         &mut self,
         object: &'a Map<String, Json>,

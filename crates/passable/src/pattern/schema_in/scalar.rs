@@ -1,4 +1,4 @@
-//! Text and numbers.
+//! The schemas of text and numbers.
 
 use serde_json::{Map, Value as Json};
 
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         Ok(single_or_and(parts))
     }
 
-    /// Refuses keywords about text where it stands for something else.
+    /// Rejects keywords about the length of text, if the text encodes a value of another type.
     fn nothing_else(&self, object: &Map<String, Json>, keywords: &[&str]) -> Outcome<()> {
         match keywords.iter().find(|keyword| object.contains_key(**keyword)) {
             Some(keyword) => {
