@@ -1,4 +1,4 @@
-//! Protected files that the arguments of a program's call name.
+//! The search for protected files that are named in the arguments of a program.
 //!
 //! A program may read any part of an argument as a path, so every such part counts. `.env` is named by `.env`,
 //! `--file=.env`, `@.env`, `-f.env`, `if=.env` and `.env:/there`. The result only decides whether a person is asked;
@@ -10,24 +10,24 @@ use crate::protected::{ProtectionReason, may_hold, protected};
 /// The maximum number of argument parts that are checked. A person sees every call with more parts in full.
 const MAX_PARTS: usize = 2048;
 
-/// The longest path that any system call takes, in bytes.
+/// The maximum length of a path in system calls, in bytes.
 const MAX_PATH_LEN: usize = 4096;
 
 /// The characters that separate the parts of an argument.
 const SEPARATORS: &[char] =
     &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`', '?', '#', '{', '}', '[', ']'];
 
-/// Places that are another one for each process that looks.
+/// The directories whose content differs for each process that looks.
 const PROCESS_PATHS: [&str; 2] = ["/proc", "/dev/fd"];
 
 /// A protected file that a call names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectedMention {
-    /// Where it stands in the argument vector.
+    /// The index of the argument that names the file.
     pub at: usize,
-    /// The file, as it was found: as it is written, or where that leads.
+    /// The path of the file: as it is written in the argument, or the path to which its links lead.
     pub path: String,
-    /// Why it is protected.
+    /// The reason why the file is protected.
     pub why: ProtectionReason,
 }
 
@@ -36,15 +36,15 @@ pub struct ProtectedMention {
 pub struct FileMentions {
     /// The protected files, at most one for each word, in the order of the words.
     pub protected: Vec<ProtectedMention>,
-    /// The first word that was not looked at, since there were too many parts.
+    /// The index of the first argument that was not fully checked, because there were too many parts.
     pub beyond: Option<usize>,
 }
 
-/// Returns the protected files that the arguments behind the program's name mention. `directories` are the
-/// directories that the program reaches, its working directory first. `writes` says whether it may change any of
-/// them. `look` resolves a path, all links followed, and returns `None` if no file is there.
+/// Returns the protected files that the arguments after the program's name mention. `directories` are the directories
+/// that the program reaches, with its working directory first. `writes` says whether the program may change any of
+/// them. `look` resolves a path with all its links, and returns `None` if there is no such file.
 ///
-/// A file that holds keys counts in any case; a file that a program obeys counts only where the call can write.
+/// A file that holds keys always counts. A file that a program obeys counts only if the call can write.
 pub fn find_protected(
     argv: &[String],
     directories: &[String],
@@ -72,12 +72,12 @@ pub fn find_protected(
     found
 }
 
-/// Returns every part of a word that could be a path.
+/// Returns every part of an argument that could be a path.
 fn parts_of(word: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || SEPARATORS.contains(&c);
-    // The smallest parts come first: they show best which file is meant.
+    // The smallest parts come first, because they show best which file is meant.
     word.split(is_between).chain(std::iter::once(word)).filter(|part| !part.is_empty()).flat_map(|part| {
-        // `-f.env`, `-xzf.env`, `-fid_rsa`: a value may follow a letter, or several, at once.
+        // A value may directly follow one or more option letters, as in `-f.env`, `-xzf.env` or `-fid_rsa`.
         let letters = part.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
         let value = letters.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
         let second =
@@ -86,7 +86,7 @@ fn parts_of(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the protected file that a part of a word is about.
+/// Returns the protected file that a part of an argument names, with the reason why it is protected.
 fn protected_file_in(
     part: &str,
     directories: &[String],
@@ -94,14 +94,15 @@ fn protected_file_in(
     look: &dyn Fn(&str) -> Option<String>,
 ) -> Option<(String, ProtectionReason)> {
     let counts = |path: &str| protected(path).filter(|why| writes || *why == ProtectionReason::Keys);
-    // A directory can be filled elsewhere and put in its place as a whole.
+    // A call could fill a directory elsewhere, and then replace this one with it as a whole.
     let holds = |path: &str| may_hold(path).filter(|_| writes);
     let written = plain(part);
     if PROCESS_PATHS.iter().any(|place| lies_in(&written, &[(*place).to_owned()])) {
         return Some((written, ProtectionReason::Hidden));
     }
     let own = counts(&written);
-    // A word without dot and slash may just be a word: `grep secrets`. It counts if there is such a file.
+    // A part without dot and slash, as in `grep secrets`, may be an ordinary word. It only counts if there is such a
+    // file.
     let is_word = !part.contains(['/', '.']);
     let own = own.filter(|why| !is_word || *why == ProtectionReason::Obeyed);
     if let Some(why) = own.or_else(|| holds(&written).filter(|_| !is_word)) {
@@ -126,7 +127,7 @@ fn protected_file_in(
     None
 }
 
-/// Resolves a path, and returns whether a file is there. Of a missing file, its nearest existing directory is
+/// Returns the resolved path, and whether there is a file. For a missing file, its nearest existing directory is
 /// resolved.
 fn resolve(path: &str, look: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
     if let Some(real) = look(path) {
@@ -150,7 +151,7 @@ fn lies_in(path: &str, directories: &[String]) -> bool {
     })
 }
 
-/// Returns a path without `.`, `..` and doubled slashes, as it reads.
+/// Returns a path without `.`, `..` and double slashes. Links are not followed.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -218,11 +219,11 @@ mod tests {
             // Paths that are different for each process.
             ("cat /proc/self/cwd/harmless", &[(1, "/proc/self/cwd/harmless")]),
             ("cat /dev/fd/3", &[(1, "/dev/fd/3")]),
-            // Missing files behind a link, and directories that are replaced as a whole.
+            // These are a missing file behind a link, and directories that are replaced as a whole.
             ("cp a.txt h/hooks/pre-commit", &[(2, "/g/.git/hooks/pre-commit")]),
             ("cp -r x .git", &[(3, ".git")]),
             ("mv x sub/.config", &[(2, "sub/.config")]),
-            // Behind a link, and where a directory lies.
+            // These are files behind a link, and files that are found in one of the directories.
             ("cat harmless", &[(1, "/w/src/.env")]),
             ("cat ./out", &[(1, "/home/me/.ssh/id_rsa")]),
             ("cat secrets", &[(1, "/w/secrets")]),

@@ -10,17 +10,17 @@ use resource::web::{AddressScope, Host, Place, address_scope};
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebGrant {
-    /// Where it lies.
+    /// The place of this part: a server and a path on it.
     pub place: Place,
-    /// The methods of HTTP, in capitals.
+    /// The HTTP methods that the grant allows, in capitals.
     pub methods: BTreeSet<String>,
-    /// The one address that its name must have, if the user wrote one.
+    /// The only address that the server's name may have, if the user wrote one.
     pub address: Option<IpAddr>,
 }
 
-/// Returns why no connection is made to an address for a host, if none is. An address that the user wrote is meant as
-/// it stands; `localhost` is this machine; every other name has public addresses, or an address that the user wrote
-/// beside it.
+/// Returns the scope of an address if no connection to it may be made for a host, or `None` if one may. An address
+/// that the user wrote is always allowed. `localhost` must be this machine. Any other name must have a public
+/// address, unless the user wrote one for it.
 pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<AddressScope> {
     let there = address_scope(address);
     let is_meant = match host {
@@ -35,7 +35,7 @@ pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<
     (!is_meant).then_some(there)
 }
 
-/// Returns the finding about an address to which no connection is made.
+/// Returns the finding about an address to which no connection may be made.
 pub fn private(origin: &str, address: IpAddr, reach: AddressScope) -> Finding {
     Finding::new("egress/address", quoting!("{} leads to {}, ", origin, address).and(reach.summary()))
         .at("path")

@@ -1,4 +1,4 @@
-//! One call, ready to be judged, that tests change in one respect each.
+//! A call for tests of gates. Each test changes one thing about it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::ruling::Ruling;
 
 pub(crate) const NOW: i64 = 1_000_000;
 
-/// A call with all that it is judged on.
+/// A call with all the data on which gates judge it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) proposal: Proposal,
@@ -33,8 +33,8 @@ pub(crate) fn id(byte: u8) -> FormulaId {
     FormulaId { number: [byte; 32], node: [0; 32] }
 }
 
-/// Returns a thing with one method for each effect class: `look`, `change`, `send`, each taking a path and perhaps a
-/// note.
+/// Returns an interface with one method for each effect class: `look`, `change` and `send`. Each takes a path, and
+/// perhaps a note.
 fn interface() -> Interface {
     let method = |name: &str, effect| {
         Method::new(name, effect, "does it")
@@ -48,7 +48,7 @@ fn interface() -> Interface {
 }
 
 impl Call {
-    /// Returns a call of a method that the grant has, made by endowed code on the user's words alone.
+    /// Returns a call of a method that the grant has. Endowed code makes the call, on the user's words alone.
     pub(crate) fn new(method: &str) -> Call {
         let effect = match method {
             "look" => Effect::Observe,
@@ -97,52 +97,52 @@ impl Call {
         }
     }
 
-    /// Returns the same, chosen by a model.
+    /// Returns the call with a model as its caller.
     pub(crate) fn by_model(mut self) -> Call {
         self.proposal.caller = Caller::Model;
         self
     }
 
-    /// Returns the same after the run has read a document.
+    /// Returns the call after the run has read a document.
     pub(crate) fn having_read(mut self, name: &str) -> Call {
         let source = Source::Document { name: name.into(), hash: BlobHash([7; 32]) };
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
     }
 
-    /// Returns the same after a model has said something.
+    /// Returns the call after a model has said something in the run.
     pub(crate) fn having_heard(mut self, model: &str) -> Call {
         let source = Source::Model(model.into());
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
     }
 
-    /// Returns the same under an endowment that wants no questions about the method.
+    /// Returns the call under an endowment that allows the method without a question.
     pub(crate) fn allowed(mut self) -> Call {
         self.grant.allow.insert(self.proposal.method.clone());
         self
     }
 
-    /// Returns the same under a worker file that wants to be asked about the method.
+    /// Returns the call under a worker file that requires a question about the method.
     pub(crate) fn asked_for(mut self) -> Call {
         self.grant.ask.insert(self.proposal.method.clone());
         self
     }
 
-    /// Returns the same where a file would be lost.
+    /// Returns the call with a file that it would overwrite.
     pub(crate) fn overwriting(mut self) -> Call {
         self.facts.overwrites =
             Some(Overwrite { path: "report.md".into(), digest: BlobHash([8; 32]), bytes: 812 });
         self
     }
 
-    /// Returns the same where an operator has a say.
+    /// Returns the call under the policies of an operator.
     pub(crate) fn under(mut self, operator: FixedOperator) -> Call {
         self.rules = Arc::new(Rules::default().with_operator(Arc::new(operator)));
         self
     }
 
-    /// Returns the same with any other change.
+    /// Returns the call with any other change.
     pub(crate) fn but(mut self, change: impl FnOnce(&mut Call)) -> Call {
         change(&mut self);
         self
@@ -172,7 +172,7 @@ impl Call {
     }
 }
 
-/// An operator who says the same of every call.
+/// An operator that has the same opinion on every call.
 #[derive(Clone, Debug)]
 pub(crate) struct FixedOperator {
     opinion: Option<Opinion>,
@@ -184,7 +184,7 @@ impl FixedOperator {
         FixedOperator { opinion: Some(Opinion { stance, findings }), digest: 0 }
     }
 
-    /// Returns one who panics.
+    /// Returns an operator that panics.
     pub(crate) fn broken() -> FixedOperator {
         FixedOperator { opinion: None, digest: 0 }
     }
@@ -204,8 +204,8 @@ impl Operator for FixedOperator {
     }
 }
 
-/// Checks the ruling of one gate: the decisions without and with an endowment that allows the method, and the rules
-/// that it names. Each finding must have everything that it needs to teach.
+/// Checks the ruling of one gate. `decisions` are those without and with an endowment that allows the method. `rules`
+/// are the names of the rules in the findings. Each finding must have all the parts that a finding needs to teach.
 #[track_caller]
 pub(crate) fn check(gate: &Gate, call: &Call, decisions: (Decision, Decision), rules: &[&str]) {
     use crate::ruling::ActiveLifts;

@@ -1,4 +1,4 @@
-//! Judging: all gates, the strictest answer, complete findings.
+//! The judgement of a proposal: all gates judge it, the strictest answer wins, and all findings are kept.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,17 +13,17 @@ use crate::gates::{GATES, Gate};
 use crate::rules::Rules;
 use crate::ruling::{ActiveLifts, CombinedRuling, Ruling, combine};
 
-/// Judges a proposal with every built-in gate. A gate that panics denies.
+/// Returns the verdict of all built-in gates on a proposal. A gate that panics denies.
 pub fn judge(context: &Context<'_>) -> Verdict {
     static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::new(Cow::Borrowed(GATES)));
     PANEL.judge(context)
 }
 
-/// Gates that judge together.
+/// A set of gates that judge together.
 #[derive(Clone, Debug)]
 pub struct Panel {
     gates: Cow<'static, [Gate]>,
-    /// The hash of the set, made once: the set does not change.
+    /// The hash of the gates' names and versions.
     hash: BlobHash,
 }
 
@@ -33,7 +33,7 @@ impl Panel {
         Panel { hash: hash_of(&gates), gates }
     }
 
-    /// Judges a proposal with every gate of the panel. A gate that panics denies.
+    /// Returns the verdict of all gates of the panel on a proposal. A gate that panics denies.
     pub fn judge(&self, context: &Context<'_>) -> Verdict {
         let lifted = ActiveLifts::by_endowment(context.grant, &context.proposal.method);
         let rulings = self.gates.iter().map(|gate| ask(gate, context)).collect();
@@ -41,8 +41,8 @@ impl Panel {
         Verdict { decision, findings, gates: self.hash_with(context.rules), lift }
     }
 
-    /// Returns the hash of all that judges: equal exactly when the same gates in the same versions judge under the
-    /// same policies.
+    /// Returns the hash of the gates and the policies. Two hashes are equal exactly if the same gates in the same
+    /// versions judge under the same policies.
     pub fn hash_with(&self, rules: &Rules) -> BlobHash {
         let Some(operator) = &rules.operator else { return self.hash };
         let mut hasher = blake3::Hasher::new_derive_key("almoner gates and policies v1");
@@ -53,7 +53,7 @@ impl Panel {
 }
 
 fn ask(gate: &Gate, context: &Context<'_>) -> Ruling {
-    // A gate only reads its context, so nothing half changed can be seen after it has panicked.
+    // A gate only reads its context, so no half-changed state can remain after a panic.
     catch_unwind(AssertUnwindSafe(|| (gate.judge)(context))).unwrap_or_else(|_| {
         Ruling::deny(
             Finding::new(

@@ -1,4 +1,5 @@
-//! Programs whose arguments are programs: interpreters, launchers, and options that name a program to run.
+//! Programs whose arguments decide which other programs run: interpreters, launchers, and options that name a
+//! program.
 //!
 //! The arguments decide the effect of such a call, not the program that was endowed. So a person sees each call in
 //! full. The lists are long and never complete. That is why they only decide which calls a person is asked about; the
@@ -9,9 +10,9 @@ use passable::{Quoting, quoting, visible_line};
 /// A part of a call that decides which other program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Where it stands in the argument vector; 0 is the program.
+    /// The index of the part in the argument vector. Index 0 is the program.
     pub at: usize,
-    /// The description of that part.
+    /// A description of how the part starts another program.
     pub description: Quoting,
 }
 
@@ -98,7 +99,7 @@ const INTERPRETERS: &[&str] = &[
     "ld",
 ];
 
-/// Start programs that their arguments, or files that those name, say.
+/// Programs that start other programs, which are named in their arguments or in files that the arguments name.
 const LAUNCHERS: &[&str] = &[
     "ansible",
     "ant",
@@ -232,15 +233,15 @@ const LAUNCHERS: &[&str] = &[
     "zathura",
 ];
 
-/// Of these the first argument that is no option and no `NAME=value` is a program.
+/// Programs whose first argument that is no option and no `NAME=value` is a program to start.
 const PREFIXES: &[&str] = &[
     "chrt", "doas", "env", "exec", "fakeroot", "flock", "ionice", "ltrace", "nice", "nohup", "parallel",
     "rlwrap", "setarch", "setpriv", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout",
     "unshare", "valgrind", "watch", "xargs",
 ];
 
-/// Options that name a program, or run one: the programs that have them, and how they are written. Long ones are also
-/// known by their beginnings, as most programs know them.
+/// Options that name or run a program, with the programs that have them. A beginning of a long option also counts,
+/// because most programs accept it.
 const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["find"], &["-exec", "-execdir", "-ok", "-okdir"]),
     (&["fd", "fdfind"], &["-x", "-X", "--exec", "--exec-batch"]),
@@ -295,7 +296,7 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// The commands of `git` that start no hook and no helper of a repository. All other commands may start some.
+/// The commands of `git` that start no hook and no helper of a repository. All other commands might.
 const GIT_READS: &[&str] = &[
     "blame",
     "cat-file",
@@ -319,15 +320,16 @@ const GIT_READS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Returns every part of a call that decides which other program runs; an ordinary program has no such part. A
-/// program is known by its file and by the name it is called by, since some act differently under different names.
+/// Returns every part of a call that decides which other program runs. An ordinary program has no such part. Both the
+/// name of the program's file and the name in its call count, because some programs act differently under different
+/// names.
 pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
     find_launches(&with_guessed_kinds(names(path, argv)), argv)
 }
 
-/// Returns whether a plainly endowed program must be able to start others to do its work. That holds for an
-/// interpreter, a launcher, or a program with an option that names one. Only whole names count here. A name that
-/// merely resembles a launcher's asks a person, and the program starts nothing.
+/// Returns whether a program can only do its work if it may start other programs. This is true for an interpreter, a
+/// launcher, or a program with an option that names another one. Only whole names count here. For a name that merely
+/// resembles a launcher's, a person is asked, and the program may start nothing.
 pub fn must_start_others(path: &str, argv: &[String]) -> bool {
     !find_launches(&names(path, argv), argv).is_empty()
 }
@@ -337,7 +339,7 @@ pub fn obeys_repository(path: &str, argv: &[String]) -> bool {
     with_guessed_kinds(names(path, argv)).iter().any(|name| name == "git")
 }
 
-/// Returns the names of a program: the name of its file, and the name it is called by.
+/// Returns the names of a program: the name of its file, and the name in its call.
 fn names(path: &str, argv: &[String]) -> Vec<String> {
     let mut names: Vec<String> = vec![plain(path)];
     let called = argv.first().map(|name| plain(name));
@@ -345,8 +347,8 @@ fn names(path: &str, argv: &[String]) -> Vec<String> {
     names
 }
 
-/// Returns the same names, and the kinds that they suggest. The first or the last part counts: `bash-static`,
-/// `x86_64-linux-gnu-gcc`.
+/// Returns the names, and in addition their first and last parts, as in `bash-static` and `x86_64-linux-gnu-gcc`.
+/// Such a part suggests the kind of a program.
 fn with_guessed_kinds(mut names: Vec<String>) -> Vec<String> {
     let words: Vec<String> = names
         .iter()
@@ -375,7 +377,7 @@ fn find_launches(names: &[String], argv: &[String]) -> Vec<Launch> {
     }
     for (programs, options) in OPTIONS {
         let Some(name) = is(programs) else { continue };
-        // The first argument of `tar` is options even without a dash.
+        // The first argument of `tar` consists of options, even without a dash.
         let bundled = name.ends_with("tar");
         for (at, word) in argv.iter().enumerate().skip(1) {
             let Some(option) = options.iter().find(|option| is_option(word, option, bundled && at == 1))
@@ -394,14 +396,14 @@ fn find_launches(names: &[String], argv: &[String]) -> Vec<Launch> {
     found
 }
 
-/// Returns a name as the lists have it: without directory, version and ending, in small letters.
+/// Returns the name of a program as in the lists: in lower case, without directory, version and ending.
 fn plain(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     // A dynamic linker runs any file that it is given.
     if name.starts_with("ld-") || name.starts_with("ld.so") {
         return "ld".to_owned();
     }
-    // `vim.basic`, `python3.11`, `perl5.36.0`, `cmd.exe`, `gcc-12`, `-bash`.
+    // Examples are `vim.basic`, `python3.11`, `perl5.36.0`, `cmd.exe`, `gcc-12` and `-bash`.
     let name = name.trim_start_matches('-');
     let stem = name.split('.').next().unwrap_or(name);
     let short = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
@@ -412,7 +414,7 @@ fn names_program(at: usize, word: &str) -> Launch {
     Launch { at, description: quoting!("it is to start `{}`", visible_line(word)) }
 }
 
-/// Returns whether a word is the option, in any of the ways in which it can be written.
+/// Returns whether an argument is an option, in any of the option's notations.
 fn is_option(word: &str, option: &str, bundled: bool) -> bool {
     if let Some(long) = option.strip_prefix("--") {
         let Some(given) = word.strip_prefix("--") else { return false };
@@ -421,7 +423,7 @@ fn is_option(word: &str, option: &str, bundled: bool) -> bool {
     }
     let letters = option.trim_start_matches('-');
     if letters.len() > 1 {
-        // `-exec`: one word, as `find` writes them.
+        // An option like `-exec` of `find` is a single word.
         return word == option;
     }
     let cluster = match word.strip_prefix('-') {
@@ -433,7 +435,7 @@ fn is_option(word: &str, option: &str, bundled: bool) -> bool {
 }
 
 fn git_launches(argv: &[String]) -> Vec<Launch> {
-    // Options before the command that take a value of their own.
+    // These options come before the command and have a value as the next argument.
     const TAKE: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
     let mut at = 1;
     while let Some(word) = argv.get(at) {

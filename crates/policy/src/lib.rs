@@ -1,8 +1,10 @@
-//! Gates and policy: which calls are allowed, which ones a person is asked about, and which ones are refused.
+//! Gates and policy: they decide which calls are allowed, which ones a person is asked about, and which ones are
+//! denied.
 //!
-//! A proposal is judged from itself, its grant and the *facts* that its capability has gathered ([`Facts`]). Every
-//! gate runs and the strictest answer wins ([`judge()`]). Only [`ruling`] defines how answers are combined. Nothing
-//! here does I/O, reads a clock or keeps state, so the same proposal and facts always get the same verdict.
+//! The verdict on a proposal depends on the proposal, its grant and the *facts* that its capability has gathered
+//! ([`Facts`]). Every gate runs and the strictest answer wins ([`judge()`]). Only [`ruling`] defines how answers are
+//! combined. Nothing here does I/O, reads a clock or keeps state, so the same proposal and facts always get the same
+//! verdict.
 #![forbid(unsafe_code)]
 
 pub mod arguments;

@@ -1,16 +1,16 @@
 //! Files whose names say that they hold keys, or that some program obeys them.
 //!
-//! Names are compared part by part, in lower case, as they look: `.ENV` and `．env` are `.env`, and `tokenizer.rs` is
-//! not a token.
+//! Names are compared part by part, in lower case and by their appearance. So `.ENV` and `．env` count as `.env`, but
+//! `tokenizer.rs` is no token.
 
-/// Why a file is protected.
+/// The reason why a file is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtectionReason {
-    /// It holds keys or passwords: reading it asks, and so does writing it.
+    /// Keys or passwords in the file. Both reading and writing it need a question.
     Keys,
-    /// A program obeys its content, now or at the next login: writing it asks.
+    /// A program that obeys the content of the file, now or at the next login. Writing it needs a question.
     Obeyed,
-    /// Where it leads is known only to the program that goes there.
+    /// A path whose target only the process that opens it can know.
     Hidden,
 }
 
@@ -27,21 +27,21 @@ impl ProtectionReason {
 
 /// A pattern for one part of a path.
 enum Part {
-    /// The whole part.
+    /// A whole part.
     Is(&'static str),
-    /// Its end; something stands before it.
+    /// The end of a part, with more text before it.
     Ends(&'static str),
-    /// Its beginning; something may follow.
+    /// The beginning of a part.
     Begins(&'static str),
-    /// One of the words between `.`, `-`, `_` and spaces.
+    /// One of the words of a part, which are separated by `.`, `-`, `_` and spaces.
     Word(&'static str),
 }
 
 use Part::{Begins, Ends, Is, Word};
 use ProtectionReason::{Keys, Obeyed};
 
-/// The protected files: the last parts of a path, and why. Below a directory that is named as `Is` and last in a row with
-/// `true`, everything counts.
+/// The protected files. Each row has the last parts of a path, and the reason. If its flag is `true`, the row is a
+/// directory, and everything in it counts as well.
 const PROTECTED: &[(&[Part], bool, ProtectionReason)] = &[
     (&[Is(".env")], false, Keys),
     (&[Begins(".env.")], false, Keys),
@@ -85,7 +85,7 @@ const PROTECTED: &[(&[Part], bool, ProtectionReason)] = &[
     (&[Is(".git-credentials")], false, Keys),
     (&[Is("auth.json")], false, Keys),
     // Git obeys the content of a repository, and finds repositories by the files in a directory. So the target of a
-    // file called `.git` counts, and so do directories that look like a repository without one.
+    // file called `.git` counts, and so do directories that look like a repository but have no such file.
     (&[Is(".git")], true, Obeyed),
     (&[Ends(".git")], true, Obeyed),
     (&[Is("head")], false, Obeyed),
@@ -136,10 +136,11 @@ const PROTECTED: &[(&[Part], bool, ProtectionReason)] = &[
     (&[Is(".devcontainer.json")], false, Obeyed),
 ];
 
-/// The endings of the names of samples, which are there to be read and copied.
+/// The endings of the names of sample files, which are meant to be read and copied.
 const SAMPLES: [&str; 5] = [".example", ".sample", ".template", ".dist", ".tmpl"];
 
-/// Returns why the file at a path is protected, if it is. The reason that a file holds keys takes precedence.
+/// Returns the reason why the file at a path is protected, or `None` if it is not. The reason that a file holds keys
+/// takes precedence.
 pub fn protected(path: &str) -> Option<ProtectionReason> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     let last = parts.last()?;
@@ -164,8 +165,9 @@ pub fn protected(path: &str) -> Option<ProtectionReason> {
     found
 }
 
-/// Returns why a file in a directory of this path may be protected, if it may: `.git` may hold `.git/hooks`. A call
-/// that moves or copies such a directory as a whole names none of the files in it.
+/// Returns the reason why a file in a directory may be protected, or `None` if none can be. For example, `.config`
+/// may hold `.config/autostart`. A call that moves or copies such a directory as a whole names none of the files in
+/// it.
 pub fn may_hold(path: &str) -> Option<ProtectionReason> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     PROTECTED.iter().find_map(|(row, _, why)| {
@@ -183,10 +185,10 @@ impl Part {
             Is(text) => part == *text,
             Ends(text) => part.len() > text.len() && part.ends_with(text),
             Begins(text) => {
-                // `id_rsa.pub` is there to be given away.
+                // A public key such as `id_rsa.pub` is meant to be given away.
                 part.starts_with(text) && !part.ends_with(".pub")
             }
-            // Code about credentials is code.
+            // Source code about credentials holds no credentials.
             Word(text) => !is_source(part) && part.split(['.', '-', '_', ' ']).any(|word| word == *text),
         }
     }
@@ -199,8 +201,8 @@ fn is_source(part: &str) -> bool {
     CODE.iter().any(|end| part.ends_with(end))
 }
 
-/// Returns a part of a path as it looks: in lower case, with letters of normal width and without invisible
-/// characters. Dots and spaces at the end are left out, since some file systems drop them.
+/// Returns a part of a path by its appearance: in lower case, with letters of normal width and without invisible
+/// characters. Dots and spaces at the end are removed, because some file systems drop them.
 fn plain(part: &str) -> String {
     let looks = crate::trace::folded(part).unwrap_or_else(|| part.to_owned());
     looks.to_lowercase().trim_end_matches([' ', '.']).to_owned()

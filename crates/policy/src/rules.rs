@@ -9,17 +9,17 @@ use kernel::proposal::Finding;
 use crate::facts::Context;
 use crate::secrets::Secrets;
 
-/// The rules for proposals beside the gates' own code. The default has none, and everything works.
+/// The rules that apply in addition to the gates' own code. The default has no secrets and no operator.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// The vault's values, made ready to be looked for.
+    /// The vault's values, prepared for the search.
     pub secrets: Arc<Secrets>,
     /// The operator's own policies, if there are any.
     pub operator: Option<Arc<dyn Operator>>,
 }
 
 impl Rules {
-    /// Returns the same with policies of the operator.
+    /// Returns the rules with an operator's policies.
     #[must_use]
     pub fn with_operator(mut self, operator: Arc<dyn Operator>) -> Rules {
         self.operator = Some(operator);
@@ -42,19 +42,19 @@ pub trait Operator: fmt::Debug + Send + Sync {
 /// The opinion of the operator's policies on one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opinion {
-    /// Yes, no, or nothing.
+    /// The stance: permit, forbid, or no opinion.
     pub stance: Stance,
-    /// The reasons, by the names of the policies, and remarks on the policies for the reader of the verdict.
+    /// The reasons, by the names of the policies, and remarks on the policies for readers of the verdict.
     pub findings: Vec<Finding>,
 }
 
-/// Yes, no, or nothing.
+/// The stance of the operator's policies on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stance {
-    /// No policy speaks of the call.
+    /// No opinion: no policy applies to the call.
     Silent,
-    /// It need not be asked about. Lifts an *ask* that may be lifted so, and never a *deny*.
+    /// A permit: no question is needed. It lifts an *ask* that an operator may lift, and never a *deny*.
     Permits,
-    /// The call is refused: a policy forbids it, or a policy failed that might have forbidden it.
+    /// A denial: a policy forbids the call, or a policy failed that might have forbidden it.
     Forbids,
 }

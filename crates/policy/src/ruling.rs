@@ -1,9 +1,9 @@
-//! The answer of one gate, and how answers become one.
+//! The answers of gates, and their combination.
 //!
 //! Three things turn *ask* into *allow*: a permission, the endowment's own setting, and an operator's `permit`. Each
 //! question says which of them lift it. Nothing turns *deny* into *allow*. The types enforce this: a [`Lift`] is a
-//! part of an *ask*, and a *deny* has none. Permissions are not known here: the kernel spends one in the transaction
-//! that begins the effect, and only for a verdict that asks.
+//! part of an *ask*, and a *deny* has none. This module does not know permissions. The kernel spends a permission in
+//! the transaction that begins the effect, and only for a verdict that asks.
 
 use kernel::grant::Grant;
 pub use kernel::proposal::Lift;
@@ -16,54 +16,54 @@ pub struct Ruling {
     findings: Vec<Finding>,
 }
 
-// From the mildest to the strictest.
+// The order is from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     Allow,
-    /// No objection, and the operator's permit: it lifts the questions of other gates that an operator may lift.
+    /// The operator's permit. It lifts the questions of other gates that an operator may lift.
     Permit,
     Ask(Lift),
     Deny,
 }
 
 impl Ruling {
-    /// Returns a ruling without objection.
+    /// Returns a ruling without objection and without findings.
     pub fn allow() -> Ruling {
         Ruling { answer: Answer::Allow, findings: Vec::new() }
     }
 
-    /// Returns a ruling without objection. A person who is asked for another reason sees the finding.
+    /// Returns a ruling without objection, but with a finding. A person who is asked for another reason sees the
+    /// finding.
     pub fn note(finding: Finding) -> Ruling {
         Ruling { answer: Answer::Allow, findings: vec![finding] }
     }
 
-    /// Returns the same with any number of things to see.
+    /// Returns a ruling without objection, but with any number of findings, as [`Ruling::note`] does.
     pub fn notes(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Allow, findings }
     }
 
-    /// Returns a ruling that permits the call for the operator. Only the gate that asks the operator's policies may
-    /// use it.
+    /// Returns a ruling with the operator's permit. Only the gate for the operator's policies may use it.
     pub(crate) fn permit(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Permit, findings }
     }
 
-    /// Returns a ruling that asks a person, unless `lift` answers the question.
+    /// Returns a ruling that asks a person, unless `lift` lifts the question.
     pub fn ask(lift: Lift, finding: Finding) -> Ruling {
         Ruling { answer: Answer::Ask(lift), findings: vec![finding] }
     }
 
-    /// Returns a ruling that refuses the proposal.
+    /// Returns a ruling that denies the proposal.
     pub fn deny(finding: Finding) -> Ruling {
         Ruling { answer: Answer::Deny, findings: vec![finding] }
     }
 
-    /// Returns a ruling that refuses the proposal if there are any findings.
+    /// Returns a ruling that denies the proposal if there are any findings, and has no objection otherwise.
     pub fn deny_any(findings: Vec<Finding>) -> Ruling {
         if findings.is_empty() { Ruling::allow() } else { Ruling { answer: Answer::Deny, findings } }
     }
 
-    /// Returns the strictest of several answers, with the findings of all. Nothing to object if there are none.
+    /// Returns the strictest of several answers, with all findings. Without any rulings, there is no objection.
     pub fn strictest(rulings: Vec<Ruling>) -> Ruling {
         let mut all = Ruling::allow();
         for ruling in rulings {
@@ -73,12 +73,12 @@ impl Ruling {
         all
     }
 
-    /// Returns a ruling that refuses the proposal, even without findings.
+    /// Returns a ruling that denies the proposal, even without findings.
     pub(crate) fn deny_all(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Deny, findings }
     }
 
-    /// Returns the same, with one more finding.
+    /// Returns the ruling with one more finding.
     pub fn with(mut self, finding: Finding) -> Ruling {
         self.findings.push(finding);
         self
@@ -108,8 +108,8 @@ pub struct ActiveLifts {
 }
 
 impl ActiveLifts {
-    /// Returns the lifts that the grant gives for `method`. A worker file that wants questions about it wins over an
-    /// endowment that does not.
+    /// Returns the lifts that the grant gives for `method`. If the worker file requires a question about the method,
+    /// an endowment cannot lift that question.
     pub fn by_endowment(grant: &Grant, method: &str) -> ActiveLifts {
         ActiveLifts {
             endowment: grant.allow.contains(method) && !grant.ask.contains(method),
@@ -129,17 +129,18 @@ impl ActiveLifts {
 /// The combination of all rulings.
 #[derive(Debug)]
 pub struct CombinedRuling {
-    /// The strictest answer.
+    /// The strictest decision.
     pub decision: Decision,
     /// All findings, in the order of the rulings.
     pub findings: Vec<Finding>,
-    /// The lift that would have answered all remaining questions, if the decision is to ask.
+    /// The lift that would have lifted all remaining questions, if the decision is to ask.
     pub lift: Option<Lift>,
 }
 
-/// Returns the strictest answer, and all findings in the order of the rulings.
+/// Returns the strictest decision of all rulings under the lifts in force, with all findings in the order of the
+/// rulings.
 pub fn combine(rulings: Vec<Ruling>, lifted: ActiveLifts) -> CombinedRuling {
-    // A permit counts wherever it stands among the rulings.
+    // A permit counts at any position among the rulings.
     let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);
     let lifted = ActiveLifts { operator: lifted.operator || permitted, ..lifted };
     let mut all = CombinedRuling { decision: Decision::Allow, findings: Vec::new(), lift: None };

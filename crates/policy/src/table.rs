@@ -1,7 +1,7 @@
-//! The table of verdicts: every combination of gate answers, effect, caller, endowment and operator. The reference
-//! for it is written down here and knows nothing of the code.
+//! The table of verdicts: every combination of gate answers, effect, caller, endowment and operator. The expected
+//! verdicts are written down here, independently of the code that is tested.
 //!
-//! The kernel decides about permissions, and has a table of its own for them, over decisions.
+//! The kernel decides about permissions, and has its own table for them.
 #![cfg(test)]
 
 use std::borrow::Cow;
@@ -20,12 +20,12 @@ use crate::ruling::{Lift, Ruling};
 enum GateAnswer {
     Nothing,
     Note,
-    /// It asks, and this much lifts it.
+    /// A question, and the lift that it requires.
     Ask(RequiredLift),
     Deny,
 }
 
-/// How much it takes to lift a question.
+/// The lift that a question requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RequiredLift {
     Endowment,
@@ -33,16 +33,17 @@ enum RequiredLift {
     Person,
 }
 
-/// Whose call it is.
+/// The caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CallerKind {
     FixedCode,
     Model,
-    /// A model in a run that no user watches. Nothing on the path knows the difference, so there is none to make.
+    /// A model in a run that no user watches. The gates do not know whether a user watches, so the verdicts are the
+    /// same.
     ModelInTheBackground,
 }
 
-/// Whose words the call may depend on, beside the user's.
+/// The source of words on which the call may depend, in addition to the user's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ForeignSource {
     Absent,
@@ -54,7 +55,7 @@ enum ForeignSource {
 enum Endowment {
     SaysNothing,
     Allows,
-    /// The worker file wants a person to be asked, and the endowment allows.
+    /// An endowment that allows the method, and a worker file that requires a question.
     AllowsButTheFileAsks,
 }
 
@@ -94,7 +95,8 @@ const DEFAULTS: [(CallerKind, [Option<RequiredLift>; 3]); 3] = [
     (CallerKind::ModelInTheBackground, [None, Some(RequiredLift::Endowment),  Some(RequiredLift::Operator)]),
 ];
 
-/// The questions that follow from the sources of the words that leave. A call that sends nothing asks none of them.
+/// The questions that follow from the sources of the words that are sent. A call that sends nothing needs none of
+/// them.
 #[rustfmt::skip]
 const PROVENANCE_QUESTIONS: [(ForeignSource, Option<RequiredLift>); 3] = [
     (ForeignSource::Absent,    None),
@@ -102,7 +104,8 @@ const PROVENANCE_QUESTIONS: [(ForeignSource, Option<RequiredLift>); 3] = [
     (ForeignSource::Document, Some(RequiredLift::Person)),
 ];
 
-/// The ways to lift a question before a person is asked.
+/// The lifts that apply before a person is asked: for each required lift, whether an endowment and an operator give
+/// it.
 #[rustfmt::skip]
 const LIFTS: [(RequiredLift, bool, bool); 3] = [
     // it takes          endowment  operator
@@ -123,7 +126,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Returns the reference: the decision, and the lift that would have changed it.
+    /// Returns the expected verdict: the decision, and the lift that would have changed it.
     fn expected(&self) -> (Decision, Option<Lift>) {
         let refuses = self.gates.contains(&GateAnswer::Deny);
         if refuses || matches!(self.policy, Policy::Forbids | Policy::Fails) {
@@ -162,7 +165,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Returns the verdict of the gates.
+    /// Returns the verdict of the gates, with its decision and lift.
     fn verdict(&self) -> (Decision, Option<Lift>) {
         let mut call = Call::new(match self.effect {
             Effect::Observe => "look",
@@ -194,7 +197,8 @@ impl Cell<'_> {
         if let Some(operator) = operator {
             call = call.under(operator);
         }
-        // Before and behind the built-in gates: where a gate stands changes nothing.
+        // The additional gates come before and after the built-in ones. The position of a gate must not change the
+        // verdict.
         let mut gates: Vec<Gate> = GATES.to_vec();
         for (at, says) in self.gates.iter().enumerate() {
             let gate = Gate { name: "extra", version: 1, about: "a test", judge: judge_of(*says) };
@@ -254,11 +258,10 @@ fn every_combination_matches_the_reference() {
 
 #[test]
 fn proposal_cannot_claim_a_person_as_caller() {
-    // A person's own commands are applied as they are and pass no gate. So no proposal can name a person as its
-    // caller.
+    // A person's own commands are applied unchanged and pass no gate. So no proposal can name a person as its caller.
     let callers = [Caller::Model, Caller::Code];
     let words = callers.map(|caller| match caller {
-        // A new kind of caller has to be given its rows above.
+        // For a new kind of caller, add its rows to the tables above.
         Caller::Model => "model",
         Caller::Code => "code",
     });

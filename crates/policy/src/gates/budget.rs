@@ -1,4 +1,4 @@
-//! The part of its limits that the run has left.
+//! The gate for the limits of a run. It denies a call if the run has used up its tokens, money or time.
 
 use kernel::proposal::Finding;
 use passable::Quoting;
@@ -31,7 +31,7 @@ fn judge(context: &Context<'_>) -> Ruling {
         [
             over("tokens", "tokens", tokens, limits.tokens),
             over("wall", "milliseconds", spent.ran_ms, limits.wall_ms),
-            // A run that costs nothing can do all of it with no money.
+            // A run that costs nothing may have a limit of no money.
             (spent.used.usd_micros > 0)
                 .then(|| over("usd", "millionths of a dollar", spent.used.usd_micros, limits.usd_micros?))
                 .flatten(),

@@ -1,4 +1,4 @@
-//! How deep workers may call workers.
+//! The gate for the depth of calls from worker to worker.
 
 use kernel::proposal::Finding;
 use passable::Quoting;

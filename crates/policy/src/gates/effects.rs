@@ -1,4 +1,5 @@
-//! The defaults that follow from the effect of a method and from the author of its arguments.
+//! The gate for the effect of a method. Its default depends on the effect, and on who chose the call and its
+//! arguments.
 
 use kernel::proposal::{Caller, Effect, Finding};
 use passable::{Quoting, quoting};
@@ -25,7 +26,8 @@ fn judge(context: &Context<'_>) -> Ruling {
             .allowed("a person's approval of exactly this call"),
         );
     }
-    // People have read the code that they endowed. A model's words that it passes on make the call the model's own.
+    // People have read the code that they endowed. If the code passes on a model's words, the call counts as the
+    // model's own.
     let (rule, lift, does) = match (proposal.caller, proposal.effect) {
         (Caller::Code, _) | (_, Effect::Observe) => return Ruling::allow(),
         (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, " changes something"),

@@ -1,4 +1,4 @@
-//! The servers that a call would reach.
+//! The gate for the servers that a call would reach.
 
 use kernel::proposal::{Caller, Effect, Finding};
 use kernel::provenance::Source;
@@ -20,7 +20,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::strictest(rulings)
 }
 
-/// Returns whether a destination is one that the grant names.
+/// Returns the ruling on one destination. A destination that the grant does not name is denied.
 fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
     let shown = format!("{} {}", destination.method, visible_line(&written(destination)));
     let allowed = &context.facts.allowed;
@@ -62,12 +62,12 @@ fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
     Ruling::allow()
 }
 
-/// Returns the question about a call that could carry documents out. Even a call that only reads tells the server the
-/// text of its address. That text may hold words that the run has read elsewhere. The same holds for every other way
-/// out of this machine, unless the call counts as sending.
+/// Returns the question about a call that could carry documents out, or `None` if the call cannot. Even a call that
+/// only reads tells the server the text of its address. That text may hold words that the run has read elsewhere. The
+/// same is true for every other way out of this machine, unless the call counts as sending.
 fn carried_out(context: &Context<'_>) -> Option<Ruling> {
     let proposal = context.proposal;
-    // A call that sends asks anyway, and the user's own words go where the user says.
+    // Other gates ask about a call that sends. The user's own words may go where the user says.
     if proposal.effect == Effect::Commit || proposal.caller != Caller::Model {
         return None;
     }
@@ -81,7 +81,7 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         }
         (None, None) => return None,
     };
-    // Documents from this server are no news to it.
+    // This server already knows the documents that came from it.
     let is_elsewhere = |source: &&Source| match source {
         Source::Document { name, .. } => home.as_ref().is_none_or(|home| !name.starts_with(home.as_str())),
         Source::Model(_) | Source::Host => false,
@@ -138,7 +138,7 @@ mod tests {
     use crate::egress::WebGrant;
     use crate::fixture::{Call, check};
 
-    /// Returns a call that reaches this, where `https://api.example.com/v1` was granted for reading.
+    /// Returns a call that reaches a URL under a grant of `https://api.example.com/v1` for reading.
     fn reaching(method: &str, verb: &str, url: &str, address: &str) -> Call {
         let (scheme, rest) = url.split_once("://").unwrap();
         let (host, path) = rest.split_at(rest.find('/').unwrap());

@@ -17,20 +17,21 @@ use crate::facts::Context;
 use crate::ruling::Ruling;
 pub(crate) use programs::commits;
 
-/// Deterministic code that judges proposals.
+/// A deterministic function that judges proposals, with its name and version.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// Its name: the first part of its rules' names.
+    /// The name of the gate. The names of its rules begin with it.
     pub name: &'static str,
-    /// Raised whenever it begins to judge differently, so that a verdict says which gates judged.
+    /// The version, which is raised whenever the gate begins to judge differently. So a verdict can say which gates
+    /// judged.
     pub version: u32,
     /// The purpose of the gate, in one line.
     pub about: &'static str,
-    /// The judgement itself.
+    /// The function that judges a proposal.
     pub judge: fn(&Context<'_>) -> Ruling,
 }
 
-/// Every gate. All run on every proposal; their order is the order of the findings.
+/// All gates. Every gate runs on every proposal, and the findings have the order of this list.
 pub const GATES: &[Gate] = &[
     shape::GATE,
     scope::GATE,

@@ -1,4 +1,4 @@
-//! The policies that the operator of this installation has written down: refuse this, do not ask about that.
+//! The gate for the policies of this installation's operator, which forbid calls or permit them without a question.
 
 use kernel::proposal::{Finding, Proposal, Value};
 use resource::Kind;
@@ -41,8 +41,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     }
 }
 
-/// Returns a call of a server's tool in the form that policies know: the name of the tool, and its arguments.
-/// Policies cannot know the tools of every server.
+/// Returns a tool call in the form that policies know: a call of the method `call` with the tool's name and its
+/// arguments. Policies cannot know the tools of every server. Returns `None` for any other call.
 fn as_policy_call(context: &Context<'_>) -> Option<Proposal> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Mcp) {
@@ -53,7 +53,7 @@ fn as_policy_call(context: &Context<'_>) -> Option<Proposal> {
     Some(Proposal { method: "call".to_owned(), args, ..proposal.clone() })
 }
 
-/// Returns the plainer calls that a call of a directory amounts to. A policy that forbids such a `list`, `read` or
+/// Returns the simpler calls to which a call of a directory amounts. A policy that forbids such a `list`, `read` or
 /// `write` forbids the call as well. The paths are those of the call itself.
 fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
     let proposal = context.proposal;
@@ -78,7 +78,7 @@ fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
             vec![call("read", vec![place.clone()]), call("list", vec![place])]
         }
         "glob" => vec![call("list", vec![])],
-        // It reveals the content of a file, if only as a digest.
+        // `stat` reveals the content of a file, if only as a digest.
         "stat" => vec![call("read", vec![path()])],
         _ => vec![],
     }
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Forbids one method, and permits everything else.
+    /// An operator that forbids one method and permits everything else.
     #[derive(Debug)]
     struct ForbidOneMethod(&'static str);
 
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Returns the decision on a call where one method is forbidden.
+    /// Returns the decision on a call under a policy that forbids one method.
     fn decision(forbidden: &'static str, kind: &str, method: &str) -> kernel::proposal::Decision {
         let mut call = Call::new("change").but(|c| {
             c.subject.kind = kind.to_owned();
@@ -178,12 +178,13 @@ mod tests {
             (Call::new("change").by_model().overwriting(), Ask, Allow),
             (Call::new("send").by_model(), Ask, Allow),
             (Call::new("send").by_model().having_heard("m"), Ask, Allow),
-            // Only a person can lift these: a question of the worker file, and words that may come from a stranger.
+            // Only a person can lift these questions: those of the worker file, and those about words that may come
+            // from a stranger.
             (Call::new("change").by_model().asked_for(), Ask, Ask),
             (Call::new("send").having_read("mail/5"), Ask, Ask),
             (Call::new("send").by_model().having_read("mail/5"), Ask, Ask),
             (Call::new("send").by_model().having_heard("m").having_read("mail/5"), Ask, Ask),
-            // A permit is no key.
+            // A permit does not replace a grant.
             (Call::new("change").but(|c| c.grant.revoked_ms = Some(1)), Deny, Deny),
         ] {
             assert_eq!(call.verdict().decision, before, "{call:?}");

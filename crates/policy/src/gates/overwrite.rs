@@ -1,4 +1,4 @@
-//! Files that would be lost.
+//! The gate for files whose content would be lost.
 
 use kernel::proposal::{Caller, Effect, Finding};
 use passable::{quoting, visible_line};
@@ -30,7 +30,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     .counter_example(path.to_string())
     .allowed("a path at which there is no file");
     match context.proposal.caller {
-        // Replacing is a part of the method that was shown when the code was endowed.
+        // The user saw that the method replaces files when the code was endowed.
         Caller::Code => Ruling::note(finding),
         Caller::Model => Ruling::ask(Lift::Endowment, finding),
     }
@@ -62,7 +62,8 @@ mod tests {
             (Call::new("change").overwriting(), (Allow, Allow), rules),
             (Call::new("look").by_model().overwriting(), (Allow, Allow), &[]),
             (Call::new("change").by_model().overwriting().but(own), (Allow, Allow), &[]),
-            // Written by the run, but changed by somebody since, or elsewhere.
+            // The run wrote these files, but somebody has changed the first one since, and the second one is
+            // elsewhere.
             (
                 Call::new("change").by_model().overwriting().but(own).but(|c| c.written[0].digest.0[0] = 9),
                 (Ask, Allow),

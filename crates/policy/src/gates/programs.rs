@@ -1,4 +1,4 @@
-//! Which programs may be started, and with which arguments a person must have seen.
+//! The gate for programs. It decides which programs may be started, and which arguments a person must have seen.
 
 use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
@@ -16,7 +16,7 @@ pub(super) const GATE: Gate = Gate {
     judge,
 };
 
-/// The most findings about single arguments.
+/// The maximum number of findings of each kind about single arguments.
 const MAX_ITEMS: usize = 8;
 
 fn judge(context: &Context<'_>) -> Ruling {
@@ -98,8 +98,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::strictest(rulings)
 }
 
-/// Returns the question about a program that gets a secret, with which it can do anything. A user who endowed both
-/// together may have allowed this without a question. A call that itself chooses the secret always asks.
+/// Returns the question about a program that gets a secret, with which the program can do anything. A user who
+/// endowed both together can allow this without a question. A call that itself chooses the secret always asks.
 fn secret_question(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ruling {
     let (name, variable) = (program_name(program), &given.variable);
     let (lift, what, allowed) = match &given.slot {
@@ -130,7 +130,7 @@ fn secret_question(context: &Context<'_>, program: &ProgramFact, given: &SecretF
 }
 
 /// Returns whether a call of this program does more than change the directories that it was given. Such a call counts
-/// as seen outside.
+/// as one whose effect is visible outside.
 pub(crate) fn commits(program: &ProgramFact) -> bool {
     program.network || program.starts_others || !launched(program).is_empty()
 }
@@ -155,7 +155,7 @@ fn program_name(program: &ProgramFact) -> Quoting {
     quoting!("`{}`", visible_line(program.argv.first().map_or("", String::as_str)))
 }
 
-/// Returns the argument vector, so that where one argument ends and the next begins can be seen.
+/// Returns the argument vector as text in which each argument is quoted, so that its beginning and end can be seen.
 fn argv(program: &ProgramFact) -> String {
     let words = program.argv.iter().map(|word| format!("\"{}\"", visible_line(word).replace('"', "\\\"")));
     format!("[{}]", words.collect::<Vec<_>>().join(", "))

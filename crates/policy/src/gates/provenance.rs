@@ -1,4 +1,5 @@
-//! The words that may leave, once a source for which the user does not answer has had a say.
+//! The gate for the sources of a call. It asks before text leaves this machine if an untrusted source may have
+//! influenced it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub(super) const GATE: Gate = Gate {
     judge,
 };
 
-/// How many sources a finding names before it only counts them.
+/// The maximum number of sources that a finding names. The others are only counted.
 const MAX_NAMED_SOURCES: usize = 3;
 
 fn judge(context: &Context<'_>) -> Ruling {
@@ -25,8 +26,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     if proposal.effect != Effect::Commit || !proposal.provenance.is_untrusted() {
         return Ruling::allow();
     }
-    // A model that has seen only the user's own words speaks without foreign influence: an operator can vouch for
-    // that. For the possible words of a document, a run or another agent, only a person can.
+    // A model that has seen only the user's own words speaks without foreign influence, so an operator can vouch for
+    // it. If the words may come from a document, a run or another agent, only a person can.
     let is_model = |source: &Source| matches!(source, Source::Model(_));
     let (lift, lifted) = match proposal.provenance.untrusted().all(is_model) {
         true => (Lift::Operator, "a person's approval of exactly this call"),
@@ -48,7 +49,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     traced(&proposal.traces).fold(Ruling::ask(lift, main), Ruling::with)
 }
 
-/// Returns one finding for each argument that stands in a document.
+/// Returns one finding for each argument whose text occurs in a document.
 fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
     let mut by_argument: BTreeMap<&str, Vec<&Trace>> = BTreeMap::new();
     for trace in traces {
@@ -85,7 +86,7 @@ fn describe(source: &Source) -> String {
     }
 }
 
-/// Returns the first few by name, and how many more there are.
+/// Returns the first few items by name, and the number of the others.
 fn enumerate(items: &[String]) -> Quoting {
     let named = &items[..items.len().min(MAX_NAMED_SOURCES)];
     let more = items.len() - named.len();

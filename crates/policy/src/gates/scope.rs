@@ -1,4 +1,4 @@
-//! Whether the call stays within its grant.
+//! The gate for the grant. It denies a call that is not covered by a grant in force.
 
 use kernel::proposal::Finding;
 

@@ -1,4 +1,5 @@
-//! Secrets in the words of a call.
+//! The gate for secrets. It searches the arguments of a call for the vault's values and for text that looks like a
+//! key.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ pub(super) const GATE: Gate =
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
-    // A call that only reads, and reads nothing outside, tells no outsider anything.
+    // A call that only reads, and only on this machine, tells nothing to anybody outside.
     let facts = context.facts;
     let tells = !facts.destinations.is_empty() || facts.outlet.is_some() || facts.reader.is_some();
     if proposal.effect == Effect::Observe && !tells {
@@ -30,7 +31,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     let handed = facts.reader_documents.iter().map(|(name, text)| (name.as_str(), text));
     let sightings = secrets.inspect(said.chain(handed));
     let mut rulings: Vec<Ruling> = Vec::new();
-    // One finding for each thing and argument, however often it stands there.
+    // There is one finding for each kind of hit and argument, however often it occurs there.
     let mut told: BTreeMap<(String, &HitKind), ()> = BTreeMap::new();
     for sighting in &sightings {
         if told.insert((sighting.argument.clone(), &sighting.kind), ()).is_some() {
@@ -131,7 +132,7 @@ mod tests {
         check(&GATE, &among(65), (Deny, Deny), &["secrets/value"]);
         check(&GATE, &among(1000), (Deny, Deny), &["secrets/value"]);
         check(&GATE, &among(200_000), (Ask, Ask), &["secrets/unsearched"]);
-        // There is nothing to look for.
+        // Without values in the vault, there is nothing to search for.
         let none = knowing("change", Secrets::default(), &["fill"; 200_000]);
         check(&GATE, &none, (Allow, Allow), &[]);
     }

@@ -1,4 +1,4 @@
-//! Whether the call is one that the interface has.
+//! The gate for the interface. It denies a call with an unknown method, or with arguments that do not match.
 
 use kernel::proposal::{Finding, Value};
 use kernel::{Method, Param};
@@ -50,7 +50,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::deny_any(findings)
 }
 
-/// Returns the mismatch of one argument, if there is one.
+/// Returns the mismatch of one argument, or `None` if the argument matches.
 fn mismatch(param: &Param, argument: &Value) -> Option<Mismatch> {
     if param.is_optional() && matches!(argument, Value::Undefined) {
         return None;
@@ -93,7 +93,7 @@ mod tests {
             (args(&[Value::Null, Value::Null]), &["shape/argument", "shape/argument"]),
             (args(&[text(), text(), text()]), &["shape/count"]),
             (Call::new("change").but(|c| c.proposal.method = "rm\u{1b}".into()), &["shape/method"]),
-            // The proposer cannot make a call milder than it is.
+            // The proposer cannot declare a milder effect than the method has.
             (Call::new("send").but(|c| c.proposal.effect = Effect::Observe), &["shape/effect"]),
         ] {
             check(&GATE, &call, (Deny, Deny), rules);

@@ -1,26 +1,26 @@
-//! Undoing escapes: percent-encoding, the backslashes of JSON, and lines that were broken to fit.
+//! The decoding of escapes: percent-encoding, backslashes as in JSON, and lines that were wrapped.
 
 use std::ops::Range;
 
-/// How often escapes are undone: an escaped text can be escaped again.
+/// The number of rounds of decoding. An escaped text can be escaped again.
 const MAX_ROUNDS: usize = 3;
 
-/// The most versions of one text that are made.
+/// The maximum number of decoded versions of one text.
 const MAX_ITEMS: usize = 12;
 
-/// A line that was broken to fit has at least this many characters.
+/// The minimum number of characters in a line that counts as wrapped.
 const MIN_LINE_LEN: usize = 16;
 
-/// A text with escapes undone, and where each of its bytes comes from.
+/// A decoded version of a text, with the origin of each of its bytes.
 pub(super) struct Variant {
     pub(super) text: Vec<u8>,
-    /// Where each byte begins in the text as it was; one more at the end.
+    /// The place in the original text from which each byte comes. There is one more entry for the end.
     from: Vec<usize>,
     pub(super) spelling: &'static str,
 }
 
 impl Variant {
-    /// Returns the place in the text as it was.
+    /// Returns the span in the original text for a span in the decoded text.
     pub(super) fn span(&self, start: usize, end: usize) -> (usize, usize) {
         let at = |place: usize| self.from.get(place).or(self.from.last()).copied().unwrap_or(0);
         (at(start), at(end))
@@ -33,7 +33,8 @@ impl Drop for Variant {
     }
 }
 
-/// Parts of the text in which something may be escaped, each with so much around it that no spelling is cut.
+/// Returns the parts of the text that may contain escapes. Each is so wide that no spelling of up to `longest` bytes
+/// is cut off.
 pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
     let mut windows: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
@@ -48,27 +49,27 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
         if !counts {
             continue;
         }
-        // An escape takes up to twelve bytes for one, and may be escaped again.
+        // An escape takes up to twelve bytes for one character, and may be escaped again.
         let around = longest * 3 + 64;
         let window = place.saturating_sub(around)..(place + around).min(text.len());
         match windows.last_mut() {
             Some(last) if last.end >= window.start => last.end = window.end,
             _ => windows.push(window),
         }
-        // The rest of the window need not be searched again, except for escapes that extend it.
+        // The search skips the rest of the window, except the end, where another escape would extend the window.
         at = at.max(windows.last().map_or(0, |last| last.end.saturating_sub(around)));
     }
     windows
 }
 
-/// Returns the text that replaces this end of a line, if the line looks as if it had been wrapped only to fit.
+/// Returns the text that replaces the end of a wrapped line, or `None` if the line does not look wrapped.
 fn broken(text: &[u8], newline: usize) -> Option<Piece> {
     let (piece, goes_on) = seam(text, newline)?;
     let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
     goes_on(next).then_some(piece)
 }
 
-/// Returns whether the line that ends here looks full, so that its text could continue in the next.
+/// Returns whether the line before a newline looks full, so that its text could continue in the next line.
 pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
     seam(text, newline).is_some()
 }
@@ -76,7 +77,8 @@ pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
 /// A test of whether the next line begins like a continuation.
 type ContinuationTest = fn(&u8) -> bool;
 
-/// Returns the text that joins a line that looks full to the next, and the test for the beginning of the next.
+/// Returns the text that joins a full line to the next one, and a test of how the next line begins. Returns `None` if
+/// the line does not look full.
 fn seam(text: &[u8], newline: usize) -> Option<(Piece, ContinuationTest)> {
     let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
     let line = &text[end.checked_sub(MIN_LINE_LEN)?..end];
@@ -84,7 +86,7 @@ fn seam(text: &[u8], newline: usize) -> Option<(Piece, ContinuationTest)> {
     if line.iter().all(is_digit) {
         return Some((nothing, is_digit));
     }
-    // The digits of single bytes, as `od` and `openssl` write them.
+    // The line may have the digits of single bytes, as `od` and `openssl` write them.
     let is_dump = |between: u8| line.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == between);
     match line.last() {
         Some(b':') if is_dump(b':') => Some((nothing, u8::is_ascii_hexdigit)),
@@ -93,12 +95,12 @@ fn seam(text: &[u8], newline: usize) -> Option<(Piece, ContinuationTest)> {
     }
 }
 
-/// Returns whether a byte can occur in text that was wrapped to fit.
+/// Returns whether a byte can occur in a wrapped line of encoded text.
 fn is_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte)
 }
 
-/// Returns every version of the text that undoing escapes leads to, the text itself left out.
+/// Returns all versions of the text that decoding leads to, without the text itself.
 pub(super) fn variants(text: &[u8]) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     let own = Variant { text: text.to_vec(), from: (0..=text.len()).collect(), spelling: "" };
@@ -130,7 +132,8 @@ pub(super) fn variants(text: &[u8]) -> Vec<Variant> {
 
 type DecodedText = Option<(Vec<u8>, Vec<usize>)>;
 
-/// Decodes a text. At each place, `undo` returns the bytes that stand there, and how many bytes they replace.
+/// Returns the decoded text and the origin of each byte, or `None` if nothing was decoded. At each place, `undo`
+/// returns the replacement for the escape there, and the length of the escape.
 fn decode_with(variant: &Variant, mut undo: impl FnMut(&[u8]) -> Option<(Piece, usize)>) -> DecodedText {
     let bytes = &variant.text;
     let mut out = Vec::with_capacity(bytes.len());
@@ -154,7 +157,7 @@ fn decode_with(variant: &Variant, mut undo: impl FnMut(&[u8]) -> Option<(Piece, 
     changed.then_some((out, from))
 }
 
-/// At most one character.
+/// The bytes of at most one character.
 struct Piece {
     bytes: [u8; 4],
     length: usize,
@@ -199,7 +202,7 @@ fn backslashes(variant: &Variant) -> DecodedText {
                 if let Some(char) = char::from_u32(unit) {
                     return Some((Piece::char(char), 6));
                 }
-                // One half of a character beyond the first 65,536.
+                // A code point above U+FFFF is written as two escapes.
                 let low = match rest.get(6..8) {
                     Some(b"\\u") => number(rest.get(8..12))?,
                     _ => return None,

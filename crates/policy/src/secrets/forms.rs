@@ -1,41 +1,42 @@
-//! The spellings of a value that are looked for.
+//! The spellings of a secret's value for the search.
 
 use super::Wiped;
 
-/// The value itself.
+/// The spelling that is the value itself.
 pub(super) const AS_WRITTEN: &str = "as written";
 const BASE64: &str = "base64";
 const HEX: &str = "hexadecimal";
 const FORM: &str = "as in a form";
 const ONE_LINE: &str = "without line breaks";
 
-/// Values of fewer bytes are not looked for: they would be found everywhere.
+/// The minimum length of a value in bytes. A shorter value would be found everywhere, so it is not searched for.
 const MIN_LEN: usize = 4;
 
-/// Values of fewer bytes are looked for only as they are and as hexadecimal digits: their other spellings are too short.
+/// The minimum length of a value, in bytes, for a search in all spellings. Shorter values are only searched for
+/// unchanged and as hexadecimal digits, because their other spellings are too short.
 const MIN_ENCODED_LEN: usize = 6;
 
 /// A spelling of a value.
 pub(super) struct Form {
-    /// Whose value it is, by its place among the names.
+    /// The index of the secret among the names.
     pub(super) secret: usize,
-    /// How it is spelled.
+    /// The name of the spelling, in words.
     pub(super) spelling: &'static str,
-    /// The bytes to look for.
+    /// The bytes to search for.
     pub(super) text: Wiped,
-    /// Whether letters may be of either case.
+    /// Whether upper and lower case count as equal.
     any_case: bool,
 }
 
 impl Form {
-    /// Returns whether it stands in the text at this place.
+    /// Returns whether the spelling occurs in the text at a place.
     pub(super) fn stands_at(&self, text: &[u8], start: usize) -> bool {
         let Some(there) = text.get(start..start + self.text.len()) else { return false };
         if self.any_case { there.eq_ignore_ascii_case(&self.text) } else { there == &**self.text }
     }
 }
 
-/// Returns every spelling of a value.
+/// Returns all spellings of a value.
 pub(super) fn spellings(secret: usize, value: &[u8]) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let mut add = |spelling, text: Vec<u8>, any_case| {
@@ -85,7 +86,7 @@ fn hex(value: &[u8], separator: Option<u8>) -> Vec<u8> {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Returns the part of the base64 of `before` other bytes and the value that depends on the value alone.
+/// Returns base64 digits of the value after `before` other bytes: only those digits that depend on the value alone.
 fn base64(value: &[u8], before: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     let mut bytes = Wiped::new(vec![0; before]);
     bytes.extend_from_slice(value);
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn base64_of_a_value_is_found_at_every_offset() {
-        // As any encoder writes it.
+        // This encoder works like any ordinary one.
         let whole = |bytes: &[u8]| {
             let mut padded = bytes.to_vec();
             padded.extend([0; 3]);

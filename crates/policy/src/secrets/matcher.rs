@@ -1,7 +1,7 @@
-//! One pass over a text for the beginnings of everything that is looked for.
+//! The search of a text, in one pass, for the beginnings of all spellings and shapes.
 //!
-//! The beginnings lie in one automaton. Four parts of a long text go through it side by side: a step waits for the one
-//! before it, so that one part alone leaves most of the processor idle.
+//! The beginnings are in one automaton. Four parts of a long text go through the automaton side by side. Each step
+//! waits for the one before it, so a single part would leave most of the processor idle.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,27 @@ use super::STAND_IN;
 use super::forms::Form;
 use super::shapes::SHAPES;
 
-/// How much of a spelling lies in the automaton, which cannot be wiped. The rest is compared.
+/// The maximum number of bytes of a spelling in the automaton, whose memory cannot be wiped. The rest is compared
+/// directly.
 const PREFIX_LEN: usize = 12;
 
-/// Texts of fewer bytes go through in one piece.
+/// The minimum length of a text, in bytes, for the search in four parts.
 const MIN_PARALLEL_LEN: usize = 4096;
 
-/// The pattern that may begin where the automaton matched.
+/// A spelling, shape or stand-in that may begin at a match of the automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternRef {
-    /// A spelling, by its place.
+    /// A spelling, by its index.
     Form(usize),
-    /// A shape, by its place.
+    /// A shape, by its index.
     Shape(usize),
     /// The stand-in for a value.
     StandIn,
 }
 
-/// The automaton, and the patterns that each of its words may begin.
+/// The automaton, and the spellings and shapes that begin with each of its words.
 pub(super) struct Matcher {
-    /// `None` if it could not be built: then each word is looked for by itself.
+    /// The automaton, or `None` if it could not be built. Each word is then searched for separately.
     automaton: Option<DFA>,
     words: Vec<(Vec<u8>, Vec<PatternRef>)>,
     longest: usize,
@@ -64,7 +65,8 @@ impl Matcher {
         Matcher { automaton, words, longest }
     }
 
-    /// Calls `found` for every pattern that may begin anywhere in the text, with the place where it begins.
+    /// Calls `found` for every spelling, shape or stand-in that may begin in the text, with the place of its
+    /// beginning.
     pub(super) fn catch(&self, text: &[u8], mut found: impl FnMut(PatternRef, usize)) {
         let Some((dfa, start)) =
             self.automaton.as_ref().and_then(|dfa| Some((dfa, dfa.start_state(Anchored::No).ok()?)))
@@ -81,7 +83,7 @@ impl Matcher {
         let mut state = start;
         if text.len() >= MIN_PARALLEL_LEN {
             let part = text.len() / 4;
-            // Each part but the first begins so much earlier that no word falls between two.
+            // Each part after the first begins a little earlier, so that no word at a boundary is missed.
             let back = self.longest.saturating_sub(1);
             let mut states = [start; 4];
             for lane in 1..4 {

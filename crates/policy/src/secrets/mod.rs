@@ -1,6 +1,6 @@
-//! Secrets in texts: the vault's own values, in every spelling that is looked for, and keys by their shape.
+//! The search for secrets in texts: for the vault's own values in many spellings, and for keys by their shape.
 //!
-//! One pass looks for all spellings of all values and the beginnings of all shapes ([`matcher`]). Escaped text is
+//! One pass searches for all spellings of all values and the beginnings of all shapes ([`matcher`]). Escaped text is
 //! decoded first, around the places that have escapes ([`decode`]). A hit tells the name of the secret, its place and
 //! its spelling, and never the secret itself.
 
@@ -23,23 +23,23 @@ use matcher::{Matcher, PatternRef};
 pub use shapes::{SHAPES, Shape};
 pub use strings::Sighting;
 
-/// The beginning of the stand-in for a value that was redacted from a text.
+/// The beginning of the stand-in that replaces a value in a redacted text.
 const STAND_IN: &str = "⟦secret ";
 
 /// The end of a stand-in.
 const STAND_IN_END: char = '⟧';
 
-/// Returns the stand-in for a value.
+/// Returns the stand-in for the value of a secret.
 pub fn stand_in(name: &str) -> String {
     format!("{STAND_IN}{name}{STAND_IN_END}")
 }
 
-/// The vault's values, made ready to be looked for. The default has none, and knows the shapes of keys.
+/// The vault's values, prepared for the search. The default has no values, and only finds keys by their shape.
 pub struct Secrets {
     names: Vec<String>,
     forms: Vec<Form>,
     net: Matcher,
-    /// The longest spelling.
+    /// The length of the longest spelling or shape.
     longest: usize,
     is_locked: bool,
     /// Whether a value has several lines.
@@ -58,34 +58,34 @@ impl Default for Secrets {
     }
 }
 
-/// Something that was found in a text.
+/// A secret, or something like one, that was found in a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// The kind of the hit.
     pub kind: HitKind,
-    /// How it was spelled, in words.
+    /// The spelling of the secret, in words.
     pub spelling: Cow<'static, str>,
-    /// Where it begins in the text, in bytes.
+    /// The first byte of the hit in the text.
     pub start: usize,
-    /// Where it ends.
+    /// The byte after the last of the hit.
     pub end: usize,
 }
 
 /// The kind of a hit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HitKind {
-    /// The value of the secret of this name.
+    /// The value of the secret with this name.
     Value(String),
-    /// The stand-in for the value of the secret of this name.
+    /// The stand-in for the value of the secret with this name.
     StandIn(String),
-    /// Something with the shape of a key: which, in words.
+    /// Text with the shape of a key, whose kind is given in words.
     Shape(&'static str),
-    /// So many texts that they were not tried in each order.
+    /// Too many texts for a search of their pieces in every order.
     Unsearched,
 }
 
 impl Secrets {
-    /// Makes values ready to be looked for, by name.
+    /// Returns the given values, prepared for the search. Each value comes with the name of its secret.
     pub fn new<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Secrets {
         let (mut names, mut forms, mut spans_lines) = (Vec::new(), Vec::new(), false);
         for (name, value) in values {
@@ -98,23 +98,23 @@ impl Secrets {
         Secrets { names, forms, net, longest, is_locked: false, spans_lines }
     }
 
-    /// Returns the knowledge while the vault is locked: that there are values, and none of them.
+    /// Returns the state of the search while the vault is locked. The values cannot be searched for.
     pub fn locked() -> Secrets {
         Secrets { is_locked: true, ..Secrets::default() }
     }
 
-    /// Returns whether there are values that cannot be looked for.
+    /// Returns whether the vault is locked, so that its values cannot be searched for.
     pub fn is_locked(&self) -> bool {
         self.is_locked
     }
 
-    /// Returns whether there are no values at all.
+    /// Returns whether the vault is unlocked and has no values.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.is_locked
     }
 
-    /// Returns the end of the last line of a text up to which the text is complete. No value begins before that end
-    /// and ends behind it, in any continuation of the text. Only ends of lines from `from` on are checked.
+    /// Returns the last end of a line up to which a text is complete: in no continuation of the text, a value begins
+    /// before that end and ends after it. Only ends of lines from `from` on are checked.
     pub fn complete_up_to(&self, text: &str, from: usize) -> Option<usize> {
         if self.spans_lines {
             return None;
@@ -124,12 +124,12 @@ impl Secrets {
         ends.into_iter().find(|at| !decode::may_go_on(bytes, *at)).map(|at| at + 1)
     }
 
-    /// Returns everything that is found in a text.
+    /// Returns all hits in a text.
     pub fn scan(&self, text: &str) -> Vec<Hit> {
         self.scan_bytes(text.as_bytes())
     }
 
-    /// Returns everything that is found in bytes.
+    /// Returns all hits in a text of any bytes.
     pub(crate) fn scan_bytes(&self, text: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         self.catch(text, |what, spelling, start, end| {
@@ -153,8 +153,8 @@ impl Secrets {
             }
         }
         hits.sort_by(|a, b| (a.start, b.end).cmp(&(b.start, a.end)));
-        // A hit that overlaps with the one before is a part of the same leak, which then ends where the later of them
-        // does.
+        // A hit that overlaps with the one before is a part of the same leak. The leak ends at the later end of the
+        // two.
         hits.dedup_by(|b, a| {
             let is_same = a.kind == b.kind && b.start < a.end;
             if is_same {
@@ -187,7 +187,8 @@ impl Secrets {
         });
     }
 
-    /// Returns the name in a stand-in that begins here, if it is one of ours.
+    /// Returns the name and the end of a stand-in that begins at a place, or `None` if it names none of the known
+    /// secrets.
     fn stand_in_at(&self, text: &[u8], start: usize) -> Option<(String, usize)> {
         let rest = text.get(start + STAND_IN.len()..)?;
         let name = self.names.iter().find(|name| {
@@ -197,7 +198,7 @@ impl Secrets {
         Some((name.clone(), start + STAND_IN.len() + name.len() + STAND_IN_END.len_utf8()))
     }
 
-    /// Returns the text with a stand-in for each of the vault's values in it. Keys that only have the shape stay.
+    /// Returns the text with a stand-in for each of the vault's values. Text that only has the shape of a key stays.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.names.is_empty() {
             return Cow::Borrowed(text);
@@ -209,7 +210,7 @@ impl Secrets {
             if hit.end <= done {
                 continue;
             }
-            // A spelling can begin or end within a character only if that is not part of it.
+            // A spelling begins or ends within a character only if that character is not a part of the spelling.
             let mut start = hit.start.max(done);
             while start > done && !text.is_char_boundary(start) {
                 start -= 1;
@@ -237,13 +238,13 @@ impl Secrets {
         if self.names.is_empty() { value.clone() } else { strings::redact(self, value) }
     }
 
-    /// Returns the sightings in the arguments of a call, in each one and in all of them together.
+    /// Returns the sightings in the arguments of a call. Each argument is searched, and then all of them together.
     pub fn inspect<'a>(&self, arguments: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Sighting> {
         strings::inspect(self, arguments)
     }
 }
 
-/// Bytes that are wiped when they are let go of.
+/// Bytes that are wiped when they are dropped.
 type Wiped = Zeroizing<Vec<u8>>;
 
 #[cfg(test)]

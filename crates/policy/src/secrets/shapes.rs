@@ -1,16 +1,16 @@
-//! Keys by their shape: the prefixes that their issuers gave them, so that they can be recognised.
+//! The recognition of keys by their shape: by the prefixes that their issuers gave them for this purpose.
 //!
-//! Only shapes that hardly anything else has are here. A name beside a long word (`token=…`) is none: commits,
-//! digests and identifiers look the same.
+//! Only shapes that hardly any other text has are listed. A name beside a long word (`token=…`) is no such shape,
+//! because commits, digests and identifiers look the same.
 
 use Set::{Alnum, Base64, Bech32, Hex, Upper, Word};
 
-/// A kind of key that can be told by its shape.
+/// A kind of key that can be recognised by its shape.
 #[derive(Debug)]
 pub struct Shape {
     /// The description of the key.
     pub name: &'static str,
-    /// The prefix of the key; its letters are as written.
+    /// The prefix of the key, in exactly these letters.
     pub(super) begins: &'static str,
     after: After,
 }
@@ -22,7 +22,7 @@ enum After {
     Some(Set, usize, usize),
     /// A text that the function accepts.
     Judged(fn(&[u8]) -> Option<usize>),
-    /// Nothing more is needed, and nothing before it matters.
+    /// Any text, or none. In this case, the text before the prefix does not matter either.
     Anything,
 }
 
@@ -31,12 +31,12 @@ enum Set {
     Alnum,
     /// Letters, digits, `_` and `-`.
     Word,
-    /// The same, `.`, `+`, `/` and `=`.
+    /// Letters, digits, `_`, `-`, `.`, `+`, `/` and `=`.
     Base64,
     Hex,
     /// Capitals and digits.
     Upper,
-    /// Capitals and digits of age's identities.
+    /// Capitals and digits, as in age's identities.
     Bech32,
 }
 
@@ -54,7 +54,7 @@ impl Set {
 
 const MAX_OPEN_LEN: usize = 4096;
 
-/// The longest key of a shape that must be seen whole, for those that can be escaped.
+/// The maximum length of a key that is still recognised as a whole if it is escaped.
 pub(super) const MAX_LEN: usize = 256;
 
 const fn some(name: &'static str, begins: &'static str, set: Set, least: usize, most: usize) -> Shape {
@@ -69,7 +69,7 @@ const fn plain(name: &'static str, begins: &'static str) -> Shape {
     Shape { name, begins, after: After::Anything }
 }
 
-/// Every shape.
+/// All shapes.
 pub const SHAPES: &[Shape] = &[
     plain("a private key (PEM)", "-----BEGIN PRIVATE KEY-----"),
     plain("a private key (PEM)", "-----BEGIN RSA PRIVATE KEY-----"),
@@ -145,15 +145,15 @@ pub const SHAPES: &[Shape] = &[
 ];
 
 impl Shape {
-    /// Returns where the key ends that begins here, if one does.
+    /// Returns the end of the key that begins at `start`, or `None` if no key begins there.
     pub(super) fn end(&self, text: &[u8], start: usize) -> Option<usize> {
-        // The automaton takes letters of either case.
+        // The automaton ignores case, so the prefix is compared exactly here.
         let rest = text.get(start..)?.strip_prefix(self.begins.as_bytes())?;
         let begins = self.begins.len();
         if matches!(self.after, After::Anything) {
             return Some(start + begins);
         }
-        // A key stands alone, not at the end of a longer word. A bot's number stands before its colon.
+        // A key must not be the end of a longer word. The token of a Telegram bot has a number before its colon.
         let before = start.checked_sub(1).and_then(|at| text.get(at));
         let is_own = self.begins.starts_with(':');
         if !is_own && before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -177,13 +177,13 @@ impl Shape {
     }
 }
 
-/// Returns how many characters of a set a text begins with.
+/// Returns the number of characters of a set at the beginning of a text.
 fn run(text: &[u8], set: Set) -> usize {
     text.iter().take(MAX_OPEN_LEN + 1).take_while(|byte| set.has(**byte)).count()
 }
 
-/// Returns whether a key looks drawn, and not written as an example: many different characters, none of the usual
-/// words.
+/// Returns whether a key looks random, and not like an example: it has many different characters and none of the
+/// usual words of examples.
 fn is_random(key: &[u8]) -> bool {
     let mut seen = [false; 256];
     let head = &key[..key.len().min(64)];
@@ -195,7 +195,8 @@ fn is_random(key: &[u8]) -> bool {
         && ![&b"EXAMPLE"[..], b"YOUR", b"XXXX", b"REDACTED"].iter().any(|word| says(word))
 }
 
-/// Keys of OpenAI's old kind, and of those who copied it: letters of both cases and digits, and no hyphens.
+/// Returns the length of a key in OpenAI's old format, which others have copied: letters, at least one digit, and no
+/// hyphens.
 fn bare_sk(rest: &[u8]) -> Option<usize> {
     let length = run(rest, Word);
     let key = &rest[..length];
@@ -208,7 +209,7 @@ fn bare_sk(rest: &[u8]) -> Option<usize> {
     is_key.then_some(length)
 }
 
-/// Returns the length of the rest behind the name of the setting: a few signs and forty characters.
+/// Returns the length of the text after the name of the setting: a few signs and a key of forty characters.
 fn aws_secret(rest: &[u8]) -> Option<usize> {
     let signs = rest.iter().take(8).take_while(|byte| b" \t\"'=:".contains(byte)).count();
     let key = rest.get(signs..)?;
@@ -223,7 +224,7 @@ fn sendgrid(rest: &[u8]) -> Option<usize> {
     is_key.then_some(first + 1 + second)
 }
 
-/// Returns the length of two JSON objects in base64 and a signature.
+/// Returns the length of a signed token after its first letters: two JSON objects in base64, and a signature.
 fn jwt(rest: &[u8]) -> Option<usize> {
     let first = run(rest, Word);
     let second = rest.get(first + 1..)?;
@@ -236,7 +237,7 @@ fn jwt(rest: &[u8]) -> Option<usize> {
     (middle >= 10 && second.get(middle) == Some(&b'.') && last >= 16).then_some(first + 1 + middle + 1 + last)
 }
 
-/// `123456789:AA…`: the number stands before the beginning.
+/// Returns the length of a bot's token after its prefix. In `123456789:AA…`, the number comes before the prefix.
 fn telegram(rest: &[u8]) -> Option<usize> {
     let length = run(rest, Word);
     (length == 33 && is_random(&rest[..length])).then_some(length)

@@ -1,18 +1,18 @@
-//! The search for texts that make up a value, in any order.
+//! The search for a value whose pieces are in several texts, in any order.
 
-/// Pieces of fewer bytes are not tried: a few of them make up anything.
+/// The minimum length of a piece in bytes. With shorter pieces, almost any value could be put together.
 const MIN_PIECE_LEN: usize = 3;
 
-/// Values of fewer bytes are not tried.
+/// The minimum length of a value in bytes. Shorter values are not searched for in pieces.
 const MIN_VALUE_LEN: usize = 8;
 
-/// Returns the index of the text whose end begins `whole`, if the texts make it up. They do so as the end of one
-/// text, any number of whole texts, and the beginning of one.
+/// Returns the index of the text that has the first piece of `whole`, or `None` if the texts do not make it up. The
+/// pieces are the end of one text, any number of whole texts, and the beginning of one text.
 pub(super) fn find_split(whole: &[u8], texts: &[&[u8]]) -> Option<usize> {
     if whole.len() < MIN_VALUE_LEN {
         return None;
     }
-    // How far one can get: for each place, the text with which it began.
+    // For each length of `whole` that pieces can make up, this is the index of the text with the first piece.
     let mut reached: Vec<Option<usize>> = vec![None; whole.len()];
     let mut has_begun = false;
     for (at, text) in texts.iter().enumerate() {

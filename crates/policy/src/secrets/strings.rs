@@ -1,4 +1,4 @@
-//! The words of a call: each text in its arguments, and all of them together.
+//! The search of all texts in the arguments of a call, each one and all of them together.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use passable::Text;
 
 use super::{Hit, HitKind, Secrets, split};
 
-/// The maximum work for trying whether texts make up a value in some order: texts times bytes of all spellings.
+/// The maximum work of the search in any order: the number of texts times the number of bytes of all spellings.
 const MAX_ORDER_WORK: usize = 4 << 20;
 
-/// Something that was found in a call.
+/// A secret, or something like one, that was found in a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sighting {
-    /// The argument in which it is, or in which it begins.
+    /// The name of the argument in which the secret begins.
     pub argument: String,
     /// The kind of the sighting.
     pub kind: HitKind,
-    /// How it was spelled, in words.
+    /// The spelling of the secret, in words.
     pub spelling: Cow<'static, str>,
 }
 
@@ -46,10 +46,10 @@ pub(super) fn inspect<'a>(
     sightings
 }
 
-/// Adds the sightings that appear only in all texts together.
+/// Adds the sightings that only appear in all texts together.
 fn inspect_joined(secrets: &Secrets, leaves: &ArgumentStrings<'_>, sightings: &mut Vec<Sighting>) {
     let known = |sightings: &[Sighting], what: &HitKind| sightings.iter().any(|seen| seen.kind == *what);
-    // With the names of fields in between, and without.
+    // The texts are joined once without the names of fields, and once with them.
     for with_names in [false, true] {
         if with_names && !leaves.has_names {
             continue;
@@ -73,7 +73,7 @@ fn inspect_joined(secrets: &Secrets, leaves: &ArgumentStrings<'_>, sightings: &m
     let texts: Vec<&[u8]> = leaves.all.iter().map(|leaf| &*leaf.text).collect();
     let bytes: usize = secrets.forms.iter().map(|form| form.text.len()).sum();
     if texts.len().saturating_mul(bytes) > MAX_ORDER_WORK {
-        // The values that were not searched for may be there.
+        // The call may hold values that were not searched for.
         let spelling = Cow::Borrowed("in pieces");
         sightings.push(Sighting { argument: leaves.owner(0), kind: HitKind::Unsearched, spelling });
         return;
@@ -90,18 +90,18 @@ fn inspect_joined(secrets: &Secrets, leaves: &ArgumentStrings<'_>, sightings: &m
     }
 }
 
-/// Every text of a call in the order in which it is written down.
+/// All texts of a call, in the order in which they are written.
 #[derive(Default)]
 struct ArgumentStrings<'a> {
     all: Vec<ArgumentString<'a>>,
-    /// The arguments, each with where the texts of the next one begin.
+    /// The arguments, each with the index after the last of its texts.
     owners: Vec<(&'a str, usize)>,
     has_names: bool,
 }
 
 struct ArgumentString<'a> {
     text: Cow<'a, [u8]>,
-    /// Whether it is the name of a field.
+    /// Whether the text is the name of a field.
     is_name: bool,
 }
 
@@ -146,7 +146,7 @@ impl<'a> ArgumentStrings<'a> {
     }
 }
 
-/// Returns a value with stand-ins in its texts.
+/// Returns a value with stand-ins for the secrets in its texts.
 pub(super) fn redact(secrets: &Secrets, value: &Value) -> Value {
     let text = |text: &Text| -> Text {
         let shown = text.to_str_lossy();
@@ -164,7 +164,7 @@ pub(super) fn redact(secrets: &Secrets, value: &Value) -> Value {
         Value::Record(record) => {
             let fields: Vec<(Text, Value)> =
                 record.fields().iter().map(|(name, field)| (text(name), redact(secrets, field))).collect();
-            // Two names that were secrets are one stand-in: nothing of such a record can be kept.
+            // If two names became the same stand-in, the whole record is replaced by null.
             Value::try_record(fields).unwrap_or(Value::Null)
         }
         Value::Tagged(tagged) => {

@@ -28,7 +28,7 @@ fn redacted_text_holds_no_value() {
     proptest!(|(text in "([abcdü%\\\\62]|abcabc|bcabcd|ßüß|%62c|\\\\u0062){0,40}")| {
         let redacted = secrets.redact(&text);
         let left: Vec<Hit> = secrets.scan(&redacted);
-        // Undoing escapes once more may produce a value that was not there as written. As written there is none.
+        // Another round of decoding may produce a value that was not in the text. The unchanged text must hold none.
         for name in ["abcabcabc", "bcabcd", "ßüß"] {
             prop_assert!(!redacted.contains(name), "{} -> {}: {:?}", text, redacted, left);
         }

@@ -1,22 +1,22 @@
-//! The ways in which a text can be hidden in another, each undone by one function.
+//! The ways in which a text can be hidden in another, each decoded by one function.
 //!
-//! A decoder takes a whole text, undoes its spelling at every place, and returns the result. It returns nothing if
+//! A decoder takes a whole text, decodes its spelling at every place, and returns the result. It returns nothing if
 //! the spelling does not occur. No decoder needs to be sure: text that is not really encoded becomes noise, in which
-//! no argument is found. All run in time linear in the text.
+//! no argument is found. All decoders run in time linear in the text.
 
 use super::fold;
 
-/// One spelling and how to undo it.
+/// A spelling, with the function that decodes it.
 pub(super) struct Decoder {
     /// The common name of the spelling.
     pub(super) name: &'static str,
-    /// Undoes it; `None` if it does not occur.
+    /// The function that decodes the spelling, and returns `None` if the spelling does not occur.
     pub(super) decode: fn(&str) -> Option<String>,
-    /// Whether the spelling is its own inverse, so that it need only be undone on one side of a comparison.
+    /// Whether the spelling is its own inverse. Such a spelling needs decoding on only one side of a comparison.
     pub(super) involution: bool,
 }
 
-/// Every spelling that is looked through, the common ones first.
+/// All spellings that are decoded, the common ones first.
 pub(super) const DECODERS: &[Decoder] = &[
     Decoder { name: "look-alike or invisible characters", decode: fold::fold, involution: false },
     Decoder { name: "percent-encoding", decode: percent, involution: false },
@@ -30,19 +30,19 @@ pub(super) const DECODERS: &[Decoder] = &[
     Decoder { name: "written backwards", decode: reversed, involution: true },
 ];
 
-/// Encoded runs shorter than this many bytes of payload are left alone: they occur by chance.
+/// The minimum payload of an encoded run in bytes. Shorter runs occur by chance and are not decoded.
 const SHORTEST_PAYLOAD: usize = 6;
 
 fn hex_digit(byte: u8) -> Option<u8> {
     (byte as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Returns the byte that two hex digits at `at` stand for.
+/// Returns the byte for two hex digits at `at`, or `None` if there are no such digits.
 fn hex_pair(bytes: &[u8], at: usize) -> Option<u8> {
     Some(hex_digit(*bytes.get(at)?)? << 4 | hex_digit(*bytes.get(at + 1)?)?)
 }
 
-/// `a%40b` is `a@b`.
+/// Decodes percent-encoding: `a%40b` is `a@b`.
 pub(super) fn percent(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -64,7 +64,7 @@ pub(super) fn percent(text: &str) -> Option<String> {
     changed.then(|| String::from_utf8_lossy(&out).into_owned())
 }
 
-/// `a=40b` is `a@b`, and `=` at the end of a line glues it to the next.
+/// Decodes quoted-printable: `a=40b` is `a@b`, and `=` at the end of a line joins the line to the next.
 fn quoted_printable(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -90,7 +90,7 @@ fn quoted_printable(text: &str) -> Option<String> {
     changed.then(|| String::from_utf8_lossy(&out).into_owned())
 }
 
-/// The entities by name that are of use to somebody who hides an address or a path.
+/// The named entities that could help somebody to hide an address or a path.
 const ENTITIES: &[(&str, char)] = &[
     ("commat", '@'),
     ("period", '.'),
@@ -114,7 +114,7 @@ const ENTITIES: &[(&str, char)] = &[
     ("shy", '\u{ad}'),
 ];
 
-/// `a&#64;b`, `a&#x40;b` and `a&commat;b` are `a@b`.
+/// Decodes HTML entities: `a&#64;b`, `a&#x40;b` and `a&commat;b` are `a@b`.
 fn entities(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -122,7 +122,7 @@ fn entities(text: &str) -> Option<String> {
     while let Some(start) = rest.find('&') {
         out.push_str(&rest[..start]);
         rest = &rest[start + 1..];
-        // The longest name and the longest number are shorter than this.
+        // The longest name and the longest number have fewer characters than this.
         let end = rest.bytes().take(12).position(|byte| byte == b';');
         let decoded = end.and_then(|end| entity(&rest[..end])).zip(end);
         if let Some((decoded, end)) = decoded {
@@ -150,7 +150,7 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// `a\u0040b`, `a\x40b` and `a\u{40}b` are `a@b`.
+/// Decodes backslash escapes: `a\u0040b`, `a\x40b` and `a\u{40}b` are `a@b`.
 fn escapes(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -170,7 +170,7 @@ fn escapes(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// Returns the character that an escape stands for, and how many bytes follow its backslash.
+/// Returns the character of an escape, and the number of bytes of the escape after its backslash.
 fn escape(after: &str) -> Option<(char, usize)> {
     let digits = |from: usize, count: usize| {
         let code = u32::from_str_radix(after.get(from..from + count)?, 16).ok()?;
@@ -188,7 +188,7 @@ fn escape(after: &str) -> Option<(char, usize)> {
     }
 }
 
-/// Words that people write for the signs of an address.
+/// The words that people write instead of the signs of an address.
 const SPELLINGS: &[(&str, char)] = &[
     ("at", '@'),
     ("ät", '@'),
@@ -205,14 +205,14 @@ const SPELLINGS: &[(&str, char)] = &[
     ("slash", '/'),
 ];
 
-/// `a (at) b [dot] c` and `a at b dot c` are `a@b.c`. In prose every such word becomes a sign, which does no harm:
-/// prose is found as it is written.
+/// Decodes addresses that are spelled out: `a (at) b [dot] c` and `a at b dot c` are `a@b.c`. In prose, every such
+/// word becomes a sign. That does no harm, because the undecoded prose is searched too.
 fn spelled_out(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut changed = false;
     while !rest.is_empty() {
-        // A word, and the gap between it and the next.
+        // The text is split into a word and the gap between that word and the next.
         let word_end = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
         let (word, after) = rest.split_at(word_end);
         let gap_end = after.find(char::is_alphabetic).unwrap_or(after.len());
@@ -249,8 +249,8 @@ fn base64_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Undoes base64, both alphabets. A run may be folded over lines, quoted with `>` or spaced; where it begins is not
-/// known (a word of prose may stand right before it), so all four alignments are tried.
+/// Decodes base64 in both alphabets. A run may be wrapped over lines, quoted with `>` or spaced. All four alignments
+/// are tried, because a word of prose may stand right before the run.
 fn base64(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut run = Vec::new();
@@ -277,7 +277,7 @@ fn base64_bytes(digits: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Undoes runs of hex digits, which may be spaced, separated by `:`, `,` or `-`, or each marked `0x` or `\x`.
+/// Decodes runs of hex digits, which may be spaced, separated by `:`, `,` or `-`, or marked with `0x` or `\x`.
 fn hexadecimal(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut run: Vec<u8> = Vec::new();
@@ -320,7 +320,7 @@ fn reversed(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.chars().rev().collect())
 }
 
-/// Appends the stretches of `payload` that are text, one to a line.
+/// Appends the parts of `payload` that are text, each on its own line.
 fn readable(payload: &[u8], out: &mut String) {
     for chunk in payload.utf8_chunks() {
         let valid = chunk.valid();

@@ -1,7 +1,7 @@
-//! Characters that look like other characters, or like nothing.
+//! Characters that look like other characters, and characters that are invisible.
 
-/// Returns the text with look-alikes replaced by the plain character and invisible ones left out; `None` if it has
-/// neither.
+/// Returns the text with look-alikes replaced by plain characters and without invisible characters. Returns `None` if
+/// the text has neither.
 pub(super) fn fold(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
@@ -10,19 +10,20 @@ pub(super) fn fold(text: &str) -> Option<String> {
     (folded != text).then_some(folded)
 }
 
-/// Returns the plain character that `c` looks like (`c` itself if it is plain), or `None` if it looks like nothing.
+/// Returns the plain character that `c` looks like, or `None` if `c` is invisible. A plain character stays.
 fn plain(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
     }
     let shift = |base: u32, to: char| char::from_u32(u32::from(c) - base + u32::from(to));
     match c {
-        // Invisible: soft hyphen, zero widths, marks of direction, joiners, variation selectors, combining marks.
+        // Invisible characters: soft hyphens, zero-width characters, direction marks, joiners, variation selectors,
+        // combining marks.
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' => None,
         '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => None,
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{300}'..='\u{36f}' => None,
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => None,
-        // Tags: a whole invisible ASCII.
+        // Tags: an invisible copy of ASCII.
         '\u{e0020}'..='\u{e007e}' => shift(0xe0020, ' '),
         '\u{e0000}'..='\u{e007f}' => None,
         // Wide, circled and mathematical letters and digits.
@@ -71,8 +72,8 @@ fn plain(c: char) -> Option<char> {
     }
 }
 
-/// Returns the plain letter at an offset in the mathematical alphabets, which follow each other: 26 capitals and 26
-/// small letters each.
+/// Returns the plain letter at an offset in the mathematical alphabets. Each alphabet has 26 capitals and then 26
+/// small letters.
 fn mathematical(offset: u32) -> Option<char> {
     char::from_u32(u32::from('a') + offset % 26)
 }

@@ -1,8 +1,8 @@
-//! The places where the words of an argument occur in the documents that the run has read.
+//! The search for the words of an argument in the documents that the run has read.
 //!
-//! A trace tells the person who is asked that, say, a recipient came out of a document, even if it was encoded there.
-//! Traces are evidence, not the rule: the questions follow from provenance, which no unknown encoding can fool. So
-//! the search may be bounded, and is: by bytes searched and by traces given.
+//! A trace tells the person who is asked that, for example, a recipient came from a document, even if it was encoded
+//! there. Traces are evidence, not the rule: the questions follow from provenance, which no unknown encoding can
+//! fool. So the search may be bounded. There are limits on the bytes searched and on the number of traces.
 
 mod decode;
 mod fold;
@@ -17,13 +17,13 @@ use kernel::proposal::{Trace, Value};
 use needle::{Needle, Rank};
 use view::{Budget, View};
 
-/// Returns the text with percent-encoding undone once; `None` if there is none in it.
+/// Returns the text with percent-encoding decoded once, or `None` if the text has none.
 pub fn percent_decoded(text: &str) -> Option<String> {
     decode::percent(text)
 }
 
-/// Returns the text with look-alike characters made plain and invisible ones left out; `None` if there are none in
-/// it.
+/// Returns the text with look-alikes replaced by plain characters and without invisible characters. Returns `None` if
+/// the text has neither.
 pub fn folded(text: &str) -> Option<String> {
     fold::fold(text)
 }
@@ -31,37 +31,38 @@ pub fn folded(text: &str) -> Option<String> {
 /// A document that the run was given or has read.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// Its name, as its provenance has it: the slot or `attachment`, then the path inside it.
+    /// The name of the document as in its provenance: the slot or `attachment`, then the path inside.
     pub name: &'a str,
-    /// Its text, as the model was shown it.
+    /// The text of the document, as the model has seen it.
     pub text: &'a str,
 }
 
-/// The most traces of one call.
+/// The maximum number of traces of one call.
 pub const MAX_TRACES: usize = 16;
 
-/// The most traces of one argument that are not addresses, so that a long text does not crowd out the rest.
+/// The maximum number of traces of one argument without addresses. So a long text cannot crowd out other traces.
 const MAX_PER_ARGUMENT: usize = 5;
 
-/// How many bytes of document, decoded and not, are searched in all.
+/// The maximum number of bytes that are searched in all documents together, decoded versions included.
 const MAX_SEARCHED_BYTES: usize = 4 << 20;
 
-/// How many matches of any parts are looked at in one view before the rest is given up: parts that begin with each
-/// other could match as often as there are parts at every place.
+/// The maximum number of matches of parts that are checked in one view. Parts with the same beginning could otherwise
+/// all match at every place.
 const MAX_MATCHES: usize = 1 << 14;
 
-/// The same for addresses, which are searched for by themselves so that nothing else can crowd them out.
+/// The maximum number of matches of addresses in one view. Addresses are searched for separately, so that other parts
+/// cannot crowd them out.
 const MAX_ADDRESS_MATCHES: usize = 1 << 17;
 
-/// Fewer letters and digits in a row occur by chance.
+/// The minimum number of bytes in an address without punctuation. Shorter runs of letters and digits occur by chance.
 const MIN_SQUEEZED_LEN: usize = 10;
 
-/// Longer parts of arguments are shown up to here.
+/// The maximum number of characters of a part that a trace shows.
 const MAX_SHOWN_LEN: usize = 200;
 
-/// Finds the strings in `args`, pairs of a parameter's name and its argument, in `documents`: as written up to
-/// case and white space, and through the usual encodings, nested up to three deep, on either side. At most
-/// [`MAX_TRACES`], the telling ones first: addresses, then whole arguments, then parts.
+/// Returns the traces of the strings in `args`, pairs of a parameter's name and its argument, in `documents`. Case
+/// and white space are ignored. The usual encodings are decoded on both sides: up to three levels in a document, two
+/// in an argument. There are at most [`MAX_TRACES`] traces: first addresses, then whole arguments, then parts.
 pub fn trace<'a>(
     args: impl IntoIterator<Item = (&'a str, &'a Value)>,
     documents: &[Document<'_>],
@@ -86,11 +87,11 @@ pub fn trace<'a>(
     choose(hits)
 }
 
-/// The needles that were found in one document, and how each is written there.
+/// The needles that were found in one document, each with the way in which it is written there.
 #[derive(Default)]
 struct DocumentMatches {
     whole: BTreeMap<usize, String>,
-    /// Only with its punctuation and blanks taken out.
+    /// The needles that were only found with their punctuation and blanks removed.
     apart: BTreeMap<usize, String>,
 }
 
@@ -101,16 +102,16 @@ impl DocumentMatches {
     }
 }
 
-/// A needle that was found.
+/// A needle that was found in a document.
 struct NeedleMatch<'a> {
     needle: &'a Needle,
     document: &'a Document<'a>,
     how: String,
 }
 
-/// All needles at once.
+/// The patterns of all needles, for one search.
 struct Search {
-    /// Everything but addresses.
+    /// All needles except addresses.
     parts: Patterns,
     /// Addresses.
     addresses: Patterns,
@@ -118,22 +119,22 @@ struct Search {
     squeezed: Patterns,
 }
 
-/// Some needles, each in the spelling in which it is searched for.
+/// A group of needles, each in the spelling for the search.
 struct Patterns {
     automaton: Option<AhoCorasick>,
-    /// The needle behind each pattern.
+    /// The index of the needle for each pattern.
     needles: Vec<usize>,
 }
 
 impl Patterns {
     fn new(spelled: impl Iterator<Item = (usize, String)>) -> Patterns {
         let (needles, patterns): (Vec<usize>, Vec<String>) = spelled.unzip();
-        // The patterns are few and short; none that could be made is given up.
+        // The patterns are few and short, so the automaton can always be built.
         let automaton = (!patterns.is_empty()).then(|| AhoCorasick::new(patterns).ok()).flatten();
         Patterns { automaton, needles }
     }
 
-    /// Returns the needles that stand in a text; some more than once.
+    /// Returns the needles that occur in a text, up to `most` matches. A needle can appear several times.
     fn find<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = usize> + 'a {
         let hits =
             self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text).take(most));
@@ -158,7 +159,7 @@ impl Search {
 
     /// Adds to `found` the needles that occur in `view` and in no view before it.
     fn look(&self, needles: &[Needle], view: &View, found: &mut DocumentMatches) {
-        // Undoing the same encoding on both sides only repeats the match of the plain texts.
+        // If the same encoding is decoded on both sides, the match of the plain texts is only repeated.
         let is_new =
             |needle: &usize| view.steps.is_empty() || view.steps.last() != needles[*needle].steps.last();
         let text = view::normalise(&view.text);
@@ -174,13 +175,13 @@ impl Search {
     }
 }
 
-/// Returns how something stands in a document, as people say it.
+/// Returns the way in which a text is written in a document, in words.
 fn how(steps: &[&str], last: Option<&str>) -> String {
     let steps: Vec<&str> = steps.iter().copied().chain(last).collect();
     if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") }
 }
 
-/// Puts the telling hits first and leaves out the hits that these already cover.
+/// Returns the traces for the most telling hits, in their order. Hits that earlier ones already cover are left out.
 fn choose(mut hits: Vec<NeedleMatch<'_>>) -> Vec<Trace> {
     hits.sort_by_key(|hit| (hit.needle.order(), std::cmp::Reverse(hit.needle.text.len())));
     let mut kept: Vec<NeedleMatch<'_>> = Vec::new();
@@ -236,7 +237,7 @@ mod tests {
         trace(values.iter().map(|(name, value)| (*name, value)), &documents)
     }
 
-    /// Checks the first trace of an argument: the text that was found, and how.
+    /// Checks the first trace of an argument: the text that was found, and the way in which it is written.
     #[track_caller]
     fn check(argument: &str, document: &str, expected: Option<(&str, &str)>) {
         let traces = find(&[("to", argument)], &[document]);
@@ -360,14 +361,14 @@ mod tests {
     #[test]
     #[allow(clippy::disallowed_methods, reason = "this test is about time")]
     fn hostile_documents_are_searched_in_bounded_time() {
-        // Texts in which every place begins something: a run, a match, an address, an escape.
+        // In these texts, a run, a match, an address or an escape begins at every place.
         let parts = [
             "a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}", "a@b.cc ",
             "a@b(at)", "%2561", "YXJj", "&#64;", "=40", "dot at ", "а",
         ];
         let hostile: Vec<String> = parts.iter().map(|part| part.repeat((8 << 10) / part.len())).collect();
         let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
-        // Lines that begin with each other match as often as there are lines at every place of the first document.
+        // These lines begin alike, so they all match at every place of the first document.
         let lines: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
         let mut args: Vec<(&str, &str)> = vec![("body", &lines)];
         args.extend(documents.iter().map(|text| ("odd", *text)));
@@ -381,7 +382,7 @@ mod tests {
             traces.iter().any(|trace| trace.argument == "to"),
             "nothing crowds out an address: {traces:?}"
         );
-        // A few seconds on a busy machine; it was minutes when matches of parts were not bounded.
+        // The search takes a few seconds on a busy machine. Without a limit on matches of parts, it took minutes.
         assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 

@@ -1,4 +1,4 @@
-//! The needles of the search: the parts of arguments that mean something by themselves.
+//! The needles of the search: the parts of arguments that are meaningful by themselves.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use kernel::proposal::Value;
 
 use super::view::{self, Budget};
 
-/// The kind of part that a needle is; the more telling kinds sort first.
+/// The kind of a needle. The more telling kinds sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// An address to which something could be sent.
@@ -15,7 +15,7 @@ pub(super) enum Rank {
     Text,
     /// A line.
     Line,
-    /// A path, a number, a name with signs in it.
+    /// A path, a number, or a name with signs.
     Token,
     /// The host of an address.
     Host,
@@ -26,41 +26,42 @@ pub(super) enum Rank {
 /// One part of one argument.
 #[derive(Debug)]
 pub(super) struct Needle {
-    /// The parameter's name.
+    /// The name of the parameter.
     pub(super) argument: String,
-    /// The part as the argument has it.
+    /// The part as it is written in the argument.
     pub(super) shown: String,
-    /// The part normalised, as it is searched for.
+    /// The normalised part, for the search.
     pub(super) text: String,
-    /// The kind of part.
+    /// The kind of the needle.
     pub(super) rank: Rank,
-    /// The encodings that were undone in the argument before the part could be seen.
+    /// The encodings that were decoded in the argument to find the part.
     pub(super) steps: Vec<&'static str>,
 }
 
 impl Needle {
-    /// Returns the sort key of a needle: addresses come first, then parts that occur in the argument as written.
+    /// Returns the sort key of a needle. Addresses come first, then parts that were found with the fewest decoded
+    /// encodings.
     pub(super) fn order(&self) -> impl Ord + use<> {
         (self.rank != Rank::Address, self.steps.len(), self.rank)
     }
 }
 
-/// The shortest part that is searched for, except addresses.
+/// The minimum length of a part in bytes, except for addresses.
 const MIN_LEN: usize = 8;
 
-/// The longest part that is searched for; longer ones are found by their own parts.
+/// The maximum length of a part in bytes. A longer part is found by its own parts.
 const MAX_LEN: usize = 4096;
 
-/// The most parts of all arguments.
+/// The maximum number of parts of all arguments.
 const MAX_ITEMS: usize = 512;
 
-/// How many bytes of arguments, decoded and not, are looked at.
+/// The maximum number of bytes of arguments that are read, decoded versions included.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
-/// How many words in a row count as copied.
+/// The number of words in a row that count as copied.
 const PHRASE_WORDS: usize = 5;
 
-/// Returns the needles of all strings in all arguments, the telling ones first.
+/// Returns the needles of all strings in all arguments, the most telling ones first.
 pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Needle> {
     let mut budget = Budget::new(MAX_ARGUMENT_BYTES);
     let mut needles = Vec::new();
@@ -97,7 +98,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
     needles
 }
 
-/// Collects every string in a value, the names of records included: a model chooses those too.
+/// Collects every string in a value, including the names of fields, because a model chooses those as well.
 fn gather(value: &Value, strings: &mut Vec<String>) {
     match value {
         Value::String(text) => strings.push(text.to_str_lossy().into_owned()),
@@ -112,7 +113,7 @@ fn gather(value: &Value, strings: &mut Vec<String>) {
     }
 }
 
-/// Hands every part of `text` to `take`.
+/// Calls `take` with every part of `text` and its kind.
 fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
     take(Rank::Text, text.trim());
     for address in addresses(text) {

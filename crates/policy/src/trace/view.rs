@@ -1,22 +1,22 @@
-//! A text as it is, and as it reads with its encodings undone.
+//! The views of a text: the text itself, and its versions with encodings decoded.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::decode::{DECODERS, Decoder};
 
-/// How deep encodings may be nested and still be undone.
+/// The maximum number of nested encodings that are decoded in a document.
 const MAX_DEPTH: usize = 3;
 
-/// One reading of a text.
+/// One version of a text.
 pub(super) struct View {
-    /// The text of this reading.
+    /// The text of this version.
     pub(super) text: String,
-    /// The encodings that were undone, outermost first.
+    /// The encodings that were decoded, outermost first.
     pub(super) steps: Vec<&'static str>,
 }
 
-/// How many more bytes may be looked at.
+/// The number of bytes that may still be read.
 pub(super) struct Budget(usize);
 
 impl Budget {
@@ -24,19 +24,19 @@ impl Budget {
         Budget(bytes)
     }
 
-    /// Takes out an equal share for one of `of` texts.
+    /// Removes and returns an equal share of the budget for one of `of` texts.
     pub(super) fn share(&mut self, of: usize) -> Budget {
         let share = self.0 / of.max(1);
         self.0 -= share;
         Budget(share)
     }
 
-    /// Puts the unused rest of a share back.
+    /// Returns the unused rest of a share to the budget.
     pub(super) fn settle(&mut self, share: Budget) {
         self.0 += share.0;
     }
 
-    /// Takes up to `bytes` out.
+    /// Removes up to `bytes` from the budget, and returns the number removed.
     fn take(&mut self, bytes: usize) -> usize {
         let taken = bytes.min(self.0);
         self.0 -= taken;
@@ -44,14 +44,14 @@ impl Budget {
     }
 }
 
-/// Returns the readings of a document, plain ones first.
+/// Returns the views of a document. Those with the fewest decoded encodings come first.
 pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
-    // A decoder that is its own inverse applies to any text, so it is tried only near the surface.
+    // A decoder that is its own inverse applies to any text, so it is tried only in the first two levels.
     views(text, budget, MAX_DEPTH, |decoder, depth| !decoder.involution || depth < 2)
 }
 
-/// Returns the readings of an argument. Decoders that are their own inverse are left out: the document's side has
-/// them.
+/// Returns the views of an argument. Decoders that are their own inverse are left out, because they are tried on the
+/// document.
 pub(super) fn argument(text: &str, budget: &mut Budget) -> Vec<View> {
     views(text, budget, 2, |decoder, _| !decoder.involution)
 }
@@ -89,7 +89,8 @@ fn views(
     done
 }
 
-/// Returns the text in lower case, with every run of white space (and the `>` of quoted lines) made one blank.
+/// Returns the text in lower case, with a single blank for each run of white space and without the `>` of quoted
+/// lines.
 pub(super) fn normalise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -104,7 +105,7 @@ pub(super) fn normalise(text: &str) -> String {
     out
 }
 
-/// Returns only the letters and digits of a normalised text.
+/// Returns the letters and digits of a normalised text, without all other characters.
 pub(super) fn squeeze(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
