@@ -1,4 +1,4 @@
-//! The limits that a grant puts on the resource behind it.
+//! The limits that a grant puts on its resource.
 
 use std::collections::BTreeSet;
 
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::Rate;
 
-/// The limits that a grant puts on the capability behind it.
+/// The limits that a grant puts on its resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attenuation {
-    /// Only files whose name ends in one of these; empty means any.
+    /// The allowed endings of the names of files. An empty set allows any.
     #[serde(default)]
     pub suffixes: BTreeSet<String>,
-    /// No file larger than this many bytes, read or written.
+    /// The maximum size in bytes of a file that is read or written.
     #[serde(default)]
     pub max_bytes: Option<u64>,
-    /// No change after which everything in a directory and below would have more than this many bytes together.
+    /// The maximum size in bytes of all files in a directory and below, after a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
     /// The absolute path of the directory, if the grant reaches a staged copy of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged_from: Option<String>,
-    /// Whether everything that is read through it is private: only a model that may read private data gets it.
+    /// Whether everything that is read through the grant is private. Only a model that may read private data gets it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// The most calls in any such time. All holders of capabilities made from the grant share it.
+    /// The maximum number of calls in a period. All holders of capabilities made from the grant share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
 impl Attenuation {
-    /// Returns the limits in words; empty if nothing is taken away. Not made visible.
+    /// Returns the limits in words, or an empty list if there are none. The text is not made visible.
     pub fn limit_phrases(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.suffixes.is_empty() {
@@ -49,7 +49,7 @@ impl Attenuation {
         words
     }
 
-    /// Returns the limits that `said` does not set as these do, in words. Not made visible.
+    /// Returns, in words, the limits that `said` lacks or sets to another value. The text is not made visible.
     pub(crate) fn missing_limits(&self, said: &Attenuation) -> Vec<String> {
         let is_said = self.suffixes == said.suffixes;
         Attenuation {
@@ -63,12 +63,12 @@ impl Attenuation {
         .limit_phrases()
     }
 
-    /// Returns the limits of both together.
+    /// Returns the limits that enforce both sets of limits.
     pub fn join(&self, other: &Attenuation) -> Attenuation {
         let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {
             (true, _) => other.suffixes.clone(),
             (_, true) => self.suffixes.clone(),
-            // A name must end in one of each. A longer suffix that ends in a shorter one says both.
+            // A name must end in a suffix of each set. A longer suffix that ends in a shorter one fulfils both.
             _ => {
                 let both = |a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
                     a.iter().filter(|long| b.iter().any(|short| long.ends_with(short))).cloned().collect()
@@ -76,7 +76,7 @@ impl Attenuation {
                 let mut all = both(&self.suffixes, &other.suffixes);
                 all.extend(both(&other.suffixes, &self.suffixes));
                 if all.is_empty() {
-                    // Nothing can end in both: no file has such a name.
+                    // No name can have a suffix of each set. No file name ends in `/`, so this allows none.
                     all.push("/".to_owned());
                 }
                 all.into_iter().collect()

@@ -1,4 +1,4 @@
-//! A slot and the text that a user has typed for it.
+//! The text of an endowment: a slot, and the resource that the user typed for it.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::{Kind, ResourceSpec};
 use crate::{SpecError, Surroundings, describe_spec};
 
-/// A slot and the resource that a person binds to it: `-e SLOT=…`.
+/// A slot and the resource that a person binds to it with `-e SLOT=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endowment {
-    /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
+    /// The name of the slot. `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
-    /// The resource that fills it, as typed.
+    /// The resource for the slot, as the user typed it.
     pub fill: ResourceSpec,
 }
 
 impl Endowment {
-    /// Reads the text behind `-e`.
+    /// Reads the text after `-e`.
     ///
     /// # Errors
-    /// When it names no slot, or the resource is not written correctly.
+    /// When the text names no slot, or the resource is not written correctly.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
         let path = Kind::Dir { write: true }.row();
         let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
@@ -31,18 +31,19 @@ impl Endowment {
         if !slot.split('.').all(is_name) {
             return Err(wrong("the part before `=` is not the name of a slot"));
         }
-        // The text behind the slot may be a secret, so only the slot goes before the message.
+        // The text after the slot may be a secret, so the message only repeats the slot.
         let fill = ResourceSpec::parse(rest, around)
             .map_err(|error| SpecError { message: format!("-e {slot}: {}", error.message), ..error })?;
         Ok(Endowment { slot: slot.to_owned(), fill })
     }
 
-    /// Returns the text behind `-e`. It is read back as the same.
+    /// Returns the text after `-e`. [`Endowment::parse`] reads it back as the same endowment.
     pub fn typed(&self) -> String {
         format!("{}={}", self.slot, self.fill.typed())
     }
 
-    /// Describes the slot, whose kind may be known, and its resource, with every limit. Not made visible.
+    /// Describes the slot and its resource with every limit. The kind of the slot may be unknown. The text is not
+    /// made visible.
     pub fn describe(&self, kind: Option<Kind>) -> String {
         format!("{} = {}", self.slot, describe_spec(&self.fill, kind))
     }

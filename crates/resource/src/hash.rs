@@ -1,11 +1,11 @@
-//! Hashes of bytes that are kept beside the store.
+//! Hashes of blobs, which are kept beside the store.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::hex::{Digits, from_hex, serde_as_text, to_hex};
 
-/// A text that is not an identifier of the kind asked for.
+/// The error for a text that is not an identifier of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct BadId {
@@ -15,7 +15,7 @@ pub struct BadId {
     pub wanted: &'static str,
 }
 
-/// The BLAKE3 hash of bytes kept beside the store.
+/// The BLAKE3 hash of a blob, which is kept beside the store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobHash(pub [u8; 32]);
 
@@ -25,7 +25,7 @@ impl BlobHash {
         BlobHash(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Returns the first eight digits, for people.
+    /// Returns the first eight digits of the hash, for people.
     pub fn short(&self) -> String {
         to_hex(&self.0).as_str()[..8].to_owned()
     }

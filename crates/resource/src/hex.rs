@@ -1,18 +1,18 @@
 //! Identifiers as lower-case hexadecimal digits.
 
-/// The text of an identifier. Rows consist mostly of identifiers, so this must be cheap: it is written in one piece,
-/// without allocation.
+/// The text of an identifier. Rows consist mostly of identifiers, so the text is written in one piece and without
+/// allocation.
 pub struct Digits<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Digits<N> {
     /// Returns the digits as text.
     pub fn as_str(&self) -> &str {
-        // Digits are text.
+        // Digits are always valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
-/// Writes bytes as hexadecimal digits.
+/// Writes bytes as lower-case hexadecimal digits to `out`.
 pub fn write_hex(out: &mut [u8], bytes: &[u8; 32]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
@@ -21,14 +21,14 @@ pub fn write_hex(out: &mut [u8], bytes: &[u8; 32]) {
     }
 }
 
-/// Returns 32 bytes as hexadecimal digits.
+/// Returns 32 bytes as lower-case hexadecimal digits.
 pub fn to_hex(bytes: &[u8; 32]) -> Digits<64> {
     let mut out = [0; 64];
     write_hex(&mut out, bytes);
     Digits(out)
 }
 
-/// The value of each byte as a lower-case hexadecimal digit; above 15 if it is none.
+/// The value of each byte as a lower-case hexadecimal digit. It is above 15 if the byte is no such digit.
 const VALUES: [u8; 256] = {
     let mut values = [0xff; 256];
     let mut n = 0;
@@ -39,7 +39,7 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// Reads 32 bytes from lower-case hexadecimal digits.
+/// Returns the 32 bytes of 64 lower-case hexadecimal digits, or `None` if the text is not of this form.
 pub fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {
     if digits.len() != 64 {
         return None;
@@ -50,11 +50,11 @@ pub fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {
         any |= high | low;
         *slot = high << 4 | (low & 0xf);
     }
-    // One look at the end instead of one for each digit.
+    // One check at the end replaces a check of each digit.
     (any < 16).then_some(out)
 }
 
-/// Implements serde for types with `digits` and `FromStr` as their text.
+/// Implements serde for types whose text form is given by `digits` and `FromStr`.
 #[macro_export]
 macro_rules! serde_as_text {
     ($($name:ty),*) => {$(
@@ -65,7 +65,7 @@ macro_rules! serde_as_text {
         }
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                /// Reads the text where it lies: no copy for each identifier of a row.
+                /// A visitor that reads the text in place, without a copy for each identifier of a row.
                 struct Digits;
                 impl ::serde::de::Visitor<'_> for Digits {
                     type Value = $name;

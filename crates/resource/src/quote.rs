@@ -1,15 +1,18 @@
-//! Quoted parts of typed text: `"a?b"` stands for the letters between the quotes, without their special meaning.
+//! Quoted parts of typed text: `"a?b"` stands for the text between the quotes, in which no character has a special
+//! meaning.
 //!
-//! A quote begins a part only where one can begin, and only if it is closed where one can end. Any other is a letter.
+//! A quotation mark only counts if a part can begin there, and if the quotation ends where a part can end. Any other
+//! quotation mark is an ordinary character.
 
 use std::borrow::Cow;
 
-/// The letters that may stand before a quoted part.
+/// The characters that may come before a quoted part.
 const BEFORE: &[char] = &['?', '&', '=', ',', '[', ':'];
-/// The letters that may stand behind a quoted part.
+/// The characters that may come after a quoted part.
 const BEHIND: &[char] = &['?', '&', '=', ',', ']', ':', ' '];
 
-/// Returns the text of the quoted part at the beginning, and the text after it.
+/// Returns the text of the quoted part at the beginning, and the text after that part. Returns `None` if there is no
+/// quoted part.
 pub(crate) fn leading(text: &str) -> Option<(String, &str)> {
     let rest = text.strip_prefix('"')?;
     let mut out = String::new();
@@ -27,7 +30,7 @@ pub(crate) fn leading(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Returns the text of a part: the quoted text if it is quoted as a whole, or the part itself.
+/// Returns the text of a part: without its quotes if the whole part is quoted, or unchanged.
 pub(crate) fn plain(part: &str) -> Cow<'_, str> {
     match leading(part) {
         Some((text, "")) => Cow::Owned(text),
@@ -35,17 +38,17 @@ pub(crate) fn plain(part: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether the part is quoted as a whole.
+/// Returns whether the whole part is quoted.
 pub(crate) fn is_quoted(part: &str) -> bool {
     matches!(leading(part), Some((_, "")))
 }
 
-/// Returns the text quoted.
+/// Returns the text in quotes.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
 }
 
-/// Returns the text as a part in which none of `special` means anything.
+/// Returns the text as a part, in quotes if necessary, so that none of `special` has a meaning.
 pub(crate) fn part(text: &str, special: &[char]) -> String {
     match text.is_empty() || text.contains('"') || text != text.trim() || text.contains(special) {
         true => quoted(text),
@@ -53,7 +56,7 @@ pub(crate) fn part(text: &str, special: &[char]) -> String {
     }
 }
 
-/// Returns where `wanted` first stands outside of quoted parts.
+/// Returns the place of the first `wanted` outside of quoted parts, or `None` if there is none.
 pub(crate) fn find(text: &str, wanted: char) -> Option<usize> {
     let mut can_begin = true;
     let mut at = 0;
@@ -72,12 +75,12 @@ pub(crate) fn find(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-/// Returns the text before and after the first `by` outside of quoted parts.
+/// Returns the texts before and after the first `by` outside of quoted parts, or `None` if there is none.
 pub(crate) fn split_once(text: &str, by: char) -> Option<(&str, &str)> {
     find(text, by).map(|at| (&text[..at], &text[at + by.len_utf8()..]))
 }
 
-/// Returns the texts between each `by` outside of quoted parts.
+/// Returns the texts between all `by` outside of quoted parts.
 pub(crate) fn split(text: &str, by: char) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((part, behind)) = split_once(rest, by) {
@@ -88,19 +91,19 @@ pub(crate) fn split(text: &str, by: char) -> Vec<&str> {
     parts
 }
 
-/// Returns the parts of the text after `?`, each as its key and its value.
+/// Returns the parts of the text after `?`, each as a key and an optional value.
 pub(crate) fn query(text: &str) -> Vec<(&str, Option<&str>)> {
     let parts = split(text, '&').into_iter().filter(|part| !part.is_empty());
     parts.map(|part| part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)))).collect()
 }
 
-/// Returns the items of a list with commas, without spaces around them and without empty ones.
+/// Returns the items of a comma-separated list, without the spaces around them and without empty items.
 pub(crate) fn list(text: &str) -> Vec<String> {
     let items = split(text, ',').into_iter().map(str::trim).filter(|item| !item.is_empty());
     items.map(|item| plain(item).into_owned()).collect()
 }
 
-/// Returns a list with commas that [`list`] reads.
+/// Returns the items as a comma-separated list that [`list`] reads.
 pub(crate) fn typed_list<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(|item| part(item, &[',', '&'])).collect::<Vec<_>>().join(",")
 }

@@ -1,24 +1,24 @@
-//! How often something may be used: `10/min`.
+//! A maximum rate of calls, such as `10/min`.
 
 use serde::{Deserialize, Serialize};
 
-/// So many calls in so much time.
+/// A maximum number of calls in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// How many calls: from 1 to [`Rate::MAX_ITEMS`].
+    /// The number of calls, from 1 to [`Rate::MAX_ITEMS`].
     pub calls: u32,
-    /// In any so many milliseconds.
+    /// The length of the period in milliseconds. The limit holds for any period of this length.
     pub per_ms: u64,
 }
 
 impl Rate {
-    /// The most calls that can be counted: when each of them was is kept.
+    /// The largest possible number of calls. It is limited because the time of each call is stored.
     pub const MAX_ITEMS: u32 = 1_000;
 
-    /// Reads `CALLS/TIME`, where a time is `s`, `min`, `h` or `day`, or so many of one: `5/10s`.
+    /// Reads `CALLS/TIME`. The time is `s`, `min`, `h` or `day`, perhaps with a number before it, as in `5/10s`.
     ///
     /// # Errors
-    /// When it is not written so, or names more calls, or a longer time, than can be counted.
+    /// When the text has another form, or the number of calls or the time is too large.
     pub fn parse(text: &str) -> Result<Rate, String> {
         let wrong = || {
             format!(
@@ -39,7 +39,7 @@ impl Rate {
             "d" | "day" => 86_400_000,
             _ => return Err(wrong()),
         };
-        // Longer than a year is no rate.
+        // The period is at most a year.
         let per_ms =
             times.checked_mul(unit).filter(|ms| (1..=366 * 86_400_000).contains(ms)).ok_or_else(wrong)?;
         Ok(Rate { calls, per_ms })
@@ -57,7 +57,7 @@ impl Rate {
         }
     }
 
-    /// Returns which of two lets fewer calls through in the long run.
+    /// Returns the rate that allows fewer calls in the long run.
     pub(crate) fn least(self, other: Rate) -> Rate {
         let times = |a: Rate, b: Rate| u64::from(a.calls).saturating_mul(b.per_ms);
         if times(other, self) < times(self, other) { other } else { self }

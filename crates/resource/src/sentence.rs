@@ -1,4 +1,4 @@
-//! The one sentence that describes the resource of a slot, wherever a user reads it.
+//! The one sentence that describes the resource of a slot on every surface.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::Attenuation;
 use crate::kinds::directory::staged_copy;
 use crate::kinds::{Kind, Resource, ResourceSpec};
 
-/// Describes a resource through a grant: its summary, and every limit. Not made visible.
+/// Describes a resource under a grant: its summary, and every limit. The text is not made visible.
 pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<String>) -> String {
     let words = match &taken.staged_from {
         Some(real) => staged_copy(real),
@@ -15,7 +15,8 @@ pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<Str
     with_limits(words, taken)
 }
 
-/// Describes a typed resource for a slot, whose kind may be known: its summary, and every limit. Not made visible.
+/// Describes a typed resource for a slot: its summary, and every limit. The kind of the slot may be unknown. The text
+/// is not made visible.
 pub fn describe_spec(spec: &ResourceSpec, kind: Option<Kind>) -> String {
     let mut sentence = with_limits(spec.summary(kind.unwrap_or(spec.kind())), &spec.attenuation());
     if !spec.methods().is_empty() {

@@ -1,29 +1,29 @@
-//! The facts of a machine that the reading of a typed resource needs.
+//! The facts about a machine that are needed to read a typed resource.
 
-/// Answers questions about the machine on which a resource was typed.
+/// A source of facts about the machine on which a resource was typed.
 pub trait Surroundings {
-    /// Returns whether something lies at the path.
+    /// Returns whether a file or directory exists at the path.
     fn exists(&self, path: &str) -> bool;
 
-    /// Returns the path from the root, without following links.
+    /// Returns the absolute path, without following links.
     ///
     /// # Errors
-    /// When there is none in UTF-8.
+    /// When the absolute path is unknown or not UTF-8.
     fn absolute(&self, path: &str) -> Result<String, SpecError>;
 
-    /// Returns the path of the program that a shell would start under this name.
+    /// Returns the path of the program that a shell would start under a name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such program.
     fn program(&self, name: &str) -> Result<String, SpecError>;
 
-    /// Returns the reference of a model, or of several, with paths from the root.
+    /// Returns the reference of one or several models, with absolute paths.
     ///
     /// # Errors
-    /// When it is no reference of a model and no name that the user could have given to one.
+    /// When the text is neither the reference of a model nor a possible user's name for one.
     fn model(&self, reference: &str) -> Result<String, SpecError>;
 
-    /// Returns whether the setting of a variable looks like a secret.
+    /// Returns whether the value of an environment variable looks like a secret.
     fn looks_secret(&self, variable: &str, value: &str) -> bool;
 }
 
@@ -33,19 +33,19 @@ pub trait Surroundings {
 pub struct SpecError {
     /// The fault of the text.
     pub message: String,
-    /// The way out: the text to write.
+    /// Advice on the text to write instead.
     pub help: String,
-    /// Whether it names something that is not there, and is well written.
+    /// Whether the text is well written, but names something that does not exist.
     pub is_missing: bool,
 }
 
 impl SpecError {
-    /// Returns the error for a text that is not written as it should be.
+    /// Returns the error for a text that is not written correctly.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> SpecError {
         SpecError { message: message.into(), help: help.into(), is_missing: false }
     }
 
-    /// Returns the error for a text that names something that is not there.
+    /// Returns the error for a text that names something that does not exist.
     pub fn missing(message: impl Into<String>, help: impl Into<String>) -> SpecError {
         SpecError { is_missing: true, ..SpecError::new(message, help) }
     }

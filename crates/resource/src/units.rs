@@ -1,6 +1,7 @@
-//! Numbers with units as people write them: `10MiB`, `200k`, `1h30m`.
+//! Numbers with units as people write them, such as `10MiB`, `200k` or `1h30m`.
 
-/// Bytes: a plain number, or one with `B`, `kB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB` (1024s).
+/// Returns a number of bytes, or `None` if the text is none. The unit may be missing, or is `B`, `kB`, `MB`, `GB`
+/// (powers of 1000), `KiB`, `MiB` or `GiB` (powers of 1024).
 pub fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let factor = match unit {
@@ -16,7 +17,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     scale(number, factor)
 }
 
-/// Returns a count: a plain number, or one with `k` or `M`.
+/// Returns a count, or `None` if the text is none. The number may be followed by `k` or `M`.
 pub fn count(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let factor = match unit {
@@ -28,7 +29,8 @@ pub fn count(text: &str) -> Option<u64> {
     scale(number, factor)
 }
 
-/// Returns a duration in milliseconds: numbers with `ms`, `s`, `m`, `h` or `d`, the larger units first.
+/// Returns a duration in milliseconds, or `None` if the text is none. Each number is followed by `ms`, `s`, `m`, `h`
+/// or `d`, and larger units come first.
 pub fn duration_ms(text: &str) -> Option<u64> {
     let mut rest = text.trim();
     let mut total = 0u64;
@@ -55,21 +57,22 @@ pub fn duration_ms(text: &str) -> Option<u64> {
     (last != u64::MAX).then_some(total)
 }
 
-/// Returns a number of bytes as [`bytes`] reads it, in the largest unit in which it is whole.
+/// Returns a number of bytes as [`bytes`] reads it, in the largest unit that gives a whole number.
 pub fn typed_bytes(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or_else(|| bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
 }
 
-/// Returns a duration as [`duration_ms`] reads it, in the largest unit in which it is whole.
+/// Returns a duration as [`duration_ms`] reads it, in the largest unit that gives a whole number.
 pub fn typed_duration(ms: u64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     let whole = units.iter().find(|(_, unit)| ms > 0 && ms.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{ms}ms"), |(name, unit)| format!("{}{name}", ms / unit))
 }
 
-/// Returns millionths of a dollar as decimal digits, without zeros at the end.
+/// Returns an amount in dollars as decimal digits, given in millionths of a dollar. There are at least two decimals,
+/// and no further zeros at the end.
 pub fn typed_dollars(micros: u64) -> String {
     let cents = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     let short = cents.trim_end_matches('0');
@@ -77,7 +80,7 @@ pub fn typed_dollars(micros: u64) -> String {
     format!("{short}{}", "0".repeat(missing))
 }
 
-/// Returns the number at the front, as its digits before and after the point, and the text after it.
+/// Returns the digits before and after the point of the number at the beginning, and the text after the number.
 fn split(text: &str) -> Option<((&str, &str), &str)> {
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let text = text.trim();
@@ -89,7 +92,8 @@ fn split(text: &str) -> Option<((&str, &str), &str)> {
     (!whole.is_empty()).then_some(((whole, part), rest.trim_start()))
 }
 
-/// Multiplies a decimal number exactly, so that `1.5k` is 1500 and `1.0005k` is an error rather than a rounding.
+/// Returns a decimal number multiplied by a factor. The result must be exact: `1.5k` is 1500, and `1.0005k` is `None`
+/// instead of a rounded number.
 fn scale((whole, part): (&str, &str), factor: u64) -> Option<u64> {
     let part = part.trim_end_matches('0');
     let tens = 10u64.checked_pow(u32::try_from(part.len()).ok()?)?;

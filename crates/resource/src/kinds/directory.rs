@@ -1,4 +1,4 @@
-//! Paths of this machine: directories, and spools of outgoing mail.
+//! The kinds that are paths of this machine: directories, and spools of outgoing mail.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(crate) static DIR: Row = Row {
     parse,
 };
 
-/// The row of `dir rw` in the table. All keys that a path can have are among its own.
+/// The row of `dir rw` in the table. Its keys include all keys that a path can have.
 pub(crate) static DIR_RW: Row = Row {
     kind: Kind::Dir { write: true },
     label: "dir rw",
@@ -79,10 +79,10 @@ pub(crate) static OUTBOX: Row = Row {
     parse,
 };
 
-/// The word that stands in a grant for every method.
+/// The word in a grant that means every method.
 const EVERY_METHOD: &str = "*";
 
-/// Returns whether something can be changed by one of the methods.
+/// Returns whether any of the methods can change something.
 pub(crate) fn can_write(methods: &BTreeSet<String>) -> bool {
     methods.contains(EVERY_METHOD)
         || methods.iter().any(|method| {
@@ -90,7 +90,7 @@ pub(crate) fn can_write(methods: &BTreeSet<String>) -> bool {
         })
 }
 
-/// Returns whether names can be said to end so.
+/// Returns whether a text is a valid suffix of file names.
 pub(crate) fn is_suffix(text: &str) -> bool {
     text.starts_with('.') && text.len() >= 2
 }
@@ -115,25 +115,25 @@ pub fn staged_copy(real: &str) -> String {
 pub struct PathSpec {
     /// The absolute path.
     pub path: String,
-    /// Whether it may be written.
+    /// Whether the path may be written to.
     pub write: bool,
     /// Whether changes go to a staged copy.
     #[serde(default)]
     pub stage: bool,
-    /// The only endings that names may have.
+    /// The allowed endings of the names of files. An empty list allows any.
     pub suffixes: Vec<String>,
-    /// The most bytes that a file may have.
+    /// The maximum size of a file in bytes.
     pub max_bytes: Option<u64>,
-    /// The most bytes that everything in the directory may come to have.
+    /// The maximum size in bytes of all files in the directory together.
     #[serde(default)]
     pub total_bytes: Option<u64>,
-    /// The only methods of those that the slot has; empty means all.
+    /// The allowed methods. An empty list allows all methods of the slot.
     #[serde(default)]
     pub methods: Vec<String>,
     /// Whether only models that may read private data may read the contents.
     #[serde(default)]
     pub private: bool,
-    /// The most calls.
+    /// The maximum rate of calls.
     #[serde(default)]
     pub rate: Option<Rate>,
 }
@@ -146,7 +146,7 @@ impl PathSpec {
         }
     }
 
-    /// Returns a path with these limits.
+    /// Returns a path with the limits of a grant.
     pub fn limited(path: String, taken: &Attenuation) -> PathSpec {
         PathSpec {
             path,
@@ -170,14 +170,15 @@ impl PathSpec {
         PathSpec {
             write: kind == Kind::Dir { write: true },
             stage: taken.staged_from.is_some(),
-            // Nothing that is only read grows.
+            // A directory that is only read does not grow.
             total_bytes: taken.total_bytes.filter(|_| kind != Kind::Dir { write: false }),
             methods: if is_all { vec![] } else { methods.iter().cloned().collect() },
             ..PathSpec::limited(path, taken)
         }
     }
 
-    /// Returns why a slot of this kind cannot have all that was typed, if it cannot: it would not enforce the limit.
+    /// Returns the problem with a limit that was typed and that a slot of this kind would not enforce. Returns `None`
+    /// if there is no such limit.
     pub(super) fn unsupported_limit(&self, kind: Kind) -> Option<String> {
         let row = kind.row();
         if self.stage && !matches!(kind, Kind::Dir { .. }) {
@@ -233,7 +234,7 @@ impl PathSpec {
             (false, true) => ":rw",
             (false, false) => "",
         };
-        // The last `?` of a path that is not quoted begins its query.
+        // In a path without quotes, the last `?` begins the query.
         let path = match query.contains('?') {
             true => quote::quoted(&self.path),
             false => typed_path(&self.path, &['?']),
@@ -242,13 +243,14 @@ impl PathSpec {
     }
 }
 
-/// Returns a path as [`split_access_suffix`] reads it, quoted if it has one of `special` in it.
+/// Returns a path as [`split_access_suffix`] reads it. The path is quoted if it contains one of `special`.
 pub(crate) fn typed_path(path: &str, special: &[char]) -> String {
     let ends = [":rw", ":ro", ":stage"].iter().any(|manner| path.ends_with(manner));
     if ends { quote::quoted(path) } else { quote::part(path, special) }
 }
 
-/// Returns a path that may be quoted, and the suffix of `manners` after it.
+/// Returns a path without its quotes, and the suffix out of `manners` after it. Returns `None` if a quoted path is
+/// followed by other text.
 pub(crate) fn split_access_suffix<'a>(text: &str, manners: &[&'a str]) -> Option<(String, &'a str)> {
     if let Some((path, behind)) = quote::leading(text) {
         let manner = manners.iter().copied().chain([""]).find(|manner| *manner == behind);
@@ -264,7 +266,7 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
     let wrong = |what: &str| DIR_RW.wrong(what);
     let cut = match quote::leading(text) {
         Some(_) => quote::split_once(text, '?'),
-        // A file whose own name has a question mark is meant as it stands.
+        // If a file has a question mark in its name, the whole text is its path.
         None => text.rsplit_once('?').filter(|_| !around.exists(text)),
     };
     let (path, query) = cut.unwrap_or((text, ""));
@@ -301,7 +303,7 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
                 }
             }
             _ => {
-                // Which slot a path fills is not known yet, so every key of a path may be meant.
+                // The slot of the path is not known here, so every key of a path is valid.
                 let row = if spec.kind() == Kind::Worker { &keyword_kinds::WORKER } else { &DIR_RW };
                 return Err(row.unknown_key());
             }

@@ -1,4 +1,4 @@
-//! Kinds that are typed as one word, or not at all: the clock, workers, and a run's permissions towards its user.
+//! The kinds that are typed as one word, or not at all: the clock, workers, and a run's permissions towards its user.
 
 use super::{Kind, Limit, ResourceSpec, Row, TextStart, directory};
 use crate::{SpecError, Surroundings};
@@ -7,15 +7,15 @@ use crate::{SpecError, Surroundings};
 pub const CLOCK_WORD: &str = "clock";
 /// The word for the worker that has the slot.
 pub const SELF_WORD: &str = "self";
-/// The clock, as a person reads it.
+/// The description of the clock.
 pub(crate) const THE_CLOCK: &str = "the clock";
-/// The worker that has the slot, as a person reads it.
+/// The description of the worker that has the slot.
 pub const MYSELF: &str = "this worker again";
-/// Questions, as a person reads them.
+/// The description of questions.
 pub(crate) const QUESTIONS: &str = "questions to you, in your inbox";
-/// Waiting, as a person reads it.
+/// The description of waiting.
 pub(crate) const ALARM: &str = "waiting for a time";
-/// Mail, as a person reads it.
+/// The description of mail.
 pub(crate) const INBOX: &str = "mail to you, in your inbox";
 
 /// The row of `clock` in the table.
@@ -91,7 +91,8 @@ pub(crate) static MAIL: Row = Row {
     ..NEVER_TYPED
 };
 
-/// The common part of the rows of kinds that are never typed: the user who starts the run fills such a slot.
+/// The common part of the rows of kinds that are never typed. The user who starts the run fills such a slot
+/// automatically.
 const NEVER_TYPED: Row = Row {
     kind: Kind::Ask,
     label: "",

@@ -1,5 +1,5 @@
-//! Servers of tools (MCP), as a person hands them over: how each is reached, and the tools that the person named, as the
-//! server described them then.
+//! Servers of tools (MCP), as a person hands them over. An endowment keeps how the server is reached, and the tools
+//! that the person named, with the server's descriptions at that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ const PREFIX: &str = "mcp:";
 
 /// The default time limit of one call, in milliseconds.
 pub const DEFAULT_CALL_TIMEOUT_MS: u64 = 60_000;
-/// The longest that one call may be said to take, in milliseconds.
+/// The maximum time limit of one call, in milliseconds.
 const MAX_CALL_TIMEOUT_MS: u64 = 3_600_000;
-/// The longest name of a server.
+/// The maximum length of a server's name in bytes.
 const MAX_NAME: usize = 40;
 
 /// The row of `mcp` in the table.
@@ -41,23 +41,23 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
-/// Tools of a server that the user has configured, by its name.
+/// The tools of a server that the user has configured, as the user typed them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpSpec {
-    /// The server.
+    /// The name of the server.
     pub server: String,
     /// The tools, each with the effect that the user vouches for.
     pub tools: Vec<(String, Effect)>,
-    /// The most bytes of arguments and of a result.
+    /// The maximum number of bytes of the arguments and of a result.
     pub max_bytes: Option<u64>,
-    /// How long one call may take, in milliseconds.
+    /// The time limit of one call, in milliseconds.
     pub call_ms: Option<u64>,
-    /// The most calls.
+    /// The maximum rate of calls.
     #[serde(default)]
     pub rate: Option<Rate>,
 }
 
-/// Returns whether a server can have this name.
+/// Returns whether a text can be the name of a server.
 pub fn is_server_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=MAX_NAME).contains(&text.len())
@@ -65,11 +65,11 @@ pub fn is_server_name(text: &str) -> bool {
         && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// The words behind a tool's name that give its effect.
+/// The words for the effect of a tool, which follow the tool's name.
 const EFFECTS: [(&str, Effect); 3] =
     [("reads", Effect::Observe), ("changes", Effect::Modify), ("sends", Effect::Commit)];
 
-/// Describes tools of a server, without how it is reached.
+/// Describes tools of a server, but not how the server is reached.
 fn tools_summary<'a>(tools: impl Iterator<Item = &'a str>, server: &str, call_ms: u64) -> String {
     let tools: Vec<&str> = tools.collect();
     let noun = if tools.len() == 1 { "tool" } else { "tools" };
@@ -175,9 +175,10 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     Ok(ResourceSpec::Mcp(spec))
 }
 
-/// Takes a tool apart into its name and its effect.
+/// Returns the name and the effect of a tool.
 ///
-/// The claims of the server do not count: a tool without an effect from the user counts as one that cannot be undone.
+/// The server's claims do not count. A tool to which the user gave no effect counts as one whose calls cannot be
+/// undone.
 fn effect_of(tool: &str) -> (String, Effect) {
     let effect = |word: &str| EFFECTS.iter().find(|(known, _)| *known == word).map(|(_, effect)| *effect);
     if let Some((name, behind)) = quote::leading(tool) {
@@ -193,92 +194,93 @@ fn effect_of(tool: &str) -> (String, Effect) {
     }
 }
 
-/// Tools of one server that may be called.
+/// The tools of one server that may be called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolServer {
     /// The user's name for the server.
     pub name: String,
-    /// How it is reached.
+    /// The way to reach the server.
     pub line: ServerTransport,
-    /// The tools that the user named. No two have the same method.
+    /// The tools that the user named. No two of them have the same method.
     pub tools: Vec<PinnedTool>,
-    /// How long one call may take, in milliseconds.
+    /// The time limit of one call, in milliseconds.
     pub call_ms: u64,
 }
 
-/// How a server is reached.
+/// The way to reach a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum ServerTransport {
-    /// It is a program of this machine that is started for a run, in the sandbox.
+    /// A program of this machine, which is started in the sandbox for a run.
     Program(Box<ServerProgram>),
-    /// It answers at an address: the first place, to which calls are posted.
+    /// An address on the web. Calls are posted to the first place.
     Web(Box<Web>),
 }
 
 /// A server that is a program of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProgram {
-    /// The program, by its digest.
+    /// The program, with its digest.
     pub program: EndowedProgram,
-    /// Its arguments, without its name.
+    /// The arguments of the program, without its name.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Files that its arguments name, as they were when it was granted: scripts that an interpreter runs.
+    /// The files that the arguments name, such as scripts for an interpreter, with their digests at the time of the
+    /// grant.
     #[serde(default)]
     pub files: BTreeMap<String, BlobHash>,
-    /// The variables of its environment beside the usual ones.
+    /// The environment variables of the program, in addition to the usual ones.
     #[serde(default)]
     pub environment: BTreeMap<String, Setting>,
-    /// Files and directories that it may read, by absolute path: its own modules, mostly.
+    /// The absolute paths of files and directories that the program may read, mostly its own modules.
     #[serde(default)]
     pub reads: Vec<String>,
-    /// The directories that it works on; it begins in the first.
+    /// The directories that the program reaches. The first is its working directory.
     #[serde(default)]
     pub directories: Vec<ProgramDirectory>,
-    /// Whether it may open connections over the network.
+    /// Whether the program may open connections over the network.
     #[serde(default)]
     pub network: bool,
-    /// How much memory all its processes may use together, in bytes.
+    /// The memory limit of all processes of the program together, in bytes.
     pub memory: u64,
 }
 
-/// A tool as its server described it when the user named it.
+/// A tool, with the server's description at the time when the user named the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PinnedTool {
     /// The server's name for the tool.
     pub name: String,
-    /// The name of its method: the same name, as far as models can write it.
+    /// The name of the tool's method. It is the tool's name, with `_` for characters that models cannot write.
     pub method: String,
-    /// The effect of a call, as the user says. The server's own hints count for nothing.
+    /// The effect of a call, according to the user. The server's own hints do not count.
     pub effect: Effect,
     /// The server's description of the tool.
     pub description: Untrusted,
-    /// The schema of its arguments, as canonical JSON.
+    /// The schema of the tool's arguments, as canonical JSON.
     pub schema: Untrusted,
-    /// The digest of all that the server says of it.
+    /// The digest of the server's whole definition of the tool.
     pub digest: BlobHash,
 }
 
-/// The definition of a tool by its server.
+/// A server's definition of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// A title for people.
+    /// The title of the tool, for people.
     pub title: Option<String>,
     /// The description of the tool.
     pub description: Option<String>,
-    /// The schema of its arguments.
+    /// The schema of the tool's arguments.
     pub input: Json,
-    /// The schema of its result.
+    /// The schema of the tool's result.
     pub output: Option<Json>,
-    /// Hints about its effect on the world.
+    /// Hints about the effect of the tool.
     pub hints: Option<Json>,
 }
 
 impl ToolDefinition {
-    /// Returns the digest by which it is known again.
+    /// Returns the digest of the definition, which shows whether the definition has changed.
     pub fn digest(&self) -> BlobHash {
         let mut hasher = blake3::Hasher::new_derive_key("almoner mcp tool v1");
         let mut field = |text: Option<&str>| {
@@ -296,7 +298,7 @@ impl ToolDefinition {
         BlobHash(*hasher.finalize().as_bytes())
     }
 
-    /// Returns the tool as it is handed over.
+    /// Returns the tool for an endowment, with the effect that the user gave.
     pub fn pin(&self, effect: Effect) -> PinnedTool {
         PinnedTool {
             name: self.name.clone(),
@@ -310,7 +312,8 @@ impl ToolDefinition {
 }
 
 impl PinnedTool {
-    /// Returns the parts that have changed since the tool was granted, if any have.
+    /// Returns, in words, the parts of the definition that have changed since the tool was granted. Returns `None` if
+    /// nothing has changed.
     pub fn change(&self, now: &ToolDefinition) -> Option<&'static str> {
         if now.digest() == self.digest {
             return None;
@@ -326,13 +329,13 @@ impl PinnedTool {
     }
 }
 
-/// Returns a tool's name as a method's: characters that models cannot write become `_`.
+/// Returns the name of a tool's method: the tool's name, with `_` for characters that models cannot write.
 pub fn method_name(tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     tool.chars().map(plain).collect()
 }
 
-/// Returns JSON in one spelling: no spaces, and keys sorted.
+/// Returns JSON in its canonical spelling, without spaces and with sorted keys.
 fn canonical(json: &Json) -> String {
     match json {
         Json::Object(object) => {
@@ -350,12 +353,12 @@ fn canonical(json: &Json) -> String {
 }
 
 impl ToolServer {
-    /// Returns the tool of a method.
+    /// Returns the tool with a method, or `None` if there is no such tool.
     pub fn tool(&self, method: &str) -> Option<&PinnedTool> {
         self.tools.iter().find(|tool| tool.method == method)
     }
 
-    /// Returns whether the data it receives can leave this machine.
+    /// Returns whether the data that the server receives can leave this machine.
     pub fn reaches_out(&self) -> bool {
         match &self.line {
             ServerTransport::Program(program) => program.network,
@@ -363,7 +366,7 @@ impl ToolServer {
         }
     }
 
-    /// Returns the secrets that it uses, by name.
+    /// Returns the names of the secrets that the server uses.
     pub fn secrets(&self) -> Vec<&str> {
         match &self.line {
             ServerTransport::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
@@ -373,8 +376,8 @@ impl ToolServer {
         }
     }
 
-    /// Describes the server in a few words that a user reads: "tools list, get of the server github
-    /// (/usr/bin/gh-mcp), with network".
+    /// Describes the server in a few words, such as "tools list, get of the server github (/usr/bin/gh-mcp), with
+    /// network".
     pub fn summary(&self) -> String {
         let tools = self.tools.iter().map(|tool| tool.method.as_str());
         let mut words = tools_summary(tools, &self.name, self.call_ms);

@@ -1,4 +1,5 @@
-//! The table of kinds: the resources that can fill a slot. One file a kind, and here the three enums that list them.
+//! The table of kinds: the resources that can fill a slot. Each kind has a file. This file has the three enums that
+//! list all kinds.
 
 pub mod directory;
 pub mod keyword_kinds;
@@ -25,23 +26,23 @@ pub use web::WebSpec;
 use crate::web::Web;
 use crate::{Attenuation, SpecError, Surroundings};
 
-/// A kind of thing that can fill a slot, as worker files write it.
+/// A kind of resource that can fill a slot, as worker files name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A directory.
     Dir {
-        /// Whether it may be written to.
+        /// Whether the directory may be written to.
         write: bool,
     },
-    /// A place that sends messages.
+    /// A spool from which messages are sent.
     Outbox,
     /// Programs of this machine.
     Program,
     /// A part of the web.
     Http,
-    /// A repository.
+    /// A git repository.
     Git {
-        /// Whether it may be changed.
+        /// Whether the repository may be changed.
         write: bool,
     },
     /// The clock.
@@ -50,19 +51,19 @@ pub enum Kind {
     Mcp,
     /// Another worker.
     Worker,
-    /// Questions to the person whose run it is.
+    /// Questions to the user of the run.
     Ask,
     /// Waiting for a time.
     Timer,
-    /// Mail to the person whose run it is.
+    /// Mail to the user of the run.
     Mail,
     /// Another model.
     Model,
-    /// A secret of the vault, to be handed on unseen.
+    /// A secret of the vault, which the worker can pass on but not see.
     Secret,
 }
 
-/// The rows of all kinds, in the order in which they are listed.
+/// The rows of all kinds, in the order of listings.
 pub static KINDS: [&Row; 15] = [
     &directory::DIR,
     &directory::DIR_RW,
@@ -81,12 +82,12 @@ pub static KINDS: [&Row; 15] = [
     &secret::ROW,
 ];
 
-/// Returns the words of all kinds, as worker files write them, for an error or a help.
+/// Returns the words of all kinds as in worker files, for an error or a help text.
 pub fn labels() -> String {
     KINDS.map(|row| format!("`{}`", row.label)).join(", ")
 }
 
-/// Returns the examples of all that is typed, each once, with the slot before it: "SLOT=PATH".
+/// Returns the examples of all kinds that can be typed, each once and with the slot before it, such as "SLOT=PATH".
 pub fn examples(slot: &str) -> Vec<String> {
     let mut examples: Vec<String> = Vec::new();
     for row in KINDS.iter().filter(|row| row.is_typed()) {
@@ -121,32 +122,32 @@ impl Kind {
     }
 }
 
-/// The resource that a person typed for a slot, before the daemon has resolved it.
+/// The resource that a person typed for a slot, before the daemon resolves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fill", rename_all = "snake_case")]
 pub enum ResourceSpec {
-    /// A path: a directory, or, for a slot that wants a worker, a file.
+    /// A path: a directory, or the file of a worker.
     Path(PathSpec),
     /// Programs of this machine.
     Program(ProgramSpec),
     /// A part of the web.
     Web(WebSpec),
-    /// A repository.
+    /// A git repository.
     Git(GitSpec),
     /// Another model.
     Model(ModelSpec),
-    /// A secret of the vault, to be handed on unseen.
+    /// A secret of the vault, which the worker can pass on but not see.
     Secret(SecretHandle),
     /// The clock of this machine.
     Clock,
-    /// For a slot that wants a worker: the one that has the slot, once more.
+    /// The same worker that has the slot, once more.
     Myself,
     /// Tools of a server that the user has configured.
     Mcp(McpSpec),
 }
 
 impl ResourceSpec {
-    /// Returns the kind of slot that it fills by default. A path can fill other kinds as well.
+    /// Returns the kind of slot that the resource fills by default. A path can fill other kinds as well.
     pub fn kind(&self) -> Kind {
         match self {
             ResourceSpec::Path(spec) => spec.kind(),
@@ -161,7 +162,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the text behind `-e SLOT=`. It is read back as the same.
+    /// Returns the text after `-e SLOT=`. [`ResourceSpec::parse`] reads it back as the same resource.
     pub fn typed(&self) -> String {
         match self {
             ResourceSpec::Path(spec) => spec.typed(),
@@ -176,7 +177,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Describes the resource in a few words, for a slot of this kind, without its limits.
+    /// Describes the resource in a few words for a slot of a kind, without its limits.
     pub(crate) fn summary(&self, kind: Kind) -> String {
         match self {
             ResourceSpec::Path(spec) => spec.summary(kind),
@@ -191,7 +192,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns its limits. A staged copy is named by the path that was typed.
+    /// Returns the limits of the resource. A staged copy is named by the path that was typed.
     pub fn attenuation(&self) -> Attenuation {
         match self {
             ResourceSpec::Path(spec) => spec.attenuation(),
@@ -209,7 +210,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the only methods that were named; empty means all that the slot has.
+    /// Returns the methods that were typed. An empty list allows all methods of the slot.
     pub fn methods(&self) -> &[String] {
         match self {
             ResourceSpec::Path(spec) => &spec.methods,
@@ -218,7 +219,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns every path of this machine that was typed, to be put into another form.
+    /// Returns every path of this machine in the resource, so that the caller can change it.
     pub fn paths_mut(&mut self) -> Vec<&mut String> {
         match self {
             ResourceSpec::Path(spec) => vec![&mut spec.path],
@@ -236,12 +237,12 @@ impl ResourceSpec {
         }
     }
 
-    /// Refuses the resource if a slot of this kind cannot have it.
+    /// Checks that a slot of a kind can have the resource.
     ///
     /// # Errors
-    /// When it has a limit that such a slot would not enforce.
+    /// When the resource has a limit that such a slot would not enforce.
     pub fn check(&self, kind: Kind) -> Result<(), SpecError> {
-        // Other resources fill slots of one kind only, and the row of that kind has checked them.
+        // Any other resource fills slots of one kind only, and that kind's row has already checked it.
         let ResourceSpec::Path(spec) = self else { return Ok(()) };
         match spec.unsupported_limit(kind) {
             Some(what) => Err(kind.row().wrong(what)),
@@ -249,7 +250,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the methods that a slot of this kind gets if this is typed for it.
+    /// Returns the methods that a slot of a kind gets if this resource is typed for it.
     fn granted(&self, kind: Kind) -> BTreeSet<String> {
         match self {
             spec if !spec.methods().is_empty() => spec.methods().iter().cloned().collect(),
@@ -265,11 +266,12 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the limits of a grant that this leaves out, in words. A slot of this kind that is filled with it gets
-    /// more than the grant allows. Empty if nothing is left out. Not made visible.
+    /// Returns, in words, the limits of a grant that this resource leaves out. A slot that is filled with this
+    /// resource gets more than the grant allows. The list is empty if nothing is left out. The text is not made
+    /// visible.
     pub fn missing_limits(&self, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> Vec<String> {
         let has = |limit: Limit| kind.row().limits.contains(&limit);
-        // Such a slot refuses the limits that its kind does not have.
+        // A slot rejects limits that its kind does not have, so these do not count.
         let mut said = self.attenuation();
         said.suffixes.retain(|suffix| has(Limit::Suffixes) && directory::is_suffix(suffix));
         said.max_bytes = said.max_bytes.filter(|_| has(Limit::Max));
@@ -278,7 +280,7 @@ impl ResourceSpec {
         said.private &= has(Limit::Private);
         let mut taken = taken.clone();
         if kind == (Kind::Dir { write: false }) {
-            // Nothing that is only read grows.
+            // A directory that is only read does not grow.
             taken.total_bytes = None;
         }
         let mut unsaid = taken.missing_limits(&said);
@@ -291,8 +293,7 @@ impl ResourceSpec {
         unsaid
     }
 
-    /// Returns the text that a user would have typed for a resource in a slot of this kind, with the limits of a
-    /// grant.
+    /// Returns the text that a user would have typed for a resource in a slot of a kind, with the limits of a grant.
     ///
     /// The text may leave out some limits of the grant. Returns `None` for a resource that is never typed.
     pub fn from_grant(
@@ -318,50 +319,50 @@ impl ResourceSpec {
     }
 }
 
-/// The resource that fills a slot, resolved by the daemon and kept in the store.
+/// The resource that fills a slot, after the daemon has resolved it. The store keeps this form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Resource {
     /// A directory of this machine.
     Directory {
-        /// Its absolute path when it was endowed.
+        /// The absolute path of the directory at the time of the endowment.
         path: String,
-        /// Whether nothing in it may be changed.
+        /// Whether the content must not be changed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         read_only: bool,
     },
     /// A directory of this machine into which outgoing mail is spooled.
     Outbox {
-        /// Its absolute path when it was endowed.
+        /// The absolute path of the directory at the time of the endowment.
         path: String,
     },
     /// Programs of this machine that may be run.
     Programs(Programs),
     /// A part of the web.
     Web(Web),
-    /// A repository of git.
+    /// A git repository.
     Repository(Repository),
-    /// A secret of the vault that somebody may hand on by a slot's name.
+    /// A secret of the vault, which the worker can pass on by the slot's name but not see.
     Secret(SecretHandle),
     /// The clock of this machine.
     Clock,
     /// Tools of a server.
     Mcp(Box<ToolServer>),
-    /// Questions to the person whose run it is.
+    /// Questions to the user of the run.
     Questions,
     /// Waiting for a time.
     Alarm,
-    /// Mail to the person whose run it is.
+    /// Mail to the user of the run.
     Mail,
 }
 
 impl Resource {
-    /// Returns a directory that may be changed, as far as a grant of it allows.
+    /// Returns a directory that may be changed, if its grant allows that.
     pub fn directory(path: impl Into<String>) -> Resource {
         Resource::Directory { path: path.into(), read_only: false }
     }
 
-    /// Returns the kind of slot that it fills.
+    /// Returns the kind of slot that the resource fills.
     pub fn kind(&self) -> Kind {
         match self {
             Resource::Directory { read_only, .. } => Kind::Dir { write: !read_only },
@@ -378,7 +379,7 @@ impl Resource {
         }
     }
 
-    /// Returns the methods that it has in a slot of this kind.
+    /// Returns the methods that the resource has in a slot of a kind.
     pub fn methods(&self, kind: Kind) -> BTreeSet<String> {
         match self {
             Resource::Mcp(server) => server.tools.iter().map(|tool| tool.method.clone()).collect(),
@@ -395,12 +396,12 @@ impl Resource {
         }
     }
 
-    /// Returns its type as Endo's clients know it.
+    /// Returns the type of the resource, by the name that Endo's clients know.
     pub fn type_name(&self) -> &'static str {
         self.kind().row().type_name
     }
 
-    /// Describes the resource in a few words, without the limits of a grant. Not made visible.
+    /// Describes the resource in a few words, without the limits of a grant. The text is not made visible.
     pub fn summary(&self) -> String {
         match self {
             Resource::Directory { path, .. } => directory::directory_summary(path, false),
@@ -417,7 +418,8 @@ impl Resource {
         }
     }
 
-    /// Returns the same, through a grant of these methods.
+    /// Describes the resource as [`Resource::summary`] does. For a directory, the text says whether the methods of a
+    /// grant can change it.
     pub fn summary_with(&self, methods: &BTreeSet<String>) -> String {
         match self {
             Resource::Directory { path, read_only } => {
@@ -433,29 +435,29 @@ impl Resource {
 pub enum TextStart {
     /// A path, without a prefix.
     Path,
-    /// With these letters.
+    /// These letters, followed by more text.
     Prefix(&'static str),
-    /// With the scheme of an address of the web.
+    /// The scheme of a web address.
     Address,
-    /// It is this word.
+    /// This word, which is the whole text.
     Word(&'static str),
-    /// Never typed: the user who starts the run fills the slot.
+    /// No text: the user who starts the run fills the slot automatically.
     Never,
 }
 
-/// A limit that a grant of a resource can have.
+/// A kind of limit that a grant of a resource can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Names that end in one of these.
+    /// The allowed endings of the names of files.
     Suffixes,
-    /// The largest file, message or answer.
+    /// The maximum size of a file, a message or an answer.
     Max,
-    /// The most that a directory may come to hold.
+    /// The maximum size of all files in a directory together.
     Total,
-    /// How often it may be used.
+    /// The maximum rate of use.
     Rate,
-    /// Everything that is read through it is private.
+    /// The privacy of everything that is read.
     Private,
 }
 
@@ -464,45 +466,47 @@ pub enum Limit {
 pub struct Row {
     /// The kind.
     pub kind: Kind,
-    /// Its word in worker files.
+    /// The word for the kind in worker files.
     pub label: &'static str,
-    /// The noun for it in errors: "a directory".
+    /// The noun for the kind in errors, such as "a directory".
     pub noun: &'static str,
-    /// The type of the stored resource, as Endo's clients know it.
+    /// The type of the stored resource, by the name that Endo's clients know.
     pub type_name: &'static str,
-    /// How it begins when it is typed.
+    /// The beginning of the typed text.
     pub start: TextStart,
-    /// One example of the text behind `-e SLOT=`; `PATH` and `FILE` stand for paths.
+    /// An example of the text after `-e SLOT=`. `PATH` and `FILE` stand for paths.
     pub example: &'static str,
-    /// All that can be typed behind `-e SLOT=`.
+    /// The syntax of the text after `-e SLOT=`.
     pub grammar: &'static str,
-    /// The keys that can follow `?`, each with an effect on such a slot; one without `=` stands alone.
+    /// The keys that can follow `?` and have an effect on such a slot. A key without `=` takes no value.
     pub keys: &'static [&'static str],
-    /// The limits that can be put on it: by a key when it is typed, or when something narrower is made of it.
+    /// The limits that such a resource can have: from a key in the typed text, or from a narrower grant.
     pub limits: &'static [Limit],
-    /// The methods that a worker may call, where the kind says which.
+    /// The methods that a worker may call. The list is empty if they depend on the resource.
     pub methods: &'static [&'static str],
-    /// Whether something that is not public can be read through it.
+    /// Whether data that is not public can be read through such a resource.
     pub discloses: bool,
-    /// Whether something can leave this machine through it.
+    /// Whether data can leave this machine through such a resource.
     pub sends: bool,
-    /// Whether a page asks again before it is handed over: it starts programs, reaches the network or carries a secret.
+    /// Whether a page asks for confirmation before such a resource is handed over, because it starts programs,
+    /// reaches the network or carries a secret.
     pub needs_confirmation: bool,
-    /// The phrase for the run's permission towards its user, if it is never typed: "may wait for a time".
+    /// The phrase for the run's permission towards its user, such as "may wait for a time". It is empty for kinds
+    /// that can be typed.
     pub permission_phrase: &'static str,
-    /// Whether a name of the person's can stand for it when a run asks for something.
+    /// Whether the user can pick one of their own names for this kind when a run requests a resource.
     pub by_name: bool,
-    /// Reads the text after the beginning.
+    /// The function that reads the text after its beginning.
     pub(crate) parse: fn(&str, &dyn Surroundings) -> Result<ResourceSpec, SpecError>,
 }
 
 impl Row {
-    /// Returns the row of a word of worker files.
+    /// Returns the row for a word of worker files, or `None` if no kind has this word.
     pub fn of(label: &str) -> Option<&'static Row> {
         KINDS.iter().copied().find(|row| row.label == label)
     }
 
-    /// Returns the row that reads a text behind `-e SLOT=`, and the text after its beginning. A text with no other
+    /// Returns the row that reads a text after `-e SLOT=`, and the text after its beginning. A text with no known
     /// beginning is a path.
     pub fn for_text(text: &str) -> (&'static Row, &str) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -522,17 +526,17 @@ impl Row {
         self.start != TextStart::Never
     }
 
-    /// Returns the example for a slot, as an option of the command line.
+    /// Returns the example for a slot, as a command-line option.
     pub fn option(&self, slot: &str) -> String {
         format!("-e {slot}={}", self.example)
     }
 
-    /// Returns the example with paths from the root, for where there is no current directory.
+    /// Returns the example with absolute paths, for surfaces that have no current directory.
     pub fn example_from_root(&self) -> String {
         self.example.replace("PATH", "/PATH").replace("FILE", "/PATH/FILE")
     }
 
-    /// Returns the error for a text that is not written as the kind is.
+    /// Returns the error for a text that does not have the kind's syntax.
     pub(crate) fn wrong(&self, message: impl Into<String>) -> SpecError {
         SpecError::new(message, format!("write SLOT={}", self.grammar))
     }
@@ -550,22 +554,23 @@ impl Row {
 }
 
 impl Kind {
-    /// Returns the kind of a word of worker files.
+    /// Returns the kind for a word of worker files, or `None` if no kind has this word.
     pub fn of(label: &str) -> Option<Kind> {
         Row::of(label).map(|row| row.kind)
     }
 
-    /// Returns the methods that a worker may call on the slot, where its kind lists them.
+    /// Returns the methods that a worker may call on the slot. The list is empty if they depend on the resource.
     pub fn methods(self) -> &'static [&'static str] {
         self.row().methods
     }
 
-    /// Returns the same methods as a set, as a grant has them.
+    /// Returns the methods of [`Kind::methods`] as a set, for a grant.
     pub fn method_names(self) -> BTreeSet<String> {
         self.methods().iter().map(|method| (*method).to_owned()).collect()
     }
 
-    /// Returns whether the resource of the slot may have such a method. A server names its own tools.
+    /// Returns whether a resource of this kind may have a method. A server has its own tools, so any valid name is
+    /// possible there.
     pub fn may_have(self, method: &str) -> bool {
         match self {
             Kind::Mcp => mcp::method_name(method) == method && !method.is_empty(),
@@ -573,7 +578,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of the same things that are only read.
+    /// Returns the kind for the same resource with only read access.
     pub fn read_only(self) -> Kind {
         match self {
             Kind::Dir { .. } => Kind::Dir { write: false },
@@ -582,7 +587,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether something of the kind `own` can fill a slot of this kind.
+    /// Returns whether a resource of the kind `own` can fill a slot of this kind.
     pub fn takes(self, own: Kind) -> bool {
         // A model is a worker that only forwards its input.
         own == self || own.read_only() == self || (self, own) == (Kind::Worker, Kind::Model)
@@ -596,10 +601,10 @@ impl fmt::Display for Kind {
 }
 
 impl ResourceSpec {
-    /// Reads the text behind `-e SLOT=`.
+    /// Reads the text after `-e SLOT=`.
     ///
     /// # Errors
-    /// When it is not written as any kind is, or names a program that is not there.
+    /// When the text does not have the syntax of any kind, or names a program that does not exist.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
         if text == keyword_kinds::SELF_WORD {
             return Ok(ResourceSpec::Myself);

@@ -1,4 +1,4 @@
-//! Other models: `model:REFERENCE[?tokens=200k&usd=0.50&key=SECRET]`.
+//! The kind for other models, typed as `model:REFERENCE[?tokens=200k&usd=0.50&key=SECRET]`.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,21 +27,21 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
-/// A model, and how much of it is handed over.
+/// A model, with limits on its use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelSpec {
-    /// The model, or several that are asked in turn, or the user's own name for one.
+    /// A model, several models that are tried in turn, or the user's own name for a model.
     pub model: String,
-    /// How many tokens all calls together may read and write.
+    /// The maximum number of tokens that all calls together may read and write.
     pub tokens: Option<u64>,
-    /// How much all calls together may cost, in millionths of a dollar.
+    /// The maximum cost of all calls together, in millionths of a dollar.
     pub usd_micros: Option<u64>,
-    /// The secret of the vault that is its key.
+    /// The name of the secret in the vault that is the model's key.
     #[serde(default)]
     pub key: Option<String>,
 }
 
-/// Describes a model, with the limits of all its calls.
+/// Describes a model, with the limits on all its calls together.
 pub fn model_summary(model: &str, tokens: Option<u64>, usd_micros: Option<u64>) -> String {
     let mut words = format!("model {model}");
     if let Some(tokens) = tokens {

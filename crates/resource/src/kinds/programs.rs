@@ -1,4 +1,4 @@
-//! Programs of this machine, as a person hands them over.
+//! The kind for programs of this machine, as a person hands them over.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::{Kind, Limit, ResourceSpec, Row, TextStart, secret};
 use crate::{Attenuation, BlobHash, SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "program:";
-/// The prefix of a key that sets a variable.
+/// The prefix of a key that sets an environment variable.
 const VARIABLE: &str = "env.";
 
 /// The default time limit of one call, in milliseconds.
 pub const DEFAULT_WALL_TIMEOUT_MS: u64 = 60_000;
-/// The longest that one call may be said to take, in milliseconds.
+/// The maximum time limit of one call, in milliseconds.
 const MAX_WALL_TIMEOUT_MS: u64 = 86_400_000;
 /// The default memory limit of one call: 1 GiB.
 pub const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
-/// The most output of a call, however high its limit: it goes into a model's context.
+/// The maximum output of a call in bytes, whatever its limit, because the output goes into a model's context.
 const MAX_OUTPUT: u64 = 16 << 20;
 
 /// The row of `program` in the table.
@@ -42,25 +42,26 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
-/// Programs of this machine, with the directories and the network that they reach.
+/// Programs of this machine, with the directories and the network that they reach, as the user typed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramSpec {
-    /// Each program's name, and where its file lies.
+    /// The name and the path of each program.
     pub programs: Vec<(String, String)>,
-    /// Each directory by absolute path, and whether it may be written. The first is where they begin.
+    /// The absolute path of each directory, and whether the programs may write to it. The first is the working
+    /// directory.
     pub directories: Vec<(String, bool)>,
-    /// Whether they may open connections.
+    /// Whether the programs may open network connections.
     pub network: bool,
-    /// Whether each may start other programs.
+    /// Whether each program may start other programs.
     pub starts_others: bool,
-    /// The variables of their environment beside the usual.
+    /// The environment variables of the programs, in addition to the usual ones.
     #[serde(default)]
     pub environment: BTreeMap<String, Setting>,
-    /// How long one call may take, in milliseconds.
+    /// The time limit of one call, in milliseconds.
     pub wall_ms: Option<u64>,
-    /// How much memory a call may use, in bytes.
+    /// The memory limit of one call, in bytes.
     pub memory: Option<u64>,
-    /// How many bytes of output are handed back.
+    /// The maximum number of bytes of output that a call returns.
     pub output: Option<u64>,
 }
 
@@ -93,7 +94,7 @@ impl ProgramSpec {
 
     pub(super) fn typed(&self) -> String {
         let program = |(name, path): &(String, String)| match path.rsplit('/').next() == Some(name) {
-            // The text before an equals sign would be read as a name.
+            // A reader would take the text before an equals sign as a name.
             true => quote::part(path, &[',', '?', '=']),
             false => format!("{}={}", quote::part(name, &[',', '?', '=']), quote::part(path, &[',', '?'])),
         };
@@ -123,7 +124,8 @@ impl ProgramSpec {
     }
 }
 
-/// Returns a program's name and where it is looked for: `NAME=/PATH`, a path, or a name alone.
+/// Returns the name of a program, and the path or name under which to find it. The text is `NAME=/PATH`, a path, or a
+/// name alone.
 fn named(text: &str) -> Option<(String, String)> {
     if quote::is_quoted(text) {
         let path = quote::plain(text).into_owned();
@@ -138,12 +140,12 @@ fn named(text: &str) -> Option<(String, String)> {
     Some((text.rsplit('/').next()?.to_owned(), text.to_owned()))
 }
 
-/// Returns the absolute path of a program that is named by its name or by a path.
+/// Returns the absolute path of a program, given its name or a path.
 fn program_path(name: &str, around: &dyn Surroundings) -> Result<String, SpecError> {
     if name.contains('/') { around.absolute(name) } else { around.program(name) }
 }
 
-/// Reads the text after `program:`. A bare name is looked for where a shell would look.
+/// Reads the text after `program:`. A bare name is searched for in the same places as in a shell.
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let wrong = |what: String| ROW.wrong(what);
     let (names, query) = quote::split_once(text, '?').unwrap_or((text, ""));
@@ -203,7 +205,7 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
     Ok(ResourceSpec::Program(spec))
 }
 
-/// Reads the setting of a variable of a program: words, or `secret:NAME`.
+/// Reads the value of an environment variable of a program: text, or `secret:NAME`.
 fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Setting, SpecError> {
     let shown = visible_line(variable);
     if let Some(what) = variable_problem(variable) {
@@ -226,7 +228,7 @@ fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Set
     Ok(Setting::Text(text))
 }
 
-/// The facts that a description of programs tells, whether the programs have been looked at or not.
+/// The data for a description of programs, whether the daemon has resolved them or not.
 struct ProgramsSummary<'a> {
     names: Vec<&'a str>,
     directories: Vec<(&'a str, bool)>,
@@ -267,39 +269,41 @@ impl ProgramsSummary<'_> {
     }
 }
 
-/// Programs that may be run, with the directories and the network that they reach.
+/// Programs that may be run, with the directories and the network that they reach, after the daemon has resolved
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
-    /// The programs. No two have the same name.
+    /// The programs. No two of them have the same name.
     pub programs: Vec<EndowedProgram>,
-    /// The directories that they reach; the first is where they begin.
+    /// The directories that the programs reach. The first is their working directory.
     #[serde(default)]
     pub directories: Vec<ProgramDirectory>,
-    /// The variables that they find in their environment beside the usual ones.
+    /// The environment variables of the programs, in addition to the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, Setting>,
-    /// Whether they may open connections over the network.
+    /// Whether the programs may open connections over the network.
     #[serde(default)]
     pub network: bool,
-    /// Whether each may start other programs of this machine.
+    /// Whether each program may start other programs of this machine.
     #[serde(default)]
     pub starts_others: bool,
-    /// How long one call may take, in milliseconds.
+    /// The time limit of one call, in milliseconds.
     pub wall_ms: u64,
-    /// How much memory all processes of a call may use together, in bytes.
+    /// The memory limit of all processes of a call together, in bytes.
     pub memory: u64,
 }
 
-/// One program, as it was when it was handed over.
+/// A program, as it was at the time of its endowment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndowedProgram {
-    /// The name by which it is called: the first word of a call.
+    /// The name of the program in calls: the first word of a call.
     pub name: String,
-    /// Where it lies, all links followed.
+    /// The path of the program, with all links followed.
     pub path: String,
-    /// The digest of its file. Another one is another program.
+    /// The digest of the program's file. A file with another digest counts as another program.
     pub digest: BlobHash,
-    /// The interpreters of a script, in order: each leads to the next. Other interpreters make it another program.
+    /// The interpreters of a script, in order, because an interpreter can be a script itself. A script with other
+    /// interpreters counts as another program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interpreters: Vec<Interpreter>,
 }
@@ -307,33 +311,33 @@ pub struct EndowedProgram {
 /// The program that reads a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interpreter {
-    /// Where it lies, all links followed.
+    /// The path of the interpreter, with all links followed.
     pub path: String,
-    /// The digest of its file.
+    /// The digest of the interpreter's file.
     pub digest: BlobHash,
 }
 
 /// A directory that programs reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramDirectory {
-    /// Its absolute path.
+    /// The absolute path of the directory.
     pub path: String,
-    /// Whether they may change its contents.
+    /// Whether the programs may change the directory's content.
     pub write: bool,
 }
 
-/// The value of a variable of the environment.
+/// The value of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// These words.
+    /// A text.
     Text(String),
-    /// The secret of this name, put in when the program starts.
+    /// The name of a secret, whose value is inserted when the program starts.
     Secret(String),
 }
 
 impl Setting {
-    /// Returns the name of the secret, if it is one.
+    /// Returns the name of the secret, or `None` if the value is text.
     pub fn secret(&self) -> Option<&str> {
         match self {
             Setting::Secret(name) => Some(name),
@@ -342,12 +346,12 @@ impl Setting {
     }
 }
 
-/// Variables that confine a program, or load code into it: they cannot be set by name.
+/// The names of variables that confine a program or load code into it. A user cannot set them.
 const RESERVED_VARIABLES: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
-/// The same by how they begin.
+/// The beginnings of the names of such variables.
 const RESERVED_PREFIXES: [&str; 2] = ["LD_", "GIT_CONFIG"];
 
-/// Returns why a variable of a program's environment cannot be set by this name, if it cannot.
+/// Returns the reason why an environment variable with a name cannot be set, or `None` if it can.
 pub fn variable_problem(name: &str) -> Option<&'static str> {
     let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() <= 64;
@@ -360,12 +364,12 @@ pub fn variable_problem(name: &str) -> Option<&'static str> {
 }
 
 impl Programs {
-    /// Returns the secrets that each call gets, by name.
+    /// Returns the names of the secrets that each call gets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.environment.values().filter_map(Setting::secret)
     }
 
-    /// Describes the programs in a few words that a person reads: "programs rg, git in /work (rw), with network".
+    /// Describes the programs in a few words, such as "programs rg, git in /work (rw), with network".
     pub fn summary(&self) -> String {
         ProgramsSummary {
             names: self.programs.iter().map(|program| program.name.as_str()).collect(),

@@ -1,4 +1,4 @@
-//! Repositories of this machine, as a person hands them over.
+//! The kind for git repositories of this machine, as a person hands them over.
 
 use std::collections::BTreeSet;
 
@@ -55,16 +55,16 @@ pub(crate) static GIT_RW: Row = Row {
     parse,
 };
 
-/// A repository of this machine, with the limits of its grant.
+/// A repository of this machine, with the limits of its grant, as the user typed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitSpec {
-    /// The absolute path of its working tree.
+    /// The absolute path of the working tree.
     pub path: String,
-    /// Whether it may be changed.
+    /// Whether the repository may be changed.
     pub write: bool,
-    /// The name under which is committed.
+    /// The author of commits.
     pub author: Option<Author>,
-    /// The only methods of those that the slot has; empty means all.
+    /// The allowed methods. An empty list allows all methods of the slot.
     pub methods: Vec<String>,
     /// Whether only models that may read private data may read the contents.
     #[serde(default)]
@@ -132,30 +132,30 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
     Ok(ResourceSpec::Git(spec))
 }
 
-/// A repository of git that may be looked at, and perhaps be committed to.
+/// A git repository that may be read, and perhaps changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
-    /// The absolute path of its working tree, all links followed.
+    /// The absolute path of the working tree, with all links followed.
     pub path: String,
-    /// Whether it may be changed.
+    /// Whether the repository may be changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub write: bool,
-    /// In whose name is committed; without one, in that of the run.
+    /// The author of commits. Without one, commits carry the name of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
 }
 
-/// A name that stands in commits.
+/// The author of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// The name.
+    /// The name of the author.
     pub name: String,
-    /// The address.
+    /// The mail address of the author.
     pub email: String,
 }
 
 impl Author {
-    /// Reads `NAME <ADDRESS>`.
+    /// Returns the author for a text like `NAME <ADDRESS>`, or `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Author> {
         if text.contains(char::is_control) {
             return None;
@@ -174,7 +174,7 @@ impl std::fmt::Display for Author {
 }
 
 impl Repository {
-    /// Describes the repository in a few words that a person reads.
+    /// Describes the repository in a few words for a user.
     pub fn summary(&self) -> String {
         let mut words = format!("repository {}", self.path);
         if self.write {

@@ -1,4 +1,4 @@
-//! Secrets of the vault as a person hands them over: by name, never by value.
+//! The kind for secrets of the vault. A person hands a secret over by its name, never by its value.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use super::programs::variable_problem;
 use super::{Kind, ResourceSpec, Row, TextStart};
 use crate::{SpecError, Surroundings, quote};
 
-/// The prefix with which a person types a secret.
+/// The prefix of a typed secret.
 pub const PREFIX: &str = "secret:";
 
-/// The longest name of a secret, in bytes.
+/// The maximum length of a secret's name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// How a secret is named.
+/// The rule for names of secrets, in words.
 const NAME: &str = "letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64";
-/// The way out for a text that cannot be the name of a secret.
+/// The advice on a text that cannot be the name of a secret.
 pub(crate) const NAME_HELP: &str = "choose a name like GITHUB_TOKEN";
 
 /// The row of `secret` in the table.
@@ -46,7 +46,8 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
-/// Checks that a text can be the name of a secret. The error repeats no text that could be the value of one.
+/// Checks that a text can be the name of a secret. The error does not repeat a long text, because it could be a
+/// secret's value.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let shown = if name.len() <= 20 { name } else { "what was given" };
     is_name(name).then_some(()).ok_or_else(|| format!("`{shown}` is no name for a secret: {NAME}"))
@@ -78,15 +79,16 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     Ok(ResourceSpec::Secret(secret))
 }
 
-/// A secret that somebody may hand on without ever seeing it.
+/// A secret that a worker can pass on without ever seeing its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretHandle {
-    /// Its name in the vault.
+    /// The name of the secret in the vault.
     pub name: String,
-    /// The only variables of a program's environment that may be set to it; empty: any.
+    /// The environment variables of a program that may be set to the secret. An empty set allows any.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub variables: BTreeSet<String>,
-    /// The only programs that may get it, by the names by which they are called; empty: any that are handed over with it.
+    /// The programs that may get the secret, by their names in calls. An empty set allows any program that is handed
+    /// over with the secret.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub programs: BTreeSet<String>,
 }
@@ -101,7 +103,7 @@ impl SecretHandle {
         format!("{PREFIX}{}{query}", self.name)
     }
 
-    /// Describes the secret in a few words that a person reads: "the secret github, as GITHUB_TOKEN, for gh".
+    /// Describes the secret in a few words, such as "the secret github, as GITHUB_TOKEN, for gh".
     pub fn summary(&self) -> String {
         let all =
             |these: &BTreeSet<String>| these.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
@@ -115,7 +117,7 @@ impl SecretHandle {
         words
     }
 
-    /// Returns why this program does not get it as this variable, if it does not.
+    /// Returns the reason why a program may not get the secret in a variable, or `None` if it may.
     pub fn refusal(&self, program: &str, variable: &str) -> Option<String> {
         let misses = |these: &BTreeSet<String>, this: &str| !these.is_empty() && !these.contains(this);
         let all = |these: &BTreeSet<String>| these.iter().cloned().collect::<Vec<_>>().join(", ");

@@ -1,4 +1,5 @@
-//! Parts of the web: `https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB&rate=10/min]`.
+//! The kind for parts of the web, typed as
+//! `https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB&rate=10/min]`.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -29,31 +30,30 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
-/// The method of the web by which is read.
+/// The HTTP method that only reads.
 const GET: &str = "GET";
-/// The method of a slot by which everything else is done.
+/// The method of a slot for all requests that do not only read.
 const SEND: &str = "send";
-/// The default header of a key.
+/// The default header for a key.
 const HEADER: &str = "authorization";
-/// The default text before a key in that header.
+/// The default text before a key in the default header.
 const BEARER: &str = "Bearer ";
-/// The most letters that stand before a key.
+/// The maximum length of the text before a key, in bytes.
 const MAX_BEFORE: usize = 40;
 
-/// A part of the web, with the limits of its grant.
+/// A part of the web, with the limits of its grant, as the user typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebSpec {
-    /// The part.
+    /// The part of the web.
     pub web: Web,
-    /// The most bytes that a body may have, either way.
+    /// The maximum size of a body in bytes, in both directions.
     pub max_bytes: Option<u64>,
-    /// The most requests.
+    /// The maximum rate of requests.
     #[serde(default)]
     pub rate: Option<Rate>,
 }
 
-/// Returns the methods that a part of the web has in a slot of this kind. One that is only read gets nothing to send
-/// with.
+/// Returns the methods that a part of the web has in a slot of a kind. A part with only read access has no `send`.
 pub(super) fn granted(web: &Web, kind: Kind) -> BTreeSet<String> {
     let mut methods = kind.method_names();
     if web.methods.iter().all(|method| method == GET) {
@@ -65,7 +65,7 @@ pub(super) fn granted(web: &Web, kind: Kind) -> BTreeSet<String> {
 impl WebSpec {
     pub(super) fn from_grant(web: &Web, taken: &Attenuation, methods: &BTreeSet<String>) -> WebSpec {
         let mut web = web.clone();
-        // A grant without `send` only reads, if reading was endowed at all.
+        // A grant without `send` only reads, if the endowment allows reading.
         if !methods.contains(SEND) && web.methods.contains(GET) {
             web.methods.retain(|method| method == GET);
         }
@@ -105,7 +105,7 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     })
 }
 
-/// Reads a part of the web. The error is nothing for a key that there is not.
+/// Reads a part of the web. The error is `None` for an unknown key.
 fn read(text: &str) -> Result<WebSpec, Option<String>> {
     let (place, query) = text.split_once('?').unwrap_or((text, ""));
     let place = Place::parse(place).map_err(|e| e.to_string())?;
@@ -184,7 +184,7 @@ fn header_name(value: &str) -> Result<String, String> {
     Ok(lower)
 }
 
-/// Reads the words that stand before a key: `token+` is `token `, and `"a+b"` is `a+b`.
+/// Reads the text before a key: `token+` is `token `, and `"a+b"` is `a+b`.
 fn plain(value: &str) -> Result<String, String> {
     let text = match quote::is_quoted(value) {
         true => quote::plain(value).into_owned(),
@@ -197,7 +197,7 @@ fn plain(value: &str) -> Result<String, String> {
     }
 }
 
-/// Reads an address in the one spelling that is taken.
+/// Reads an IP address in its only accepted spelling.
 fn address(value: &str) -> Result<IpAddr, String> {
     let bracketed = if value.contains(':') { format!("[{value}]") } else { value.to_owned() };
     match format!("http://{bracketed}").parse::<Origin>() {

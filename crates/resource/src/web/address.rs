@@ -1,26 +1,26 @@
-//! Which addresses belong to everybody, and which to this machine or its neighbours.
+//! The classes of IP addresses: public ones, and those of this machine or its neighbours.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where an address leads.
+/// The class of the target of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressScope {
-    /// To a server that everybody can reach.
+    /// A server that everybody can reach.
     Public,
-    /// To this machine.
+    /// This machine.
     Loopback,
-    /// To the machines around this one.
+    /// A machine of a private network.
     Private,
-    /// To machines on the same wire, or to the provider of this machine: `169.254.169.254` hands out keys.
+    /// A machine on the same link, or the provider of this machine. At `169.254.169.254`, a provider hands out keys.
     LinkLocal,
-    /// To many at once.
+    /// Many machines at once.
     Multicast,
-    /// To no machine: reserved, or no address at all.
+    /// No machine: a reserved or unassigned address.
     Reserved,
 }
 
 impl AddressScope {
-    /// Describes it in a few words, for a finding.
+    /// Describes the scope in a few words, for a finding.
     pub fn summary(self) -> &'static str {
         match self {
             AddressScope::Public => "a public address",
@@ -33,8 +33,8 @@ impl AddressScope {
     }
 }
 
-/// Returns where an address leads. IPv6 that carries IPv4, in any of the usual ways, leads where the IPv4 address
-/// does.
+/// Returns the scope of an address. An IPv6 address that carries an IPv4 address in one of the usual ways has the
+/// scope of the IPv4 address.
 pub fn address_scope(address: IpAddr) -> AddressScope {
     match address {
         IpAddr::V4(address) => of_v4(address),
@@ -51,7 +51,7 @@ fn of_v4(address: Ipv4Addr) -> AddressScope {
         [224..=239, ..] => AddressScope::Multicast,
         // A provider shares 100.64/10 among its customers.
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => AddressScope::Private,
-        // Special uses: protocol assignments, documentation, benchmarks, the old 6to4 relay.
+        // These ranges have special uses: protocol assignments, documentation, benchmarks, and the old 6to4 relay.
         [192, 0, 0 | 2, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
             AddressScope::Reserved
         }
@@ -68,12 +68,13 @@ fn of_v6(address: Ipv6Addr) -> AddressScope {
     match segments {
         [0, 0, 0, 0, 0, 0, 0, 1] => AddressScope::Loopback,
         [0, 0, 0, 0, 0, 0, 0, 0] => AddressScope::Reserved,
-        // Mapped, compatible, translated, and 6to4 addresses end up at the IPv4 address that they carry.
+        // Mapped, compatible, translated and 6to4 addresses lead to the IPv4 address that they carry.
         [0, 0, 0, 0, 0, 0xFFFF | 0, high, low]
         | [0, 0, 0, 0, 0xFFFF, 0, high, low]
         | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => carried(high, low),
-        // Translation within a network, and tunnels to a server of one's choice.
+        // The first range is for translation within a network. The second one is for Teredo tunnels through any
+        // server.
         [0x64, 0xFF9B, 1, ..] => AddressScope::Private,
         [0x2001, 0, ..] => AddressScope::Reserved,
         [first, ..] if first & 0xFE00 == 0xFC00 => AddressScope::Private,
@@ -81,7 +82,7 @@ fn of_v6(address: Ipv6Addr) -> AddressScope {
         [first, ..] if first & 0xFFC0 == 0xFEC0 => AddressScope::Private,
         [first, ..] if first & 0xFF00 == 0xFF00 => AddressScope::Multicast,
         [0x2001, second, ..] if second < 0x200 || second == 0xDB8 => AddressScope::Reserved,
-        // Nothing else has been given to anybody.
+        // No other range is assigned for public use.
         [first, ..] if first & 0xE000 == 0x2000 => AddressScope::Public,
         _ => AddressScope::Reserved,
     }

@@ -1,7 +1,8 @@
 //! Places of the web: the targets of an endowment, of a pinned secret, and of a call.
 //!
-//! There is one way to write each of them. Text with two readings is refused here, so that no later check has to
-//! consider it. Examples are a user before the host, an address in octal, a dot at the end, a percent-encoded slash.
+//! There is one way to write each place. Text that can be read in two ways is rejected here, so that no later check
+//! has to consider it. Examples are a user before the host, an address in octal, a dot at the end, and a
+//! percent-encoded slash.
 
 mod address;
 mod origin;
@@ -16,12 +17,12 @@ pub use address::{AddressScope, address_scope};
 pub use origin::{BadPlace, Host, Origin, Scheme};
 pub use path::{PlainPath, covers};
 
-/// A server, and the part of it that lies under a path.
+/// A server, and the part of it under a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The server.
     pub origin: Origin,
-    /// The path under which everything lies; `/` is all of it.
+    /// The path above everything in the place. `/` means the whole server.
     pub path: String,
 }
 
@@ -29,7 +30,7 @@ impl Place {
     /// Reads `https://host[:port][/path]`.
     ///
     /// # Errors
-    /// When it could be read in two ways, or has a query or a fragment.
+    /// When the text can be read in two ways, or has a query or a fragment.
     pub fn parse(text: &str) -> Result<Place, BadPlace> {
         let (origin, rest) = Origin::split(text)?;
         let path = match rest {
@@ -40,7 +41,7 @@ impl Place {
         Ok(Place { origin, path })
     }
 
-    /// Returns whether a path of this server lies under it.
+    /// Returns whether a path on a server is in this place.
     pub fn holds(&self, origin: &Origin, path: &str) -> bool {
         self.origin == *origin && covers(&self.path, path)
     }
@@ -55,35 +56,35 @@ impl std::fmt::Display for Place {
 /// A part of the web that a person hands over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Web {
-    /// Where calls go. Paths are relative to the first; the others are where that one may send a reader on to.
+    /// The targets of calls. Paths are relative to the first place. The first place may redirect to the others.
     pub places: Vec<Place>,
-    /// The methods of HTTP that may be used, in capitals.
+    /// The HTTP methods that may be used, in capitals.
     pub methods: BTreeSet<String>,
-    /// The secret that goes along, and how.
+    /// The secret that is sent with requests, and the way to send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<SecretUse>,
-    /// The header in which the server takes a key that makes a repeated request harmless.
+    /// The name of the header for an idempotency key, which makes a repeated request harmless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<String>,
-    /// The address that the first place's name must have: it may be one that is not public.
+    /// The address that the first place's name must have. It need not be public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
 }
 
-/// How a secret goes along with requests. Its value is put in at the very edge, and only for servers to which the
-/// secret itself is pinned.
+/// The way to send a secret with requests. The value is inserted just before the request is sent, and only for
+/// servers to which the secret is pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretUse {
     /// The secret's name in the vault.
     pub name: String,
-    /// The header, in lower case.
+    /// The name of the header, in lower case.
     pub header: String,
-    /// The text before the value: `Bearer ` in an `authorization` header.
+    /// The text before the value, such as `Bearer ` in an `authorization` header.
     pub before: String,
 }
 
 impl Web {
-    /// Describes it in a few words.
+    /// Describes the part of the web in a few words.
     pub fn summary(&self) -> String {
         let places: Vec<String> = self.places.iter().map(ToString::to_string).collect();
         let methods: Vec<&str> = self.methods.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Servers: scheme, host and port, written in one way only.
+//! Servers: scheme, host and port, with a single spelling for each server.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
@@ -6,23 +6,23 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a host, in bytes.
+/// The maximum length of a host's name, in bytes.
 const MAX_HOST_LEN: usize = 253;
 
-/// The longest part of a name between two dots.
+/// The maximum length of a label, which is the part of a name between two dots.
 const MAX_LABEL_LEN: usize = 63;
 
-/// How a server is talked to.
+/// The protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// In the clear.
+    /// HTTP without encryption.
     Http,
-    /// Over TLS.
+    /// HTTP over TLS.
     Https,
 }
 
 impl Scheme {
-    /// Returns the scheme as it is written.
+    /// Returns the scheme as in an address.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -30,7 +30,7 @@ impl Scheme {
         }
     }
 
-    /// Returns the port that is meant if none is written.
+    /// Returns the default port of the scheme.
     pub fn port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -39,12 +39,12 @@ impl Scheme {
     }
 }
 
-/// A host as it is named.
+/// A host, by its name or its address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
-    /// By a name, in lower case.
+    /// The name of a host, in lower case.
     Name(String),
-    /// By an address.
+    /// The address of a host.
     Address(IpAddr),
 }
 
@@ -57,56 +57,56 @@ impl fmt::Display for Host {
     }
 }
 
-/// A server: scheme, host, port.
+/// A server: its scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
-    /// How it is talked to.
+    /// The protocol of the server.
     pub scheme: Scheme,
-    /// Which host.
+    /// The host of the server.
     pub host: Host,
-    /// At which port.
+    /// The port of the server.
     pub port: u16,
 }
 
-/// Why a text names no place.
+/// The reason why a text names no place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPlace {
-    /// It does not begin with a scheme that is known.
+    /// A text without a known scheme.
     #[error("an address begins with `https://` or `http://`")]
     Scheme,
-    /// There is a user, or a password, before the host.
+    /// A user or a password before the host.
     #[error("a user or a password stands before the host; a key goes into the vault, not into an address")]
     User,
-    /// The host is empty or not written as hosts are.
+    /// An empty host, or one that is not written correctly.
     #[error("`{0}` is not the plain name or address of a host")]
     Host(String),
-    /// The host is an address in a spelling that programs read in different ways.
+    /// An address in a spelling that programs read in different ways.
     #[error("`{0}` is an address in an unusual spelling; write four decimal numbers, or IPv6 in brackets")]
     Number(String),
-    /// The host is not ASCII.
+    /// A host with characters outside of ASCII.
     #[error("`{0}` has letters that others look like; write the host in its `xn--` form")]
     NotAscii(String),
-    /// The port is no number from 1 to 65535.
+    /// A port that is no number from 1 to 65535.
     #[error("`{0}` is no port")]
     Port(String),
-    /// The path can be read in two ways.
+    /// A path that can be read in two ways.
     #[error(
         "the path `{0}` can be read in two ways: write it without `.`, `..`, `//`, `\\`, spaces, and escapes of what needs none"
     )]
     Path(String),
-    /// There is a query or a fragment.
+    /// A query or a fragment.
     #[error("a place has no `?` and no `#`")]
     Query,
-    /// More than a server is written.
+    /// More text than a server.
     #[error("only a server is meant here, without a path")]
     NotAlone,
 }
 
 impl Origin {
-    /// Reads the server at the beginning of an address, and returns the text after it.
+    /// Reads the server at the beginning of an address, and returns the text after it as well.
     ///
     /// # Errors
-    /// When it could be read in two ways.
+    /// When the text can be read in two ways.
     pub fn split(text: &str) -> Result<(Origin, &str), BadPlace> {
         let (scheme, rest) = text.split_once("://").ok_or(BadPlace::Scheme)?;
         let scheme = match scheme.to_ascii_lowercase().as_str() {
@@ -114,8 +114,8 @@ impl Origin {
             "https" => Scheme::Https,
             _ => return Err(BadPlace::Scheme),
         };
-        // Some programs take a backslash for a slash: the text after it would be a path to them, and a host to
-        // others.
+        // Some programs read a backslash as a slash, so that the text after it is a path. For others it belongs to
+        // the host.
         let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
         let (authority, after) = rest.split_at(end);
         if authority.contains('@') {
@@ -177,12 +177,13 @@ fn host_of(text: &str) -> Result<Host, BadPlace> {
             && !label.ends_with('-')
             && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
     };
-    // A dot at the end leaves an empty label.
+    // A dot at the end is rejected here, because it leaves an empty label.
     if !name.split('.').all(is_label) {
         return Err(bad());
     }
     let last = name.rsplit('.').next().unwrap_or_default();
-    // Resolvers read a host that ends in a number as an address, in any of a dozen spellings. Only one is taken.
+    // Resolvers read a host that ends in a number as an address, in any of a dozen spellings. Only one spelling is
+    // accepted.
     let is_number = last.bytes().all(|b| b.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
     if !is_number {

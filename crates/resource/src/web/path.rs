@@ -2,12 +2,12 @@
 
 use super::BadPlace;
 
-/// The longest path, in bytes.
+/// The maximum length of a path, in bytes.
 const MAX_LEN: usize = 4096;
 
-/// A path that begins with `/` and has one reading.
+/// A path that begins with `/` and can be read in only one way.
 ///
-/// It has no `.` or `..`, no empty parts but the last, and no needless escapes.
+/// It has no `.` or `..`, no empty part except perhaps the last, and no needless escapes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlainPath(String);
 
@@ -15,7 +15,7 @@ impl PlainPath {
     /// Checks a path.
     ///
     /// # Errors
-    /// When servers, or the proxies before them, may read it in another way than we do.
+    /// When a server, or a proxy before it, may read the path in another way than this crate.
     pub fn parse(text: &str) -> Result<PlainPath, BadPlace> {
         let bad = || BadPlace::Path(text.chars().take(200).collect());
         let rest = text.strip_prefix('/').ok_or_else(bad)?;
@@ -32,18 +32,18 @@ impl PlainPath {
         Ok(PlainPath(text.to_owned()))
     }
 
-    /// Returns the path.
+    /// Returns the path as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the path.
+    /// Returns the path as a string.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-/// Returns whether one part of a path reads in one way only.
+/// Returns whether one part of a path can be read in only one way.
 fn is_plain(part: &str) -> bool {
     let mut decoded = Vec::with_capacity(part.len());
     let mut bytes = part.bytes();
@@ -52,7 +52,7 @@ fn is_plain(part: &str) -> bool {
             let hex = |byte: Option<u8>| byte.and_then(|b| (b as char).to_digit(16));
             let (Some(high), Some(low)) = (hex(bytes.next()), hex(bytes.next())) else { return false };
             let byte = (high * 16 + low) as u8;
-            // A needless escape is there to get past a filter.
+            // A needless escape only serves to get past a filter.
             if is_unreserved(byte) || matches!(byte, b'/' | b'\\' | b'%' | 0..=0x1F | 0x7F) {
                 return false;
             }
@@ -63,13 +63,13 @@ fn is_plain(part: &str) -> bool {
             return false;
         }
     }
-    // Some decoders take overlong forms of `.` and `/` for them.
+    // Some decoders accept overlong forms of `.` and `/`. These are not valid UTF-8.
     let Ok(text) = String::from_utf8(decoded) else { return false };
-    // Some servers take the text after a `;` for parameters, and `..;` for `..`. Some drop spaces at the ends of a
+    // Some servers read the text after a `;` as parameters, and `..;` as `..`. Some drop spaces at the ends of a
     // name.
     text.split(';').enumerate().all(|(at, name)| {
         let name = name.trim();
-        // Parameters may be empty, and so may the whole part: that is the last one.
+        // Parameters may be empty. The whole part may also be empty, if it is the last one.
         let is_whole = at > 0 || text.is_empty();
         !matches!(name, "." | "..") && (is_whole || !name.is_empty())
     }) && !text.contains(char::is_control)
@@ -79,7 +79,7 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Returns whether a plain path lies under another, as whole parts.
+/// Returns whether a plain path equals `above` or is below it, compared by whole parts.
 pub fn covers(above: &str, path: &str) -> bool {
     above == "/" || path == above || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }
