@@ -1,4 +1,4 @@
-//! How the parent and the warden talk: one question, one answer.
+//! The protocol between the parent and the warden: one request, one report.
 
 use std::io::{self, Read, Write};
 
@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{End, Output, Report, Spec};
 
-/// The longest description of a program that is taken.
+/// The maximum length of a frame with the description of a program, in bytes.
 const MAX_HEADER: usize = 4 << 20;
 
-/// The frames that come before the streams. They are wiped: the environment of a program can hold secrets.
+/// The frames that come before the streams. Their memory is wiped, because the environment of a program can hold
+/// secrets.
 const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 
 /// The request that the parent sends to the warden.
@@ -18,11 +19,11 @@ const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 pub(crate) struct RunRequest {
     /// The program to run.
     pub(crate) spec: Spec,
-    /// The process that asks. When it is gone, so is the program.
+    /// The process that sends the request. When that process ends, the program is ended as well.
     pub(crate) parent: u32,
-    /// How many bytes of standard input follow.
+    /// The number of bytes of standard input that follow.
     pub(crate) input: u64,
-    /// Whether input and output are streamed to and from the program while it runs. The report then goes over
+    /// Whether input and output are streamed to and from the program while it runs. The report is then sent over
     /// standard error.
     #[serde(default)]
     pub(crate) live: bool,
@@ -35,14 +36,14 @@ struct ReportHeader {
     stderr: (usize, u64),
 }
 
-/// Asks.
+/// Writes a request and the program's input.
 pub(crate) fn write_request(out: &mut impl Write, question: &RunRequest, input: &[u8]) -> io::Result<()> {
     HEADERS.write(out, question)?;
     out.write_all(input)?;
     out.flush()
 }
 
-/// Takes a question with its input.
+/// Reads a request and the program's input.
 pub(crate) fn read_request(from: &mut impl Read) -> io::Result<(RunRequest, Vec<u8>)> {
     let question: RunRequest = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn read_request(from: &mut impl Read) -> io::Result<(RunRequest, Vec<
     Ok((question, input))
 }
 
-/// Answers.
+/// Writes a report.
 pub(crate) fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let sizes = |output: &Output| (output.bytes.len(), output.cut);
     let header = ReportHeader {
@@ -67,7 +68,7 @@ pub(crate) fn write_report(out: &mut impl Write, report: &Report) -> io::Result<
     out.flush()
 }
 
-/// Takes an answer whose streams have at most `most` bytes each.
+/// Reads a report with at most `most` bytes of each stream.
 pub(crate) fn read_report(from: &mut impl Read, most: u64) -> io::Result<Report> {
     let header: ReportHeader = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut stream = |(length, cut): (usize, u64)| -> io::Result<Output> {

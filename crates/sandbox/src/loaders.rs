@@ -4,27 +4,28 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How deep scripts may be interpreted by scripts. The kernel allows five.
+/// The maximum depth of scripts that interpret scripts. The kernel allows five.
 const MAX_DEPTH: u32 = 5;
-/// The longest name of an interpreter or linker.
+/// The maximum length of the path of a linker, in bytes.
 const MAX_LEN: u64 = 4096;
 
-/// Returns the directories in which `env`, in the first line of a script, looks for the interpreter.
+/// Returns the directories in which `env`, in the first line of a script, searches for the interpreter.
 pub fn search() -> [&'static Path; 4] {
     ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"].map(Path::new)
 }
 
-/// How a file is started.
+/// The files that the kernel needs to start a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaders {
-    /// The files that the kernel must be able to execute beside the file itself, all links followed.
+    /// The files that the kernel must be able to execute in addition to the program itself, with all links followed.
     pub files: Vec<PathBuf>,
-    /// For a script: its interpreter, and the program that the interpreter starts, if it is `env`.
+    /// The interpreters of a script: its interpreter, and the program that the interpreter starts, if the interpreter
+    /// is `env`.
     pub interpreters: Vec<PathBuf>,
 }
 
-/// Returns the files that starting a program takes. `search` lists the directories in which `env` looks for an
-/// interpreter.
+/// Returns the files that the kernel needs to start a program. `search` lists the directories in which `env` searches
+/// for an interpreter.
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a program nor a script.
@@ -75,7 +76,7 @@ fn add(interpreter: &Path, search: &[&Path], depth: u32, found: &mut Loaders) ->
     collect(&real, search, depth - 1, found)
 }
 
-/// Returns the dynamic linker that an ELF file names, if it names one.
+/// Returns the dynamic linker that an ELF file names, or `None` if it names none.
 fn linker(file: &mut File, head: &[u8]) -> io::Result<Option<PathBuf>> {
     const PT_INTERP: u64 = 3;
     let is_64 = head.get(4) == Some(&2);

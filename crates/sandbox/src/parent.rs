@@ -1,4 +1,4 @@
-//! The side that asks for a program to be run.
+//! The side of the sandbox that requests the run of a program.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -9,32 +9,33 @@ use std::time::{Duration, Instant};
 use crate::frame::{self, RunRequest};
 use crate::spec::{End, Report, Spec};
 
-/// How often it is looked whether a warden has gone.
+/// The interval at which the code checks whether a warden has ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(2);
-/// The most of a program's standard error that is kept while it is talked to: as much as fits into a pipe with the rest.
+/// The maximum number of bytes of a live program's standard error that are kept. They must fit into a pipe together
+/// with the rest of the report.
 const MAX_KEPT_BYTES: u64 = 16 << 10;
-/// The time that a warden may take to end its processes.
+/// The maximum time for a warden to end its processes.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much longer than the program the warden may take before it is given up.
+/// The additional time, after the program's time limit, before the warden is given up.
 const GRACE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The most bytes that are kept of a warden's complaint.
+/// The maximum number of bytes that are kept of a warden's error message.
 const MAX_COMPLAINT_BYTES: u64 = 4096;
 
-/// Why a program was not run.
+/// The reason why a program was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// This system has nothing that could hold a program.
+    /// A system that cannot confine programs.
     #[error("this system cannot confine programs: that takes Linux")]
     Unsupported,
-    /// Something could not be held, or the program could not be started. Nothing ran.
+    /// A restriction that cannot be enforced, or a program that cannot be started. Nothing ran.
     #[error("{0}")]
     Refused(String),
-    /// The warden could not be started or talked to.
+    /// A warden that could not be started, or did not answer.
     #[error("the sandbox did not answer: {0}")]
     Warden(String),
 }
 
-/// How the warden is started: this binary, with the arguments that make it one.
+/// The command that starts the warden: this binary, with the arguments for a warden.
 #[derive(Clone, Debug)]
 pub struct Helper {
     program: PathBuf,
@@ -42,7 +43,7 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Returns the program that this process runs, also when its file has been replaced meanwhile.
+    /// Returns the helper for this process's own program, even if its file has been replaced in the meantime.
     pub fn own() -> Helper {
         Helper::at("/proc/self/exe")
     }
@@ -52,7 +53,7 @@ impl Helper {
         Helper { program: program.into(), arguments: vec!["sandbox".to_owned()] }
     }
 
-    /// Returns the warden as a process, with pipes to it.
+    /// Starts the warden and returns its process, with pipes to it.
     fn spawn(&self) -> io::Result<Child> {
         Command::new(&self.program)
             .args(&self.arguments)
@@ -64,16 +65,17 @@ impl Helper {
             .spawn()
     }
 
-    /// Returns where it lies.
+    /// Returns the path of the helper's program.
     pub(crate) fn program(&self) -> &std::path::Path {
         &self.program
     }
 }
 
-/// Runs a program to its end, with `input` as its standard input. Blocks until it and all that it started are gone.
+/// Runs a program to its end, with `input` as its standard input. Blocks until the program and all its descendants
+/// have ended.
 ///
 /// # Errors
-/// When nothing ran, or nothing is known of how it ended.
+/// When nothing ran, or the end of the program is unknown.
 pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, SandboxError> {
     if !cfg!(target_os = "linux") {
         return Err(SandboxError::Unsupported);
@@ -102,7 +104,7 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
             receive.recv_timeout(patience).map_err(|_| SandboxError::Warden("it took too long".to_owned()))
         })
         .and_then(|answer| asked.and(answer).map_err(failed));
-    // It holds nothing that could be lost. All that it watches over ends with it.
+    // The warden holds nothing that could be lost. All processes under the warden end with it.
     let _ = child.kill();
     let _ = child.wait();
     match answer {
@@ -119,12 +121,12 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
     }
 }
 
-/// A program that runs, and is talked to while it does. It ends with this value.
+/// A running program that exchanges data with this process. The program is ended when this value is dropped.
 #[derive(Debug)]
 pub struct Session {
     warden: Child,
-    /// The pipe of the report, held open as long as the program is wanted. The warden ends the program once this pipe
-    /// has no reader.
+    /// The pipe of the report, which stays open as long as the program shall run. The warden ends the program when
+    /// this pipe has no reader any more.
     report: Option<ChildStderr>,
     most: u64,
 }
@@ -132,11 +134,11 @@ pub struct Session {
 /// The standard input and the standard output of a program.
 pub type ProgramPipes = (ChildStdin, ChildStdout);
 
-/// Starts a program and returns the pipes of its input and output. Of its standard error the first 16 KiB are kept.
+/// Starts a program, and returns the pipes of its input and output. The first 16 KiB of its standard error are kept.
 ///
 /// # Errors
-/// When this system cannot confine it, or the warden cannot be started. [`Session::end`] reports every other reason
-/// for which the program did not begin.
+/// When this system cannot confine the program, or the warden cannot be started. [`Session::end`] reports every other
+/// reason why the program did not begin.
 pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, ProgramPipes), SandboxError> {
     if !cfg!(target_os = "linux") {
         return Err(SandboxError::Unsupported);
@@ -159,13 +161,13 @@ pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, ProgramPipes), San
 }
 
 impl Session {
-    /// Returns how the program ended, if it has by itself, or does within `patience`. Ends every process that is left
-    /// of it.
+    /// Returns the report if the program has ended by itself, or ends within `patience`. Ends all remaining processes
+    /// of the program.
     pub fn end(mut self, patience: Duration) -> Option<Report> {
         if !self.is_over_within(patience) {
             return None;
         }
-        // The warden has gone: its report lies in the pipe.
+        // The warden has ended, so its report is in the pipe.
         frame::read_report(self.report.as_mut()?, self.most).ok()
     }
 
@@ -183,7 +185,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The warden sees that its report has no reader, ends everything, and goes.
+        // The warden notices that its report has no reader, ends all processes, and then ends itself.
         self.report = None;
         if !self.is_over_within(END_TIMEOUT) {
             let _ = self.warden.kill();

@@ -1,5 +1,5 @@
-//! Proofs that this system enforces the promised restrictions. A confined process attempts each forbidden action; as
-//! a control, an unconfined one attempts it too.
+//! Proofs that this system enforces the promised restrictions. A confined process attempts each forbidden action. As
+//! a control, an unconfined process attempts it too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,22 +20,23 @@ pub struct Proof {
     pub name: &'static str,
     /// The action that a confined process must not be able to do, in words.
     pub action: &'static str,
-    /// How it stands.
+    /// The outcome of the proof.
     pub outcome: ProofOutcome,
 }
 
-/// How a restriction stands.
+/// The outcome of the proof of one restriction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProofOutcome {
-    /// The action was tried and did not happen; unconfined, it does. Holds the error that the process got.
+    /// The confined process failed at the action, and the unconfined one succeeded. Holds the error of the confined
+    /// process.
     Enforced(String),
-    /// It happened.
+    /// The confined process succeeded at the action.
     Violated(String),
-    /// It does not happen unconfined either, so that nothing is proved.
+    /// The unconfined process failed at the action too, so nothing is proved. Holds its error.
     Inconclusive(String),
 }
 
-/// A thing to try.
+/// An action that a process attempts.
 struct Trial {
     name: &'static str,
     action: &'static str,
@@ -43,7 +44,8 @@ struct Trial {
     limits: Limits,
 }
 
-/// Proves each restriction on this kernel, with files of its own in `place`, which must be an empty directory.
+/// Proves each restriction on this kernel. The files for the attempts are made in `place`, which must be an empty
+/// directory.
 ///
 /// # Errors
 /// When nothing can be confined at all, or the place cannot be used.
@@ -71,7 +73,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
             },
         }
     };
-    // A permitted action must work: otherwise every refusal would look like a proof.
+    // A permitted action must work. If nothing worked, every failure would look like a proof.
     let sound =
         run(helper, &spec(&["write".into(), format!("{}/sound", stage.inside)], Limits::default()), b"")?;
     if sound.end != (End::Exited { status: 0 }) {
@@ -82,7 +84,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
     trials
         .into_iter()
         .map(|trial| {
-            // The control has left its mark.
+            // Each process finds unchanged files, whatever the process before it did to them.
             stage.set().map_err(failed)?;
             let standing = match control(&binary, &trial.attempt) {
                 Err(why) => ProofOutcome::Inconclusive(why),
@@ -102,12 +104,12 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         .collect()
 }
 
-/// Proves in the same way the restrictions of the host of a local model, which confines itself. The program is
-/// started as `sandbox host WEIGHTS NAME ARGUMENT…`. It must confine itself as a host does, with these weights, and
-/// make the attempt.
+/// Proves the restrictions of the host of a local model, which confines itself. The method is that of [`prove`]. The
+/// program is started as `sandbox host WEIGHTS NAME ARGUMENT…`. It must confine itself as a host does, with these
+/// weights, and then make the attempt.
 ///
 /// # Errors
-/// When a host cannot confine itself at all, or could not work so; or the place cannot be used.
+/// When a host cannot confine itself at all, or cannot work in its confinement. When the place cannot be used.
 pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
     let stage = Stage::new(place).map_err(failed)?;
@@ -129,7 +131,7 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
             false => Err(first_line(&output.stderr)),
         }
     };
-    // The actions that a host needs must work: otherwise every refusal would look like a proof.
+    // The actions that a host needs must work. If nothing worked, every failure would look like a proof.
     for needs in [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]] {
         set()?;
         confined(&needs).map_err(SandboxError::Refused)?;
@@ -151,7 +153,7 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
     trials.collect()
 }
 
-/// Tries the same without any protection.
+/// Makes the same attempt in an unconfined process, as a control.
 fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
     let output = Command::new(binary)
         .args(["sandbox", "try"])
@@ -166,7 +168,7 @@ fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
     }
 }
 
-/// Returns the complaint of a process, without advice to people.
+/// Returns the first line of a process's error message, which has no advice for people.
 fn first_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     let line = words.lines().next().unwrap_or_default();
@@ -179,7 +181,7 @@ struct Stage {
     outside: String,
     address: String,
     abstract_name: String,
-    /// Kept open for as long as there are attempts.
+    /// The sockets on which attempts are made, kept open until the last attempt.
     listeners: (TcpListener, UnixListener, Option<UnixListener>),
 }
 
@@ -202,7 +204,7 @@ impl Stage {
         })
     }
 
-    /// Puts the files back as they were.
+    /// Restores the files to their state before the first attempt.
     fn set(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.inside)?;
         fs::create_dir(&self.inside)?;
@@ -226,7 +228,7 @@ impl Stage {
             attempt: attempt.split(' ').map(str::to_owned).collect(),
             limits,
         };
-        // Paths with blanks are put in afterwards.
+        // The paths are put in afterwards, because they may contain spaces.
         let mut all = vec![
             trial("read", "reads a file that it was not given", "read OUT/secret".into(), usual),
             trial("list", "lists a directory that it was not given", "list OUT".into(), usual),
@@ -299,7 +301,8 @@ impl Stage {
         all
     }
 
-    /// Returns the actions that a process of ours must not be able to do after it has confined itself.
+    /// Returns the attempts at actions that the host of a local model must not be able to do after it has confined
+    /// itself.
     fn trials_of_host(&self) -> Vec<Trial> {
         let (me, usual) = (std::process::id(), Limits::default());
         let all = [
@@ -332,7 +335,7 @@ impl Stage {
         all
     }
 
-    /// Puts the paths in, which may hold blanks.
+    /// Replaces the words `OUT` and `IN` by the paths, which may contain spaces.
     fn fill(&self, all: &mut [Trial]) {
         let (inside, outside) = (&self.inside, &self.outside);
         for word in all.iter_mut().flat_map(|trial| &mut trial.attempt) {

@@ -9,18 +9,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The program's file, all links followed.
+    /// The program's file, with all links resolved.
     pub program: PathBuf,
     /// The BLAKE3 digest that the file must have, as hexadecimal digits. The process that becomes the program checks
-    /// it, and executes exactly the checked file.
+    /// the digest, and executes exactly the checked file.
     pub digest: Option<String>,
-    /// If there is a digest, and the program is a script: the digests that the files must have that read it.
+    /// The digests that the interpreters of a script must have, by path. Only used if there is a digest and the
+    /// program is a script.
     pub interpreters: BTreeMap<PathBuf, String>,
     /// The argument vector, the program's name first.
     pub argv: Vec<String>,
-    /// Where it begins.
+    /// The working directory in which the program begins.
     pub directory: PathBuf,
-    /// Its whole environment.
+    /// The whole environment of the program.
     pub environment: BTreeMap<String, String>,
     /// The confinement of the program.
     pub within: Confinement,
@@ -30,49 +31,50 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confinement {
-    /// Files and directories that may be read, with all that is in them. Here and below: all links followed, since a
-    /// path that leads elsewhere than it says is refused.
+    /// The files and directories that may be read, with all that is in them. In this list and the next two, all links
+    /// are resolved: a path that leads through a link is refused.
     pub readable: Vec<PathBuf>,
-    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed:
-    /// a place that also lies in, or holds, something of `executable` or the program itself is refused.
+    /// The files and directories that may be read and changed, with all that is in them. Nothing in them can be
+    /// executed. A place is refused if it overlaps the program or a place in `executable`.
     pub writable: Vec<PathBuf>,
-    /// Files and directories that hold other programs which the program may start. Empty: it can start none but
-    /// itself.
+    /// The files and directories with other programs that the program may start. If the list is empty, the program
+    /// can start only itself.
     pub executable: Vec<PathBuf>,
-    /// Whether it may open connections over the network, to anywhere. It never may accept any.
+    /// Whether the program may open connections over the network, to anywhere. It can never accept connections.
     pub network: bool,
     /// Whether calls that would change modes, owners or times of files report success. They never change anything.
-    /// Most programs need only the success; otherwise the calls are refused, for programs that tell by the error
-    /// whether a file is there.
+    /// Most programs need only the success. Some programs tell by the error whether a file exists; for those, the
+    /// calls are refused.
     pub pretends: bool,
-    /// How much it may use.
+    /// The limits on time, memory and other resources.
     pub limits: Limits,
 }
 
-/// As a limit that the kernel keeps: none.
+/// The value of a limit that means no limit.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// How much a program and all that it starts may use.
+/// The limits for a program together with all processes that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Time from start to end, in milliseconds.
+    /// The maximum time from start to end, in milliseconds.
     pub wall_ms: u64,
-    /// Processor time of each process, in seconds.
+    /// The maximum processor time of each process, in seconds.
     pub cpu_s: u64,
-    /// Address space of each process, in bytes.
+    /// The maximum address space of each process, in bytes.
     pub address_space: u64,
-    /// Memory in use by all processes together, in bytes.
+    /// The maximum memory that all processes together use, in bytes.
     pub memory: u64,
-    /// The largest file that may be written, in bytes.
+    /// The maximum size of a written file, in bytes.
     pub file_size: u64,
-    /// Bytes written by all processes together, to files and pipes.
+    /// The maximum number of bytes that all processes together write, to files and pipes.
     pub written: u64,
-    /// Descriptors open in one process.
+    /// The maximum number of open descriptors in one process.
     pub open_files: u64,
-    /// Processes and threads at one time.
+    /// The maximum number of processes and threads at one time.
     pub processes: u64,
-    /// Bytes that are kept of each of standard output and standard error. The rest is counted.
+    /// The number of bytes that are kept of each of standard output and standard error. The bytes beyond that are
+    /// only counted.
     pub output: u64,
 }
 
@@ -95,45 +97,45 @@ impl Default for Limits {
 /// The end of a program, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How it ended.
+    /// The way in which the program ended.
     pub end: End,
-    /// Its standard output.
+    /// The standard output.
     pub stdout: Output,
-    /// Its standard error.
+    /// The standard error.
     pub stderr: Output,
 }
 
 /// The kept part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The first bytes.
+    /// The first bytes of the stream.
     pub bytes: Vec<u8>,
-    /// How many bytes more there were, which were not kept.
+    /// The number of further bytes, which were not kept.
     pub cut: u64,
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
-    /// By itself, with this status.
+    /// The program ended by itself, with this status.
     Exited {
         /// The status.
         status: i32,
     },
-    /// By a signal.
+    /// A signal ended the program.
     Killed {
         /// The signal's number.
         signal: i32,
     },
-    /// The warden ended it.
+    /// The warden ended the program.
     Stopped {
-        /// Why, in words: "it ran for longer than 60 s".
+        /// The reason, in words: "it ran for longer than 60 s".
         why: String,
     },
-    /// It never began: something could not be held, or the program could not be started.
+    /// The program never began: a restriction could not be applied, or the program could not be started.
     Refused {
-        /// Why, in words.
+        /// The reason, in words.
         why: String,
     },
 }
@@ -176,8 +178,8 @@ fn signal_name(number: i32) -> Option<&'static str> {
     NAMES.iter().find(|(each, _)| *each == number).map(|(_, name)| *name)
 }
 
-/// Returns the places that nearly every program reads: libraries, tables of time zones, certificates; nothing of any
-/// user.
+/// Returns the paths that nearly every program reads, such as libraries, time zones and certificates. None of them
+/// holds a user's data.
 pub fn places_of_the_system(network: bool) -> Vec<PathBuf> {
     const ALWAYS: &[&str] = &[
         "/usr",
@@ -211,7 +213,7 @@ pub fn places_of_the_system(network: bool) -> Vec<PathBuf> {
     present(ALWAYS.iter().chain(more))
 }
 
-/// Returns where the programs of this machine lie, for those that start others.
+/// Returns the directories with this machine's programs, for programs that start others.
 pub fn programs_of_the_system() -> Vec<PathBuf> {
     present(["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"].iter())
 }

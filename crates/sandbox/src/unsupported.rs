@@ -1,8 +1,8 @@
-//! Systems that this crate cannot confine anything on.
+//! Replacements for systems on which this crate cannot confine anything.
 
 use crate::{Confinement, SandboxError};
 
-/// Always refuses.
+/// Always fails, because this system is not supported.
 ///
 /// # Errors
 /// [`SandboxError::Unsupported`].
@@ -10,7 +10,7 @@ pub fn warden() -> Result<(), SandboxError> {
     Err(SandboxError::Unsupported)
 }
 
-/// Always refuses.
+/// Always fails, because this system is not supported.
 ///
 /// # Errors
 /// [`SandboxError::Unsupported`].
@@ -18,7 +18,7 @@ pub fn confine_self(_: &Confinement) -> Result<(), SandboxError> {
     Err(SandboxError::Unsupported)
 }
 
-/// Always refuses.
+/// Always fails, because this system is not supported.
 ///
 /// # Errors
 /// [`SandboxError::Unsupported`].
@@ -29,7 +29,7 @@ pub fn close_inherited_at_exec() -> Result<(), SandboxError> {
 /// Always refuses.
 ///
 /// # Errors
-/// That there is nothing to try on this system.
+/// A text: there is nothing to try on this system.
 pub fn attempt(_: &str, _: &[String]) -> Result<String, String> {
     Err("there is nothing to try on this system".to_owned())
 }

@@ -1,6 +1,7 @@
-//! Things that a confined process must not be able to do, to be tried by one.
+//! Actions that a confined process must not be able to do, for tests by such a process.
 //!
-//! `almoner sandbox try NAME ARGUMENT…` does exactly one of them. Unconfined, each of them works: that is the control.
+//! `almoner sandbox try NAME ARGUMENT…` does exactly one of them. As a control, each of them works without
+//! confinement.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,10 +16,10 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
 use super::raw;
 
-/// Tries one action, and returns a message that it happened.
+/// Tries one action, and returns a message that it worked.
 ///
 /// # Errors
-/// Why it did not happen.
+/// When the action failed, with the reason.
 pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
     let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
     let number = |at: usize| argument(at).parse::<u64>().unwrap_or(0);
@@ -63,7 +64,7 @@ pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
         "terminal" => raw::type_into(0),
         "call" => call(first),
         "hold-up" => control(first, libc::F_SETLEASE, libc::F_RDLCK),
-        // Whenever something in the directory is changed.
+        // The flag 2 asks for a notice whenever a file in the directory is changed.
         "watch" => control(first, libc::F_NOTIFY, 2),
         "start-from-memory" => start_from_memory(first, &arguments[1.min(arguments.len())..]),
         "start-written" => start_written(first, argument(1)),
@@ -74,13 +75,13 @@ pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
     done.map(|()| format!("{name} happened")).map_err(|e| e.to_string())
 }
 
-/// Asks whether a signal could be sent, without sending one that does anything.
+/// Sends a process the signal to continue, which does nothing to a running process.
 fn signal(process: i32) -> io::Result<()> {
     let pid = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, Signal::CONT)?)
 }
 
-/// Lets everybody do everything to a file, and looks whether it came about.
+/// Gives everybody all rights to a file, and checks that the mode has really changed.
 fn mode(path: &str) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
@@ -88,7 +89,7 @@ fn mode(path: &str) -> io::Result<()> {
     if now == 0o777 { Ok(()) } else { Err(io::Error::other("the mode is what it was")) }
 }
 
-/// Sets the flags of a file of its own to their present values, since some flags cannot be taken back.
+/// Sets the flags of a new file to their present values, because some flags cannot be removed again.
 fn flags(path: &str) -> io::Result<()> {
     fs::write(path, "x")?;
     let file = fs::File::open(path)?;
@@ -101,14 +102,14 @@ fn start(program: &str, arguments: &[String]) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
 }
 
-/// Starts a program out of a file that has no name and lies nowhere.
+/// Starts a program from a file in memory, which has no name in any directory.
 fn start_from_memory(program: &str, arguments: &[String]) -> io::Result<()> {
     let mut file = raw::memory_file()?;
     io::copy(&mut fs::File::open(program)?, &mut file)?;
     start(&format!("/proc/self/fd/{}", file.as_raw_fd()), arguments)
 }
 
-/// Writes a program into a file that can be started by its mode, and starts it.
+/// Copies a program into a new file with an executable mode, and starts the file.
 fn start_written(path: &str, program: &str) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(path)?;
@@ -117,7 +118,7 @@ fn start_written(path: &str, program: &str) -> io::Result<()> {
     start(path, &[])
 }
 
-/// Asks something of `fcntl` about a file or directory of its own.
+/// Sends an `fcntl` command for a new file, or for a directory.
 fn control(path: &str, command: libc::c_int, number: libc::c_int) -> io::Result<()> {
     if command != libc::F_NOTIFY {
         fs::write(path, "x")?;
@@ -142,7 +143,7 @@ fn processes(count: u64) -> io::Result<()> {
             }
         }
     }
-    // Long enough for the warden to count them.
+    // The pause is long enough for the warden to count the processes.
     std::thread::sleep(Duration::from_millis(500));
     for mut child in all {
         child.kill()?;
@@ -155,7 +156,7 @@ fn memory(bytes: u64) -> io::Result<()> {
     let size = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut all: Vec<u8> = Vec::new();
     all.try_reserve_exact(size).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    // Written to, so that it is really there.
+    // The memory is written to, so that the kernel really provides it.
     all.resize(size, 1);
     std::thread::sleep(Duration::from_millis(200));
     std::hint::black_box(&all);
@@ -182,19 +183,19 @@ fn spin() -> io::Result<()> {
     Ok(())
 }
 
-/// Checks whether a variable of the caller's environment is visible.
+/// Checks whether any environment variable is visible.
 fn environment() -> io::Result<()> {
     let name = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).next();
     name.map(drop).ok_or_else(|| io::Error::other("there is no variable"))
 }
 
-/// Finds a descriptor beside the three that every program has, and beside the one with which it looks.
+/// Finds a descriptor in addition to the three standard ones.
 fn descriptors() -> io::Result<()> {
     let more = (3..64).filter(|number| fs::read_link(format!("/proc/self/fd/{number}")).is_ok()).count();
     if more > 0 { Ok(()) } else { Err(io::Error::other("there are only the three usual ones")) }
 }
 
-/// The kernel's number for the key ring of the user.
+/// The kernel's number for the user's key ring.
 const USER_KEYRING: libc::c_long = -4;
 
 fn call(name: &str) -> io::Result<()> {
@@ -203,7 +204,7 @@ fn call(name: &str) -> io::Result<()> {
         "unix" => raw::socket(libc::AF_UNIX),
         "netlink" => raw::socket(libc::AF_NETLINK),
         "unshare" => raw::call(libc::SYS_unshare, libc::CLONE_NEWUSER.into(), 0),
-        // Looks up the number of the key ring of the user.
+        // This command looks up the number of the user's key ring.
         "keyctl" => raw::call(libc::SYS_keyctl, 0, USER_KEYRING),
         "memory-file" => raw::memory_file().map(drop),
         _ => Err(io::Error::other("there is no such call to try")),

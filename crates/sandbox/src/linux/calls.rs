@@ -1,8 +1,9 @@
-//! Seccomp: which system calls a confined process can make at all.
+//! Seccomp filters: they decide which system calls a confined process can make.
 //!
-//! Three filters. The first lets known calls through and answers all others as a kernel does that has never heard of
-//! them, so that libraries fall back to older ways. The second, which counts where both speak, says plainly that
-//! something is forbidden; the third does nothing where Landlock has no say. None ends the process: programs probe, and a clear error is more use than a crash.
+//! There are three filters. The first allows known calls, and answers all others like a kernel without those calls,
+//! so that libraries fall back to older ones. The second answers forbidden calls with a plain "not permitted", and
+//! takes precedence over the first. The third makes some calls that Landlock does not cover do nothing. No filter
+//! ends the process: programs probe for calls, and a clear error is more useful than a crash.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,21 +22,20 @@ use crate::Confinement;
 /// The programs that the process may still start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AllowedStarts {
-    /// Nothing, and no process either: it is where it should be. It opens nothing for writing, and signals only
-    /// itself.
+    /// No program and no process. The process also opens no file for writing, and only signals itself.
     Nothing,
-    /// The program itself.
+    /// The endowed program itself.
     Itself,
-    /// Other programs too, as far as Landlock lets them be executed.
+    /// The program, and other programs that Landlock allows to be executed.
     Others,
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Applies all filters to the calling thread and all that comes of it.
+/// Applies all filters to the calling thread and its descendants.
 ///
 /// # Errors
-/// When the kernel does not take them.
+/// When the kernel does not accept a filter.
 pub(super) fn confine(within: &Confinement, starts: AllowedStarts) -> io::Result<()> {
     let failed = |e: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {e}"));
     for program in [allowing(within, starts), forbidding(within, starts), pretending(within.pretends)] {
@@ -60,22 +60,22 @@ fn allowing(within: &Confinement, starts: AllowedStarts) -> Result<BpfProgram, s
     if starts == AllowedStarts::Others {
         rules.extend(EXEC_BY_DESCRIPTOR.iter().map(|call| (*call, vec![])));
     }
-    // A pair of streams is connected to itself for ever; a datagram socket could be pointed elsewhere.
+    // Stream sockets in a pair stay connected to each other. A datagram socket could be connected to another target.
     let kind = Op::MaskedEq(0xf);
     rules.insert(
         libc::SYS_socketpair,
         vec![rule(&[(0, Op::Eq, libc::AF_UNIX as u64), (1, kind, libc::SOCK_STREAM as u64)])?],
     );
-    // Threads and processes, but none in namespaces of their own.
+    // Threads and processes are allowed, but not in namespaces of their own.
     rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(NAMESPACES), 0)])?]);
     // Landlock does not cover most of this call's effects on files, so only the requests that programs need are
     // allowed.
     let harmless = ALLOWED_IOCTLS.iter().chain(if within.network { INTERFACE_IOCTLS } else { &[] });
     let each = harmless.map(|request| rule(&[(1, Op::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, each.collect::<Result<_, _>>()?);
-    // Its own limits, not those of others.
+    // A process may change its own limits, but not those of others.
     rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, Op::Eq, 0)])?]);
-    // Pipes with a name, and no devices.
+    // Named pipes are allowed, but no devices.
     let fifo = [(2, Op::MaskedEq(u64::from(libc::S_IFMT)), u64::from(libc::S_IFIFO))];
     rules.insert(libc::SYS_mknodat, vec![rule(&fifo)?]);
     SeccompFilter::new(rules, SeccompAction::Errno(libc::ENOSYS as u32), SeccompAction::Allow, arch()?)?
@@ -91,7 +91,7 @@ fn forbidding(within: &Confinement, starts: AllowedStarts) -> Result<BpfProgram,
     rules.insert(libc::SYS_fcntl, each.collect::<Result<_, _>>()?);
     if starts == AllowedStarts::Nothing {
         rules.extend(FORBIDDEN_FOR_HOSTS.iter().chain(&[libc::SYS_execve]).map(|call| (*call, vec![])));
-        // Threads, and no processes.
+        // Threads are allowed, but no processes.
         rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(libc::CLONE_THREAD as u64), 0)])?]);
         let writing =
             [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC].map(libc::c_int::unsigned_abs);
@@ -133,10 +133,10 @@ fn arch() -> Result<TargetArch, seccompiler::BackendError> {
     std::env::consts::ARCH.try_into()
 }
 
-/// The request of console commands: some type text, some read the screen.
+/// The request for console commands. Some of them type text, and some read the screen.
 const TIOCLINUX: u64 = 0x541c;
 
-/// Every kind of namespace that `clone` makes.
+/// The flags of `clone` that make a namespace of any kind.
 const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS

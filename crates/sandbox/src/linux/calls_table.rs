@@ -1,9 +1,9 @@
-//! The system calls by name.
+//! The lists of system calls for the seccomp filters.
 
 /// Calls that every program may make.
 #[rustfmt::skip]
 pub(super) const ALLOWED: &[i64] = &[
-    // Files. Which ones is Landlock's business.
+    // Calls for files. Landlock decides which files.
     libc::SYS_openat, libc::SYS_openat2, libc::SYS_close, libc::SYS_close_range, libc::SYS_read, libc::SYS_write,
     libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_pwrite64, libc::SYS_preadv, libc::SYS_pwritev,
     libc::SYS_preadv2, libc::SYS_pwritev2, libc::SYS_lseek, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx,
@@ -16,17 +16,18 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee, libc::SYS_vmsplice, libc::SYS_copy_file_range,
     libc::SYS_umask,
 
-    // Waiting.
+    // Calls for waiting.
     libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2, libc::SYS_eventfd2, libc::SYS_signalfd4, libc::SYS_timerfd_create,
     libc::SYS_timerfd_settime, libc::SYS_timerfd_gettime, libc::SYS_nanosleep, libc::SYS_clock_nanosleep,
     libc::SYS_getitimer, libc::SYS_setitimer, libc::SYS_timer_create, libc::SYS_timer_settime,
     libc::SYS_timer_gettime, libc::SYS_timer_getoverrun, libc::SYS_timer_delete, libc::SYS_sched_yield,
-    // Memory.
+    // Calls for memory.
     libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_madvise, libc::SYS_mincore,
     libc::SYS_msync, libc::SYS_brk, libc::SYS_mlock, libc::SYS_mlock2, libc::SYS_munlock, libc::SYS_membarrier,
     libc::SYS_pkey_alloc, libc::SYS_pkey_free, libc::SYS_pkey_mprotect,
-    // Threads and processes of its own. `clone` has a condition; `clone3` cannot have one, and is left out.
+    // Calls for the process's own threads and processes. `clone` has a condition. `clone3` cannot have one, and is
+    // left out.
     libc::SYS_futex, libc::SYS_futex_waitv, libc::SYS_set_robust_list, libc::SYS_get_robust_list,
     libc::SYS_set_tid_address, libc::SYS_rseq, libc::SYS_gettid, libc::SYS_getpid, libc::SYS_getppid,
     libc::SYS_getpgid, libc::SYS_setpgid, libc::SYS_getsid, libc::SYS_setsid, libc::SYS_wait4, libc::SYS_waitid,
@@ -35,18 +36,18 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_sched_getscheduler, libc::SYS_sched_getparam, libc::SYS_sched_get_priority_max,
     libc::SYS_sched_get_priority_min, libc::SYS_sched_rr_get_interval, libc::SYS_getpriority,
     libc::SYS_getrlimit, libc::SYS_setrlimit, libc::SYS_getrusage, libc::SYS_times,
-    // Signals. To whom is the business of Landlock and the PID namespace.
+    // Calls for signals. Landlock and the PID namespace decide about the receivers.
     libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn, libc::SYS_rt_sigpending, libc::SYS_rt_sigtimedwait, libc::SYS_rt_sigsuspend,
     libc::SYS_sigaltstack,
-    // Who and when and where.
+    // Calls about users, times and the machine.
     libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid, libc::SYS_getresuid,
     libc::SYS_getresgid, libc::SYS_getgroups, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo,
     libc::SYS_gettimeofday, libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_getrandom,
-    // A pair of streams that is connected to itself. `socketpair` has a condition.
+    // Calls for a pair of connected streams. `socketpair` has a condition.
     libc::SYS_sendto, libc::SYS_recvfrom, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_shutdown,
     libc::SYS_getsockname, libc::SYS_getpeername, libc::SYS_getsockopt, libc::SYS_setsockopt,
-    // More of the same: a confined process can confine itself further.
+    // Calls for further confinement: a confined process can confine itself further.
     libc::SYS_seccomp, libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
     #[cfg(target_arch = "x86_64")] libc::SYS_arch_prctl,
@@ -80,15 +81,15 @@ pub(super) const ALLOWED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_getpgrp,
 ];
 
-/// Calls that only serve to reach others over the network. `socket` has a condition.
+/// Calls that only serve to reach others over the network. `socket` is allowed with a condition.
 pub(super) const NETWORK: &[i64] =
     &[libc::SYS_connect, libc::SYS_bind, libc::SYS_sendmmsg, libc::SYS_recvmmsg];
 
-/// Calls that start programs by a descriptor. `memfd_create` is on no list: it would make a program of one's own that
+/// Calls that start a program by its descriptor. `memfd_create` is not allowed at all. It would make a program that
 /// Landlock does not cover, and memory that no limit counts.
 pub(super) const EXEC_BY_DESCRIPTOR: &[i64] = &[libc::SYS_execveat];
 
-/// Calls that a process of ours does not need once it has confined itself. They make processes, signal others, or
+/// Calls that a process of Almoner does not need after it has confined itself. They make processes, signal others, or
 /// open files for writing in a way that seccomp cannot see.
 #[rustfmt::skip]
 pub(super) const FORBIDDEN_FOR_HOSTS: &[i64] = &[
@@ -108,19 +109,18 @@ pub(super) const FORBIDDEN_FOR_HOSTS: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
 ];
 
-/// Commands that `fcntl` refuses: they report or delay the accesses of others to a file, or signal others.
+/// Commands of `fcntl` that are forbidden. They report or delay the accesses of others to a file, or signal others.
 #[rustfmt::skip]
 pub(super) const FORBIDDEN_FCNTLS: &[i32] = &[
     libc::F_SETLEASE,
     libc::F_NOTIFY,
     libc::F_SETOWN,
-    // F_SETSIG and F_SETOWN_EX.
+    // These are F_SETSIG and F_SETOWN_EX.
     10, 15,
 ];
 
-/// Calls that are answered as if they had been done, and do nothing. Landlock has no say in modes, owners and times, and
-/// these calls could change those of files outside. Programs that keep them only as an ornament (`cp`, `tar`, `git`) go
-/// on.
+/// Calls that do nothing, but may report success. Landlock does not cover modes, owners and times, so these calls
+/// could change those of files outside. Programs that set them only as an extra (`cp`, `tar`, `git`) go on.
 #[rustfmt::skip]
 pub(super) const PRETENDED: &[i64] = &[
     libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchown, libc::SYS_fchownat,
@@ -133,40 +133,40 @@ pub(super) const PRETENDED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
 ];
 
-/// Calls that are answered with a plain "not permitted".
+/// Calls that are always answered with a plain "not permitted".
 #[rustfmt::skip]
 pub(super) const FORBIDDEN: &[i64] = &[
-    // Other processes.
+    // Calls that act on other processes.
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_process_madvise,
     libc::SYS_process_mrelease, libc::SYS_kcmp, libc::SYS_pidfd_getfd, libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo, libc::SYS_migrate_pages, libc::SYS_move_pages, libc::SYS_setpriority,
     libc::SYS_sched_setaffinity, libc::SYS_sched_setparam, libc::SYS_sched_setscheduler, libc::SYS_sched_setattr,
     libc::SYS_ioprio_set,
-    // Who it is.
+    // Calls that change the user or the privileges of the process.
     libc::SYS_setuid, libc::SYS_setgid, libc::SYS_setreuid, libc::SYS_setregid, libc::SYS_setresuid,
     libc::SYS_setresgid, libc::SYS_setfsuid, libc::SYS_setfsgid, libc::SYS_setgroups, libc::SYS_capset,
     libc::SYS_personality,
-    // Namespaces and mounts.
+    // Calls for namespaces and mounts.
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_open_tree, libc::SYS_move_mount, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr, libc::SYS_quotactl, libc::SYS_quotactl_fd,
-    // Files behind Landlock's back, and calls that report on the files of others.
+    // Calls that reach files past Landlock, or report on the files of others.
     libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_acct, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_fsetxattr, libc::SYS_removexattr, libc::SYS_lremovexattr, libc::SYS_fremovexattr,
-    // The kernel.
+    // Calls that act on the kernel and the whole machine.
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_kexec_load, libc::SYS_init_module, libc::SYS_finit_module,
     libc::SYS_delete_module, libc::SYS_reboot, libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_syslog,
     libc::SYS_sethostname, libc::SYS_setdomainname, libc::SYS_settimeofday, libc::SYS_clock_settime,
     libc::SYS_adjtimex, libc::SYS_clock_adjtime, libc::SYS_vhangup, libc::SYS_userfaultfd,
-    // Ways that go past these filters.
+    // Calls that get around these filters.
     libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_io_setup,
     libc::SYS_io_submit,
-    // Keys, and memory and messages that others share.
+    // Calls for keys, and for memory and messages that are shared with others.
     libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key, libc::SYS_shmget, libc::SYS_shmat,
     libc::SYS_shmctl, libc::SYS_shmdt, libc::SYS_semget, libc::SYS_semop, libc::SYS_semctl, libc::SYS_semtimedop,
     libc::SYS_msgget, libc::SYS_msgsnd, libc::SYS_msgrcv, libc::SYS_msgctl, libc::SYS_mq_open, libc::SYS_mq_unlink,
-    // Accepting connections makes a program a server.
+    // Calls that accept connections and so make a program a server.
     libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4,
     #[cfg(target_arch = "x86_64")] libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")] libc::SYS_ioperm,
@@ -175,8 +175,8 @@ pub(super) const FORBIDDEN: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_inotify_init,
 ];
 
-/// Requests that a descriptor answers: terminal and window size, bytes to read, blocking, and whether it outlives an
-/// execve. Also the copy of a file into one that may be written.
+/// The allowed requests of `ioctl`: terminal and window size, bytes to read, blocking, and whether a descriptor
+/// outlives `execve`. The copy of a file into a writable file is also allowed.
 pub(super) const ALLOWED_IOCTLS: &[u64] = &[
     libc::TCGETS,
     libc::TIOCGWINSZ,
@@ -186,7 +186,7 @@ pub(super) const ALLOWED_IOCTLS: &[u64] = &[
     libc::FIOASYNC,
     libc::FIOCLEX,
     libc::FIONCLEX,
-    // FICLONE and FICLONERANGE.
+    // These are FICLONE and FICLONERANGE.
     0x4004_9409,
     0x4020_940d,
 ];

@@ -1,4 +1,4 @@
-//! Landlock: files, signals, abstract sockets.
+//! The Landlock rules, for files, signals and abstract sockets.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -11,32 +11,33 @@ use landlock::{
 
 use crate::Confinement;
 
-/// The least version of Landlock: Linux 6.2. Without its rights, a file that is only to be read can be cut to
-/// nothing.
+/// The minimum version of Landlock, which Linux 6.2 has. Earlier versions cannot prevent that a file without write
+/// access is truncated.
 const MIN_ABI: ABI = ABI::V3;
 
-/// Enough for who opens nothing for writing: Linux 5.13. Cutting to nothing is seccomp's business there.
+/// The minimum version for a process that opens no file for writing, which Linux 5.13 has. There, seccomp prevents
+/// that files are truncated.
 const MIN_ABI_FOR_READERS: ABI = ABI::V1;
 
-/// Where programs throw things away and find chance.
+/// The devices that every program may use, to discard output and to get random numbers.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Who keeps signals in.
+/// The mechanism that confines signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignalConfinement {
-    /// A PID namespace does: others have no number here.
+    /// A PID namespace, in which other processes have no number.
     Apart,
-    /// Landlock must.
+    /// Landlock.
     Held,
-    /// Seccomp does: the process signals itself at most. Then it opens nothing for writing either.
+    /// Seccomp: the process can only signal itself. In this case, it opens no file for writing either.
     Itself,
 }
 
-/// Confines the calling thread, and all its descendants, to the files that it was given. `starts` lists the files
-/// that it executes itself.
+/// Confines the calling thread and its descendants to the files that they were given. `starts` lists the files that
+/// the process executes itself.
 ///
 /// # Errors
-/// When the kernel cannot enforce all of it, or a path is not there.
+/// When the kernel cannot enforce all restrictions, or a path does not exist.
 pub(super) fn confine(
     within: &Confinement,
     starts: &[PathBuf],
@@ -100,8 +101,8 @@ pub(super) fn confine(
     Ok(())
 }
 
-/// Returns a writable place and an executable place, if one of them lies in the other. Landlock adds up the rights of
-/// its rules along a path, so a file written there could be started.
+/// Returns a writable place and an executable place, if one of them contains the other. Landlock adds up the rights
+/// of its rules along a path, so a file written there could be started.
 fn writable_executable_overlap<'a>(
     within: &'a Confinement,
     starts: &'a [PathBuf],
@@ -121,7 +122,7 @@ fn allow(rules: RulesetCreated, paths: &[PathBuf], rights: BitFlags<AccessFs>) -
     paths.iter().try_fold(rules, |rules, path| {
         let wrong = |what: String| io::Error::other(format!("{}: {what}", path.display()));
         let opened = PathFd::new(path).map_err(|e| wrong(e.to_string()))?;
-        // The path that was given is the place that was meant, with no link put into it since.
+        // The opened file must be at the given path. A link could have been put into the path in the meantime.
         let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()));
         if real.map_err(|e| wrong(e.to_string()))? != *path {
             return Err(wrong("it leads elsewhere now".to_owned()));

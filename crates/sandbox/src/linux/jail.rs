@@ -19,18 +19,18 @@ pub(super) struct ProgramStreams {
     pub(super) stderr: PipeWriter,
 }
 
-/// The settings of the process that are not in its spec.
+/// The settings of the process that are not a part of its spec.
 pub(super) struct JailSettings {
-    /// Who keeps signals in.
+    /// The mechanism that confines signals.
     pub(super) signals: SignalConfinement,
-    /// How many processes the kernel lets the user have, if it counts them.
+    /// The kernel's limit on the user's processes, or `None` if the kernel does not count them.
     pub(super) processes: Option<u64>,
 }
 
-/// Puts every restriction in force and becomes the program.
+/// Puts every restriction in force, and replaces the process with the program.
 ///
 /// # Errors
-/// The step that failed; the program has not begun.
+/// When a step failed. The error names the step, and the program has not begun.
 pub(super) fn enter(spec: &Spec, ends: ProgramStreams, setting: &JailSettings) -> io::Result<Infallible> {
     rustix::process::setsid().map_err(doing("begin a session"))?;
     rustix::stdio::dup2_stdin(&ends.stdin).map_err(doing("connect standard input"))?;
@@ -53,7 +53,7 @@ pub(super) fn enter(spec: &Spec, ends: ProgramStreams, setting: &JailSettings) -
         }
     }
     if !needs.interpreters.is_empty() {
-        // The interpreter reads the script from the descriptor that was looked at.
+        // The interpreter reads the script from the descriptor whose content was checked.
         raw::keep_at_exec(program.as_raw_fd()).map_err(|e| at("hand over the script", &e))?;
     }
     let mut starts = needs.files;
@@ -61,7 +61,7 @@ pub(super) fn enter(spec: &Spec, ends: ProgramStreams, setting: &JailSettings) -
     privileges::limit(&spec.within.limits, setting.processes)?;
     privileges::drop_all()?;
     files::confine(&spec.within, &starts, setting.signals)?;
-    // The kernel's own path to the open file: no other process can replace it meanwhile.
+    // This is the kernel's own path to the open file, so no other process can replace the file in the meantime.
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
     if let Some((name, arguments)) = spec.argv.split_first() {
         command.arg0(name).args(arguments);
@@ -77,7 +77,7 @@ pub(super) fn enter(spec: &Spec, ends: ProgramStreams, setting: &JailSettings) -
     Err(at(&format!("start {shown}"), &error))
 }
 
-/// Checks the digest of the file, through the descriptor that is executed.
+/// Checks the digest of the file through the descriptor that is executed later.
 fn verify(program: &mut File, expected: &str) -> io::Result<()> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 256 << 10];

@@ -1,4 +1,4 @@
-//! Linux: the warden, the restrictions, and the attempts to break them.
+//! The sandbox on Linux: the warden, the restrictions, and the attempts to break them.
 
 mod attempts;
 mod calls;
@@ -6,7 +6,7 @@ mod calls_table;
 mod files;
 mod jail;
 mod privileges;
-#[expect(unsafe_code, reason = "four system calls that safe Rust has no words for")]
+#[expect(unsafe_code, reason = "system calls that safe Rust does not offer")]
 mod raw;
 mod streams;
 mod tree;
@@ -21,22 +21,24 @@ use rustix::process::DumpableBehavior;
 
 use crate::{Confinement, SandboxError};
 
-/// Confines the calling process, which goes on as it is: for children of ours that hold foreign code or foreign data.
-/// Afterwards it starts threads, but no process and no program. It signals only itself, opens nothing for writing,
-/// and leaves no core dump; `executable` and `writable` are ignored. Only the limits that the kernel keeps for one
-/// process count: processor time, address space, file size, open files. The process must have no other threads yet.
+/// Confines the calling process, which then continues. This is for Almoner's own child processes that hold foreign
+/// code or foreign data. Afterwards, the process can start threads, but no process and no program. It can only signal
+/// itself, opens no file for writing, and leaves no core dump; `executable` and `writable` are ignored. Only the
+/// limits that the kernel keeps for one process apply: processor time, address space, file size, open files. The
+/// process must have no other threads yet.
 ///
-/// It works from Linux 5.13 on: seccomp covers the gaps of Landlock's first version.
+/// Linux 5.13 or later is enough, because seccomp covers the gaps of Landlock's first version.
 ///
 /// # Errors
-/// The restriction that could not be enforced. The process must end then: it may be confined in part.
+/// When a restriction cannot be enforced. The process must then end, because it may be partly confined.
 pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     let confinement = Confinement { executable: Vec::new(), writable: Vec::new(), ..within.clone() };
     let confine = || -> io::Result<()> {
         privileges::limit(&confinement.limits, None)?;
         privileges::drop_all()?;
         files::confine(&confinement, &[], files::SignalConfinement::Itself)?;
-        // Not before: who cannot be dumped cannot look at its own descriptors either.
+        // This step must come after the others, because a process that cannot be dumped cannot read its own
+        // descriptors.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(doing("keep others out of its memory"))?;
         calls::confine(&confinement, calls::AllowedStarts::Nothing)
@@ -44,7 +46,8 @@ pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     confine().map_err(|e| SandboxError::Refused(e.to_string()))
 }
 
-/// Makes every program that this process starts inherit only the three usual descriptors. Nothing is closed.
+/// Ensures that every program that this process starts inherits only the three standard descriptors. No descriptor is
+/// closed now.
 ///
 /// # Errors
 /// When the kernel has no such call (before 5.11).

@@ -1,4 +1,4 @@
-//! The limits of a process, and the privileges that it has because of its user.
+//! The limits of a process, and the privileges that it has from its user.
 
 use std::io;
 
@@ -11,11 +11,11 @@ use rustix::thread::{
 use super::doing;
 use crate::{Limits, UNLIMITED};
 
-/// Sets the limits that the kernel keeps for each process. `processes` is for the whole user, or the whole user
-/// namespace; `None` leaves it.
+/// Sets the limits that the kernel keeps for each process. `processes` limits the whole user, or the whole user
+/// namespace; with `None`, that limit stays.
 ///
 /// # Errors
-/// When one cannot be set.
+/// When a limit cannot be set.
 pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
     let all = [
         (Resource::Cpu, Some(limits.cpu_s), "the processor time"),
@@ -29,9 +29,9 @@ pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
     ];
     for (resource, most, name) in all {
         let Some(most) = most.filter(|most| *most != UNLIMITED) else { continue };
-        // A limit that is already lower stays.
+        // A limit that is already lower is kept.
         let least = rustix::process::getrlimit(resource).maximum.map_or(most, |now| now.min(most));
-        // A second between the signal that reports the limit and the one that ends the process.
+        // There is one second between the signal that reports the limit and the signal that ends the process.
         let grace = u64::from(resource == Resource::Cpu);
         let end =
             rustix::process::getrlimit(resource).maximum.map_or(least + grace, |now| now.min(least + grace));
@@ -41,10 +41,11 @@ pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up every privilege for good: of the superuser too, and of every program that is executed later.
+/// Gives up every privilege for good, including those of the superuser and those that programs could give when
+/// executed.
 ///
 /// # Errors
-/// When one stays.
+/// When a privilege cannot be given up.
 pub(super) fn drop_all() -> io::Result<()> {
     set_no_new_privs(true).map_err(doing("forbid new privileges"))?;
     clear_ambient_capability_set().map_err(doing("clear the ambient capabilities"))?;
@@ -53,7 +54,7 @@ pub(super) fn drop_all() -> io::Result<()> {
         for bit in 0..64 {
             match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)) {
                 Ok(()) => {}
-                // The first that this kernel does not know; it knows none after it.
+                // The kernel does not know this capability, and knows none with a higher number.
                 Err(rustix::io::Errno::INVAL) => break,
                 Err(error) => return Err(doing("drop a capability")(error)),
             }

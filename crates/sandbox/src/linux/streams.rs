@@ -1,6 +1,6 @@
 //! The program's standard streams, on the warden's side.
 //!
-//! Without threads: a process that has left its PID namespace can start none.
+//! The code uses no threads, because a process that has left its PID namespace can start none.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 use crate::Output;
 
-/// Streams that are read and fed while the program runs.
+/// The streams of a program, which are read and written while the program runs.
 pub(super) struct Streams {
-    /// The pipe for the rest of the input, from `fed` on; `None` once it is closed.
+    /// The pipe for the rest of the input, from `fed` on. It is `None` after it was closed.
     feed: Option<PipeWriter>,
     input: Vec<u8>,
     fed: usize,
@@ -22,8 +22,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Returns streams that will feed `input` and keep at most `most` bytes of each output. Of a program that is
-    /// talked to, only its standard error is kept.
+    /// Returns streams that write `input` and keep at most `most` bytes of each output. For a live program, only
+    /// standard error is kept.
     ///
     /// # Errors
     /// When a pipe cannot be set up.
@@ -47,7 +47,7 @@ impl Streams {
         })
     }
 
-    /// Moves all available data, waiting for at most `pause` until there is some, or `end` is ready. Returns whether
+    /// Moves all available data. Waits for at most `pause` until there are data or `end` is ready. Returns whether
     /// `end` is ready.
     pub(super) fn pump(&mut self, end: Option<BorrowedFd<'_>>, pause: &Timespec) -> bool {
         let mut set = Vec::with_capacity(4);
@@ -93,7 +93,7 @@ impl Streams {
         match rustix::io::write(feed.as_fd(), &self.input[self.fed..]) {
             Ok(count) => self.fed += count,
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // A program need not read its input.
+            // If the program has closed its input, the rest of the input is dropped.
             Err(_) => self.fed = self.input.len(),
         }
         if self.fed == self.input.len() {
@@ -101,11 +101,11 @@ impl Streams {
         }
     }
 
-    /// Returns the outputs, after reading the rest from the pipes. Every process that could write is gone by now.
+    /// Returns the outputs, after reading the rest from the pipes. Every process that could write must have ended.
     pub(super) fn finish(mut self) -> (Output, Output) {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         self.feed = None;
-        // A pipe holds a megabyte at most.
+        // A pipe holds at most a megabyte.
         for _ in 0..64 {
             if self.outputs.iter().all(|(reader, _)| reader.is_none()) {
                 break;

@@ -1,4 +1,4 @@
-//! The processes below one process: counted, measured, ended.
+//! The descendants of a process: their number, their use of resources, and their end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,22 +6,23 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
-/// How long it may take until the last descendant is gone.
+/// The maximum time until the last descendant has ended.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The resources that the descendants of a process use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResourceUsage {
-    /// How many processes and threads there are.
+    /// The number of processes and threads.
     pub(super) tasks: u64,
-    /// Memory in use, in bytes.
+    /// The memory in use, in bytes.
     pub(super) memory: u64,
-    /// Bytes written, those of processes that ended included as far as they were waited for.
+    /// The number of bytes written. It includes the bytes of processes that ended, if their parents have waited for
+    /// them.
     pub(super) written: u64,
 }
 
-/// Returns the resources that all descendants of `root` use together. A process that vanishes meanwhile counts as
-/// nothing.
+/// Returns the resources that all descendants of `root` use together. A process that ends during the count uses no
+/// memory.
 pub(super) fn measure(root: Pid) -> ResourceUsage {
     let mut all = ResourceUsage::default();
     for pid in descendants(root) {
@@ -34,7 +35,7 @@ pub(super) fn measure(root: Pid) -> ResourceUsage {
     all
 }
 
-/// Returns how many processes and threads the user of this process has.
+/// Returns the number of processes and threads of this process's user.
 pub(super) fn tasks_of_user() -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let me = rustix::process::getuid().as_raw();
@@ -46,8 +47,8 @@ pub(super) fn tasks_of_user() -> u64 {
     .sum()
 }
 
-/// Ends every descendant of `root` and waits for those that are children of this process. They are stopped first, so
-/// that none starts another between counting and killing.
+/// Ends every descendant of `root`, and waits for those that are children of this process. All are stopped first, so
+/// that none can start another one before it is killed. Returns whether all have ended in time.
 pub(super) fn end(root: Pid) -> bool {
     let begun = Instant::now();
     loop {
@@ -84,7 +85,7 @@ pub(super) fn reap() -> bool {
 
 fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = kill_process(pid, signal);
     }
 }
@@ -113,12 +114,13 @@ fn descendants(root: Pid) -> Vec<i32> {
     found
 }
 
-/// Returns a field of `/proc/PID/stat`, counted from the one behind the name, which may hold anything.
+/// Returns a field of `/proc/PID/stat`. The fields are counted from the first one after the process name, which may
+/// hold any text.
 fn field(stat: &str, at: usize) -> Option<&str> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(at)
 }
 
-/// Returns the parent, unless the process has ended and only waits to be counted out.
+/// Returns the parent of a process, or `None` if the process is a zombie.
 fn parent(stat: &str) -> Option<i32> {
     if field(stat, 0)? == "Z" {
         return None;
@@ -135,7 +137,8 @@ fn resident(statm: &str) -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Returns the larger of two counts: bytes passed to `write`, and bytes made dirty, which also counts mapped files.
+/// Returns the larger of two counts: the bytes passed to `write`, and the bytes made dirty, which include those of
+/// mapped files.
 fn written(io: &str) -> u64 {
     let value = |name: &str| -> u64 {
         let line = io.lines().find_map(|line| line.strip_prefix(name));

@@ -1,8 +1,8 @@
-//! The warden: starts one program, looks on, ends all its remaining processes, and reports.
+//! The warden, which starts one program, watches it, ends all its remaining processes, and reports.
 //!
-//! There are three processes. The *warden* talks to the daemon and counts. Its child, the *first*, is number one of a
-//! PID namespace where there can be one. When it ends, the kernel ends everything in the namespace, so no process can
-//! escape. Its child becomes the program.
+//! There are three processes. The *warden* talks to the daemon and counts processes. Its child, the *first* process,
+//! is number one of a PID namespace, if possible. When the first process ends, the kernel ends all processes of the
+//! namespace, so none can escape. The child of the first process becomes the program.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -24,26 +24,26 @@ use crate::SandboxError;
 use crate::frame::{self, RunRequest};
 use crate::spec::{End, Limits, Output, Report, Spec};
 
-/// How often the warden looks on.
+/// The interval at which the warden checks the program.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// Bytes that stay free on every disk that the program writes to.
+/// The number of bytes that must stay free on every disk to which the program writes.
 const MIN_FREE_BYTES: u64 = 64 << 20;
-/// The longest complaint that is taken from a process that did not become the program.
+/// The maximum length of the message from the first process or its child, in bytes.
 const MAX_LEN: u64 = 8192;
 
-/// The mark before the complaint of a process that did not become the program.
+/// The mark before the error of a process that did not become the program.
 const COMPLAINT: u8 = b'!';
-/// The mark before the status with which the program ended.
+/// The mark before the exit status of the program.
 const STATUS: u8 = b'=';
 
-/// Runs the process behind `almoner sandbox`: reads one request from standard input, and writes the report to
-/// standard output. Must be called before there are threads.
+/// Runs the warden, the process behind `almoner sandbox`. It reads one request from standard input and writes the
+/// report to standard output, or to standard error for a live program. Must be called before there are threads.
 ///
 /// # Errors
-/// When no valid request arrives.
+/// When no valid request arrives, or the report cannot be written.
 pub fn warden() -> Result<(), SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
-    // Not a byte more than the question: the rest may be for the program.
+    // The warden reads the request without a buffer, because the bytes after it may be for the program.
     let mut asked = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
     let (question, input) = frame::read_request(&mut asked).map_err(failed)?;
     drop(asked);
@@ -58,7 +58,7 @@ pub fn warden() -> Result<(), SandboxError> {
     }
 }
 
-/// The streams of the program, and the warden's ends of them.
+/// The streams of the program, and the warden's ends of these streams.
 struct ProgramConnections {
     ends: ProgramStreams,
     feed: Option<PipeWriter>,
@@ -66,8 +66,9 @@ struct ProgramConnections {
     err: PipeReader,
 }
 
-/// Connects the program to the warden or, if it is talked to, to the process that asked for it. In that case the
-/// warden lets go of its own standard streams, so that each side sees when the other has gone.
+/// Connects the program to the warden. A live program is connected to the process that sent the request instead. In
+/// that case, the warden closes its own standard input and output, so that each side notices when the other has
+/// ended.
 fn connect(live: bool) -> io::Result<ProgramConnections> {
     let (err, stderr) = io::pipe()?;
     if !live {
@@ -87,7 +88,7 @@ fn connect(live: bool) -> io::Result<ProgramConnections> {
     Ok(ProgramConnections { ends: ProgramStreams { stdin, stdout, stderr }, feed: None, out: None, err })
 }
 
-/// Returns whether the warden's report has no reader any more.
+/// Returns whether no process can read the warden's report any more.
 fn has_no_reader() -> bool {
     let stderr = io::stderr();
     let mut set = [PollFd::new(&stderr, PollFlags::empty())];
@@ -95,11 +96,11 @@ fn has_no_reader() -> bool {
     poll(&mut set, Some(&at_once)).is_ok_and(|count| count > 0)
 }
 
-/// How the program is kept apart from other processes.
+/// The namespaces that separate the program from other processes.
 struct Isolation {
     /// Whether there is a PID namespace.
     numbers: bool,
-    /// Whether there is a user namespace, in which the kernel counts the processes by themselves.
+    /// Whether there is a user namespace, in which the kernel counts the processes separately.
     users: bool,
 }
 
@@ -108,7 +109,7 @@ fn guard(question: &RunRequest, input: Vec<u8>) -> io::Result<Report> {
     let parent = i32::try_from(question.parent).ok().and_then(Pid::from_raw);
     let watched = |now: Option<Pid>| now == parent;
     let apart = leave();
-    // Every process that loses its parent becomes a child of the warden.
+    // Every descendant that loses its parent becomes a child of the warden.
     rustix::process::set_child_subreaper(Some(getpid())).map_err(doing("take in orphans"))?;
     if apart.numbers {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -122,7 +123,7 @@ fn guard(question: &RunRequest, input: Vec<u8>) -> io::Result<Report> {
         signals: if apart.numbers { SignalConfinement::Apart } else { SignalConfinement::Held },
         processes: match (apart.users, root) {
             (true, _) => Some(spec.within.limits.processes),
-            // The kernel does not count the superuser's: the warden does.
+            // The kernel does not limit the processes of the superuser, so the warden counts them.
             (false, true) => None,
             (false, false) => Some(tree::tasks_of_user() + spec.within.limits.processes),
         },
@@ -154,7 +155,8 @@ fn guard(question: &RunRequest, input: Vec<u8>) -> io::Result<Report> {
     Ok(Report { end, stdout, stderr })
 }
 
-/// Moves into new namespaces, as far as the kernel allows it. Other mechanisms make up for a missing one.
+/// Makes new namespaces for the program, if the kernel allows it, and returns which ones there are. Other mechanisms
+/// replace a missing namespace.
 fn leave() -> Isolation {
     if raw::leave(UnshareFlags::NEWPID).is_ok() {
         return Isolation { numbers: true, users: false };
@@ -163,7 +165,8 @@ fn leave() -> Isolation {
     if raw::leave(UnshareFlags::NEWUSER | UnshareFlags::NEWPID).is_err() {
         return Isolation { numbers: false, users: false };
     }
-    // The same numbers inside as outside. Without them the program would have no user, and could do less, not more.
+    // The user and group have the same numbers inside as outside. Without this mapping, the program would have no
+    // user, and could do less, not more.
     let map = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text);
     let mapped = map("setgroups", "deny".to_owned())
         .and_then(|()| map("uid_map", format!("{user} {user} 1")))
@@ -172,7 +175,7 @@ fn leave() -> Isolation {
 }
 
 #[expect(clippy::exit, reason = "a forked process must not go on with what its parent was doing")]
-/// Runs the first process: starts the program, waits for it, and reports how it ended.
+/// Runs the first process: it starts the program, waits for the program to end, and reports the exit status.
 fn first(spec: &Spec, ends: ProgramStreams, setting: &JailSettings, mut say: PipeWriter) -> ! {
     let complain = |mut say: &PipeWriter, error: &io::Error| {
         let _ = say.write_all(&[COMPLAINT]);
@@ -202,19 +205,20 @@ fn first(spec: &Spec, ends: ProgramStreams, setting: &JailSettings, mut say: Pip
     }
 }
 
-/// Waits for `program` and returns its status in the kernel's form. Reaps every other process that ends meanwhile.
+/// Waits for `program` and returns its status in the kernel's form. Reaps every other process that ends in the
+/// meantime.
 fn wait_for(program: Pid) -> i32 {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == program => return status.as_raw(),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // No process is left to wait for, which cannot happen: treated as if the program had been killed.
+            // This cannot happen, because the program is a child. It is treated as if the program had been killed.
             Err(_) => return Signal::KILL.as_raw(),
         }
     }
 }
 
-/// Returns how the program ended, or why it never began.
+/// Returns the end of the program, or the reason why it never began.
 fn parse_end(words: &[u8]) -> End {
     match words.split_first() {
         Some((&STATUS, status)) => {
@@ -227,7 +231,7 @@ fn parse_end(words: &[u8]) -> End {
             }
         }
         Some((&COMPLAINT, rest)) => {
-            // The status of the process that complained follows.
+            // The text ends at a zero byte. The status of the process with the error follows.
             let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
             End::Refused { why: String::from_utf8_lossy(text).into_owned() }
         }
@@ -235,7 +239,7 @@ fn parse_end(words: &[u8]) -> End {
     }
 }
 
-/// Waits until the first process has ended. Returns the reason for stopping earlier, if there is one.
+/// Waits until the first process has ended. Returns the reason to stop the program earlier, or `None`.
 fn look_on(
     first: Pid,
     spec: &Spec,
@@ -255,7 +259,7 @@ fn look_on(
         if ended {
             return None;
         }
-        // A program that talks without pause is looked at no more often than any other.
+        // A program that writes without pause is not checked more often than any other.
         if looked.elapsed() < CHECK_INTERVAL {
             continue;
         }
@@ -275,17 +279,17 @@ fn look_on(
     }
 }
 
-/// A place where the program may write.
+/// The free space of a place where the program may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FreeSpace {
-    /// Bytes that are free.
+    /// The number of free bytes.
     free: u64,
-    /// Whether its files lie in memory.
+    /// Whether the files of the place are in memory.
     in_memory: bool,
 }
 
 fn free_spaces(spec: &Spec) -> Vec<FreeSpace> {
-    // The type numbers of tmpfs and ramfs in `statfs`.
+    // These are the type numbers of tmpfs and ramfs in `statfs`.
     const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     let of = |path| match rustix::fs::statfs(path) {
         Ok(found) => FreeSpace {
@@ -298,8 +302,8 @@ fn free_spaces(spec: &Spec) -> Vec<FreeSpace> {
     spec.within.writable.iter().map(of).collect()
 }
 
-/// Returns the place where the program may write and that ran low, if there is one. Files in memory belong to no
-/// measurable process, so the loss of such a place counts as the program's.
+/// Returns the reason to stop the program if a place where it may write has run low. Files in memory belong to no
+/// measurable process, so their growth counts as the program's.
 fn low_space(before: &[FreeSpace], now: &[FreeSpace], limits: &Limits) -> Option<String> {
     before.iter().zip(now).find_map(|(before, now)| {
         let lost = before.free.saturating_sub(now.free);
@@ -314,7 +318,7 @@ fn low_space(before: &[FreeSpace], now: &[FreeSpace], limits: &Limits) -> Option
     })
 }
 
-/// Returns which limit was broken, if one was.
+/// Returns, in words, the limit that was exceeded, or `None`.
 fn exceeded_limit(used: &tree::ResourceUsage, limits: &Limits) -> Option<String> {
     if used.tasks > limits.processes {
         return Some(format!("it made more than {} processes and threads", limits.processes));
@@ -350,7 +354,7 @@ mod tests {
         for (before, now, word) in [
             (room(1000, false), room(500, false), None),
             (room(1000, false), room(20, false), Some("disk")),
-            // It was as full before.
+            // This place was already as full before.
             (room(20, false), room(20, false), None),
             (room(20, false), room(30, false), None),
             (room(1000, true), room(950, true), None),
