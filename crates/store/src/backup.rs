@@ -1,4 +1,4 @@
-//! A copy of a store that is in use.
+//! The backup of a store while the store is in use.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -12,22 +12,22 @@ use crate::blob::{BlobError, Blobs};
 use crate::place::{self, DIR_MODE, FILE_MODE};
 use crate::{database, fault};
 
-/// Why a copy could not be made. Nothing is at its place then.
+/// The reason why a backup could not be made. The target path never has an incomplete backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is something at the place of the copy already.
+    /// The target path already exists.
     #[error("{} is there already", path.display())]
     Exists {
-        /// The place.
+        /// The target path.
         path: PathBuf,
     },
     /// The rows could not be read or copied.
     #[error(transparent)]
     Rows(#[from] StoreFault),
-    /// A blob could not be read; a damaged one is not copied.
+    /// A blob could not be read. Damaged blobs are not copied.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The copy could not be written.
+    /// The backup could not be written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The path that could not be written.
@@ -37,9 +37,9 @@ pub enum BackupError {
     },
 }
 
-/// Copies the rows as they are now, then the blobs: all that those rows name is there by then.
+/// Copies the rows in their present state, then the blobs. Every blob that the copied rows name is durable by then.
 pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
-    // The blobs that the copied rows name must still be there when it is their turn.
+    // The blobs that the copied rows name must not be removed before they are copied.
     let _frozen = blobs.marks().freeze();
     let exists = |path: &Path| BackupError::Exists { path: path.to_path_buf() };
     if to.symlink_metadata().is_ok() {
@@ -57,7 +57,7 @@ pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupEr
         place::sync_parent(to).map_err(failed(to))
     });
     if outcome.is_err() {
-        // The next attempt removes any rest of it.
+        // If this fails, the next backup to the same path removes the remains.
         let _ = fs::remove_dir_all(&partial);
     }
     outcome
@@ -66,7 +66,8 @@ pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupEr
 fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
     make_dir(to)?;
     let database = to.join(place::DATABASE);
-    // Made first, so that it is never readable by others; SQLite accepts an empty file.
+    // The file is made before SQLite opens it, so that its mode never lets others read it. SQLite accepts an empty
+    // file.
     new_file(&database)?;
     let source = database::source(&from.join(place::DATABASE))?;
     let path = database.to_str().ok_or_else(|| StoreFault::Io("the path is not UTF-8".into()))?;
@@ -75,7 +76,7 @@ fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
 
     let shelves = to.join(place::BLOBS);
     make_dir(&shelves)?;
-    // Those that are rows went with the other rows.
+    // Blobs that are stored as rows were copied with the other rows.
     for hash in blobs.files()? {
         copy_blob(blobs, &hash, &shelves)?;
     }
@@ -84,7 +85,7 @@ fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
 
 fn copy_blob(blobs: &Blobs, hash: &BlobHash, shelves: &Path) -> Result<(), BackupError> {
     let mut source = match blobs.open(hash) {
-        // It was removed since it was listed, so no row names it.
+        // The blob was removed after it was listed, so no row names it.
         Err(BlobError::NotFound { .. }) => return Ok(()),
         other => other?,
     };

@@ -1,8 +1,8 @@
-//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once. Small bytes that are kept
-//! in the transaction that names them are a row instead ([`crate::inline_blob`]).
+//! Blobs: bytes addressed by their content. Each blob is a file that is named by its BLAKE3 hash and written once. A
+//! small blob can be a row instead, in the transaction that names it ([`crate::inline_blob`]).
 //!
-//! A hash may be named in a row only after `put` has returned it: by then the bytes and the name of the file are on
-//! disk. All bytes are verified when they are read.
+//! A row may name a hash only after `put` has returned it. By then the bytes and the name of the file are on disk.
+//! All bytes are verified when they are read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,7 +22,7 @@ use crate::marks::{Hold, Marks};
 use crate::place::{self, FILE_MODE};
 use crate::stats::{Counters, add};
 
-/// Why bytes could not be stored or fetched.
+/// The reason why bytes could not be stored or fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// There is no such blob.
@@ -31,38 +31,38 @@ pub enum BlobError {
         /// The requested hash.
         hash: BlobHash,
     },
-    /// The file no longer holds the bytes that were put there. Putting the same bytes again repairs it.
+    /// The file no longer holds the bytes that were stored. Storing the same bytes again repairs it.
     #[error("the blob {} is damaged", path.display())]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
     },
-    /// The source has more bytes than the caller allows; nothing was kept.
+    /// The source has more bytes than the caller allows. Nothing was kept.
     #[error("more than {limit} bytes")]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// There would be more bytes beside the store than are wanted; nothing was kept.
+    /// The bytes would exceed the quota for files beside the database. Nothing was kept.
     #[error("{bytes} more bytes do not fit: {used} of {quota} are used")]
     OverQuota {
-        /// How many were to be kept.
+        /// The number of bytes to store.
         bytes: u64,
-        /// How many there are.
+        /// The number of bytes that are stored already.
         used: u64,
-        /// How many there may be.
+        /// The quota, in bytes.
         quota: u64,
     },
-    /// The disk or the quota is full; nothing was kept.
+    /// The disk or the user's disk quota is full. Nothing was kept.
     #[error("no space is left for {}", path.display())]
     Full {
         /// The path that could not be written.
         path: PathBuf,
     },
-    /// The source of the bytes failed; nothing was kept.
+    /// The source of the bytes failed. Nothing was kept.
     #[error("the source could not be read: {0}")]
     Source(io::Error),
-    /// Any other failure of the medium.
+    /// A failure of the file system of any other kind.
     #[error("{}: {source}", path.display())]
     Io {
         /// The path of the failed operation.
@@ -93,7 +93,7 @@ pub struct Blob {
     len: u64,
 }
 
-/// Where the bytes of a blob come from.
+/// The source of a blob's bytes.
 #[derive(Debug)]
 enum Source {
     File(File),
@@ -101,12 +101,12 @@ enum Source {
 }
 
 impl Blob {
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the blob has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -135,17 +135,19 @@ pub struct Blobs {
     root: PathBuf,
     temporary: PathBuf,
     serial: AtomicU64,
-    /// The directories under `root` whose own names this process has made durable.
+    /// Whether this process has made the name of each directory under `root` durable, by the first byte of the hashes
+    /// in it.
     shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
     marks: Arc<Marks>,
     rows: BlobRows,
     quota: Option<u64>,
-    /// How many bytes there are; `None` until somebody asks. Locked while a file comes or goes.
+    /// The number of bytes in files, or `None` until the first call that needs the number. Locked while a file is
+    /// added or removed.
     used: Mutex<Option<u64>>,
 }
 
-/// Whether bytes are kept however many there are.
+/// The choice whether the quota applies to new bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
     Always,
@@ -169,26 +171,25 @@ impl Blobs {
         }
     }
 
-    /// Stores bytes and returns their hash when they are durable. Storing them again changes nothing, and
-    /// repairs the file if it was damaged.
+    /// Stores bytes and returns their hash when they are durable. If the bytes are stored already, this changes
+    /// nothing, except that a damaged file is repaired.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
         self.put_where(bytes, Room::Always)
     }
 
-    /// Returns the same for bytes that somebody else brings: they are refused when there would be more than the
-    /// quota.
+    /// Stores bytes from outside. Does the same as [`Blobs::put`], but refuses bytes that would exceed the quota.
     pub fn put_within(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
         self.put_where(bytes, Room::WithinQuota)
     }
 
     fn put_where(&self, bytes: &[u8], room: Room) -> Result<BlobHash, BlobError> {
         let hash = BlobHash::of(bytes);
-        // From here on no sweep takes them away.
+        // From here on, a sweep does not remove these bytes.
         self.marks.put(&hash);
         if self.confirm(&hash)? {
             return Ok(hash);
         }
-        // Bytes that cannot be kept are not written either.
+        // Bytes that do not fit are refused before they are written.
         if room == Room::WithinQuota {
             self.expect_room(&hash, bytes.len() as u64, *self.used()?)?;
         }
@@ -198,23 +199,24 @@ impl Blobs {
         Ok(hash)
     }
 
-    /// Returns how many bytes lie in files.
+    /// Returns the number of bytes in files.
     pub fn bytes(&self) -> Result<u64, BlobError> {
         Ok(*self.used()?)
     }
 
-    /// Returns a hold. While it lives, a sweep does not remove bytes that were put since, even if no row names them.
+    /// Returns a hold. While it lives, a sweep does not remove bytes that were stored after it was made, even if no
+    /// row names them.
     pub fn hold(&self) -> Hold {
         self.marks.hold(None)
     }
 
-    /// Returns the same for a caller that may hang. After so long without progress ([`Hold::moves`]), a sweep no
-    /// longer waits. The caller must then not name the bytes that it put ([`Hold::has_lapsed`]).
+    /// Returns a hold for a caller that may hang. After `patience` without progress ([`Hold::moves`]), a sweep
+    /// ignores the hold. The caller must then not name the bytes that it stored ([`Hold::has_lapsed`]).
     pub fn hold_within(&self, patience: Duration) -> Hold {
         self.marks.hold(Some(patience))
     }
 
-    /// Returns the bytes of a blob, as they are: nothing is verified.
+    /// Returns the bytes of a blob without verifying them.
     pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         match fs::read(self.path(hash)).map_err(|e| self.missing(hash, e)) {
             Err(missing @ BlobError::NotFound { .. }) => self.rows.raw(hash)?.ok_or(missing),
@@ -222,7 +224,7 @@ impl Blobs {
         }
     }
 
-    /// Returns the rows of small ones.
+    /// Returns the rows of small blobs.
     pub(crate) fn rows(&self) -> &BlobRows {
         &self.rows
     }
@@ -231,7 +233,7 @@ impl Blobs {
         &self.marks
     }
 
-    /// Returns whether a blob begins so. Nothing is verified.
+    /// Returns whether the first `most` bytes of a blob begin with `with`. Nothing is verified.
     pub(crate) fn begins_with(&self, hash: &BlobHash, with: &[u8], most: u64) -> Result<bool, BlobError> {
         let path = self.path(hash);
         let file = match File::open(&path).map_err(|e| self.missing(hash, e)) {
@@ -245,12 +247,12 @@ impl Blobs {
         Ok(beginning.starts_with(with))
     }
 
-    /// Returns the number of bytes in files, if they have been counted, locked for a change.
+    /// Locks the number of bytes in files for a change. The number is unknown if the files have not been counted.
     fn known(&self) -> UsedBytes<'_> {
         UsedBytes(self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the same, counted if they have not been.
+    /// Locks the number of bytes in files for a change. Counts the files if they have not been counted.
     fn used(&self) -> Result<UsedBytes<'_>, BlobError> {
         let UsedBytes(mut used) = self.known();
         if used.is_none() {
@@ -265,7 +267,7 @@ impl Blobs {
 
     fn expect_room(&self, hash: &BlobHash, bytes: u64, used: u64) -> Result<(), BlobError> {
         let Some(quota) = self.quota else { return Ok(()) };
-        // A damaged file that is replaced makes room for itself.
+        // Replacing a damaged file frees the space that it uses.
         let others = used.saturating_sub(self.len_of_file(hash)?.unwrap_or(0));
         match others.saturating_add(bytes) > quota {
             true => Err(BlobError::OverQuota { bytes, used, quota }),
@@ -273,8 +275,8 @@ impl Blobs {
         }
     }
 
-    /// Stores the bytes of a reader, at most `limit`, without holding them in memory. Returns hash and length when
-    /// the bytes are durable.
+    /// Stores the bytes of a reader, at most `limit`, without holding all of them in memory. Returns the hash and the
+    /// length when the bytes are durable.
     pub fn put_reader(&self, mut reader: impl Read, limit: u64) -> Result<(BlobHash, u64), BlobError> {
         let mut temporary = self.temporary()?;
         let mut hasher = blake3::Hasher::new();
@@ -303,7 +305,7 @@ impl Blobs {
         Ok((hash, len))
     }
 
-    /// Returns all bytes of a blob, verified.
+    /// Returns all bytes of a blob, after verifying them.
     pub fn get(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         if let Some(bytes) = self.rows.remembered(hash) {
             return Ok(bytes);
@@ -319,8 +321,8 @@ impl Blobs {
         }
     }
 
-    /// Returns a blob for reading piece by piece. All of it is read and verified first, so that no caller acts on
-    /// bytes that turn out to be damaged.
+    /// Returns a blob for reading piece by piece. All of its bytes are read and verified first, so that no caller
+    /// acts on damaged bytes.
     pub fn open(&self, hash: &BlobHash) -> Result<Blob, BlobError> {
         match self.open_file(hash) {
             Err(missing @ BlobError::NotFound { .. }) => {
@@ -345,7 +347,7 @@ impl Blobs {
         Ok((file, len))
     }
 
-    /// Returns how many bytes a blob has, or None if there is no such blob. Nothing is verified.
+    /// Returns the number of bytes of a blob, or `None` if there is no such blob. Nothing is verified.
     pub fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         match self.len_of_file(hash)? {
             None => self.rows.len(hash),
@@ -362,8 +364,8 @@ impl Blobs {
         }
     }
 
-    /// Removes the file of a blob that nothing refers to any more; no error if there is none. It may come back after a
-    /// power failure, which harms nothing. A row goes in a transaction.
+    /// Removes the file of a blob to which nothing refers any more. A missing file is no error. The file may come
+    /// back after a power failure, which harms nothing. A small blob is a row, and a transaction removes the row.
     pub fn remove(&self, hash: &BlobHash) -> Result<(), BlobError> {
         let path = self.path(hash);
         let mut used = self.known();
@@ -385,7 +387,7 @@ impl Blobs {
         Ok(all.into_keys().collect())
     }
 
-    /// Returns the hashes of those that are files. Files with other names are left out.
+    /// Returns the hashes of the blobs that are files. Files whose names are not hashes are left out.
     pub(crate) fn files(&self) -> Result<Vec<BlobHash>, BlobError> {
         let io = |source| BlobError::Io { path: self.root.clone(), source };
         let mut hashes = Vec::new();
@@ -402,20 +404,20 @@ impl Blobs {
         Ok(hashes)
     }
 
-    /// Returns where a blob is or would be.
+    /// Returns the path that a blob has, or would have, as a file.
     pub fn path(&self, hash: &BlobHash) -> PathBuf {
         Self::path_in(&self.root, hash)
     }
 
-    /// Returns the same under another root.
+    /// Returns the path that a blob has under another root directory.
     pub(crate) fn path_in(root: &Path, hash: &BlobHash) -> PathBuf {
         let name = hash.to_string();
         let (shelf, rest) = name.split_at(2);
         root.join(shelf).join(rest)
     }
 
-    /// Returns whether the file is there, undamaged and durable. Another process may have died between its rename and
-    /// its sync of the directory, so the directories are synced here as well.
+    /// Returns whether the file of a blob exists, undamaged and durable. Another process may have died between its
+    /// rename and its sync of the directory, so the directories are synced here as well.
     fn confirm(&self, hash: &BlobHash) -> Result<bool, BlobError> {
         match self.open_file(hash) {
             Ok((file, _)) => {
@@ -441,7 +443,7 @@ impl Blobs {
         let new = temporary.file.metadata().map_err(|e| medium(&temporary.path, e))?.len();
         let mut used = match room {
             Room::WithinQuota => self.used()?,
-            // Who does not ask how many there are need not wait until they are counted.
+            // Without a quota, the files need not be counted.
             Room::Always => self.known(),
         };
         if room == Room::WithinQuota {
@@ -457,7 +459,7 @@ impl Blobs {
         self.sync_names(hash)
     }
 
-    /// Makes the file's name durable, and, once per process, that of its directory.
+    /// Makes the name of a file durable, and, once per process, the name of its directory.
     fn sync_names(&self, hash: &BlobHash) -> Result<(), BlobError> {
         let path = self.path(hash);
         let sync = |dir: &Path| {
@@ -490,7 +492,7 @@ impl Blobs {
     }
 }
 
-/// The number of bytes that there are, locked.
+/// The number of bytes in files, locked.
 struct UsedBytes<'a>(MutexGuard<'a, Option<u64>>);
 
 impl std::ops::Deref for UsedBytes<'_> {
@@ -502,13 +504,13 @@ impl std::ops::Deref for UsedBytes<'_> {
 }
 
 impl UsedBytes<'_> {
-    /// Notes a change, if there is anything that has to be kept right.
+    /// Applies a change to the number, if the files have been counted.
     fn change(&mut self, change: impl FnOnce(u64) -> u64) {
         *self.0 = self.0.map(change);
     }
 }
 
-/// A file that goes away unless it has been renamed.
+/// A file that is removed when this value is dropped, unless the file has been renamed.
 struct Temporary {
     file: File,
     path: PathBuf,
@@ -522,7 +524,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After the rename there is none; a leftover is removed when the store opens.
+        // After the rename, the file has another name. If this fails, the file is removed when the store opens.
         let _ = fs::remove_file(&self.path);
     }
 }

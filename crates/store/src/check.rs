@@ -11,27 +11,27 @@ use crate::blob::{BlobError, Blobs};
 use crate::database;
 use crate::place::{self, PartKind};
 
-/// Something that is not as it should be.
+/// A problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where.
+    /// The file or directory with the problem.
     pub path: PathBuf,
     /// The problem, in words for a person.
     pub problem: String,
-    /// The way to fix it.
+    /// A way to fix the problem.
     pub remedy: String,
 }
 
 /// The state of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Bytes of the database file.
+    /// The size of the database file, in bytes.
     pub database_bytes: u64,
-    /// Bytes of the log beside it.
+    /// The size of the log beside the database file, in bytes.
     pub log_bytes: u64,
-    /// Blobs, if they were verified.
+    /// The number of blobs, or `None` if they were not verified.
     pub blobs: Option<u64>,
-    /// Bytes that the file system has free for this user.
+    /// The number of bytes that the file system has free for this user.
     pub free_bytes: u64,
     /// The problems that were found. Empty for a healthy store.
     pub findings: Vec<Finding>,
@@ -91,7 +91,7 @@ fn verify(blobs: &Blobs, findings: &mut Vec<Finding>) -> Result<u64, StoreFault>
             Ok(_) => {}
             Err(BlobError::Corrupt { path }) => findings.push(Finding {
                 path,
-                // A sweep goes by the remaining names in a list, so this is the one to mend first.
+                // A sweep goes by the names that are left in a damaged list, so the list must be repaired first.
                 problem: match blobs.begins_with(&hash, crate::TREE, 16).unwrap_or(false) {
                     true => {
                         "the list of what is in a tree is damaged: what it no longer names is not kept".into()
@@ -100,7 +100,7 @@ fn verify(blobs: &Blobs, findings: &mut Vec<Finding>) -> Result<u64, StoreFault>
                 },
                 remedy: "Restore it from a backup, or store the original again.".into(),
             }),
-            // It was removed since it was listed.
+            // The blob was removed after it was listed.
             Err(BlobError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }

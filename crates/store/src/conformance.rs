@@ -12,8 +12,8 @@ use crate::memory::Rows;
 
 type Case<B> = (&'static str, fn(&B) -> Result<(), String>);
 
-/// Runs every case on a fresh backend. Returns the failures, each beginning with the name of its case; a
-/// backend conforms if there are none.
+/// Runs every case on a fresh backend. Returns the failures, each beginning with the name of its case. A backend
+/// conforms if there are none.
 pub fn run<B: Backend>(mut make: impl FnMut() -> B) -> Vec<String> {
     let cases: [Case<B>; 11] = [
         ("a row is what was last put", rows),
@@ -34,7 +34,7 @@ pub fn run<B: Backend>(mut make: impl FnMut() -> B) -> Vec<String> {
 
 const ALICE: Owner = [7; 32];
 
-/// Does the same with every table: a new one is covered from its first day.
+/// Runs a case with every table, so that new tables are covered from the start.
 fn each_table(case: impl Fn(Table) -> Result<(), String>) -> Result<(), String> {
     Table::ALL
         .into_iter()
@@ -48,7 +48,7 @@ fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Result<(), S
     }
 }
 
-/// Writes with a closure that can only fail with the store.
+/// Writes with a closure whose only errors are those of the store.
 fn write<B: Backend, T: Send + 'static>(
     backend: &B,
     closure: impl FnOnce(&mut dyn Txn) -> Result<T, StoreFault> + Send + 'static,
@@ -193,7 +193,7 @@ fn own_writes_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
     same("seen", seen, (Some(b"2".to_vec()), None, vec![(b"new".to_vec(), b"2".to_vec())]))
 }
 
-/// Changes, adds and removes rows of every table, on behalf of a closure that is rolled back.
+/// Changes, adds and removes rows of every table. The cases use it in closures that are rolled back.
 fn havoc(txn: &mut dyn Txn) -> Result<(), StoreFault> {
     for table in Table::ALL {
         txn.put(table, &ALICE, b"kept", b"overwritten", None)?;
@@ -268,7 +268,7 @@ fn snapshot_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
     same("after it", get(backend, table, b"b")?, Some(b"2".to_vec()))
 }
 
-/// Runs `threads` closures at once and returns the first failure.
+/// Runs the closure on that many threads at once, and returns the first failure.
 fn at_once(threads: usize, run: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
     let start = Barrier::new(threads);
     let (start, run) = (&start, &run);
@@ -283,7 +283,7 @@ fn at_once(threads: usize, run: impl Fn(usize) -> Result<(), String> + Sync) -> 
         let join = |handle: thread::ScopedJoinHandle<'_, Result<(), String>>| {
             handle.join().unwrap_or_else(|_| Err("a thread panicked".into()))
         };
-        // All are joined before the first failure is looked at.
+        // All threads are joined before the first failure is returned.
         let outcomes: Vec<_> = handles.into_iter().map(join).collect();
         outcomes.into_iter().collect()
     })
@@ -342,7 +342,7 @@ fn mixed<B: Backend>(backend: &B) -> Result<(), String> {
     same("sum", counter(backend)?, Some(40))
 }
 
-/// A small generator, so that a failure can be repeated from its seed.
+/// A random number generator that depends only on its seed, so that a failure can be repeated.
 struct Dice(u64);
 
 impl Dice {
@@ -364,7 +364,7 @@ impl Dice {
     }
 }
 
-/// Makes one random operation; returns all rows that it made visible.
+/// Makes one random operation and returns all rows that it read.
 fn step(dice: &mut Dice, txn: &mut dyn Txn) -> Result<Vec<RawRow>, StoreFault> {
     let (table, owner) = dice.place();
     let key = dice.key();
@@ -384,7 +384,7 @@ fn step(dice: &mut Dice, txn: &mut dyn Txn) -> Result<Vec<RawRow>, StoreFault> {
     }
 }
 
-/// Makes forty steps, and may refuse at the end.
+/// Makes forty random operations. Some seeds end with a refusal.
 fn steps(seed: u64, txn: &mut dyn Txn) -> Result<Vec<Vec<RawRow>>, String> {
     let mut dice = Dice(seed);
     let seen = (0..40).map(|_| step(&mut dice, txn)).collect::<Result<Vec<_>, _>>();

@@ -1,4 +1,4 @@
-//! The database file: made whole or not at all, opened with the settings that keep every acknowledged write.
+//! The database file. Its creation is atomic, and its settings keep every acknowledged write.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,10 +15,10 @@ use crate::place::{self, FILE_MODE};
 use crate::sql::MAX_CACHED_STATEMENTS;
 use crate::{fault, header, schema};
 
-/// How long to wait for a lock that some other program holds on the database.
+/// The maximum time to wait for another program's lock on the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the database for the writer; makes it if the store is new.
+/// Opens the database for the writer, and creates it if the store is new.
 pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, OpenError> {
     let path = dir.join(place::DATABASE);
     let failed = |error: rusqlite::Error| failure(dir, &path, fault::from_sqlite(&error));
@@ -35,7 +35,7 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
             return Err(OpenError::Corrupt { path, detail });
         }
     }
-    // A copy, or a database recovered from a damaged file, does not have this mode.
+    // A backup, or a database recovered from a damaged file, does not have this mode.
     conn.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
@@ -43,14 +43,14 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
     Ok(conn)
 }
 
-/// Opens a connection from which the database can be copied.
+/// Opens a read-only connection for copying the database.
 pub(crate) fn source(path: &Path) -> Result<Connection, StoreFault> {
     let conn =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX);
     conn.and_then(|conn| conn.busy_timeout(BUSY_TIMEOUT).map(|()| conn)).map_err(|e| fault::from_sqlite(&e))
 }
 
-/// Opens one more connection, which can only read.
+/// Opens a further connection, which can only read.
 pub(crate) fn reader(path: &Path) -> Result<Connection, StoreFault> {
     let open = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -63,14 +63,15 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, StoreFault> {
     open().map_err(|e: rusqlite::Error| fault::from_sqlite(&e))
 }
 
-/// Copies the log into the database file and closes. The next opening makes good for a failure here.
+/// Copies the log into the database file and closes the connection. If the copying fails, the log stays, and the next
+/// opening reads it.
 pub(crate) fn close(conn: Connection) {
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     drop(conn);
 }
 
-/// Returns at most `limit` inconsistencies that SQLite finds in the structure of the file.
+/// Returns the inconsistencies that SQLite finds in the structure of the file, at most `limit`.
 pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>, StoreFault> {
     let run = || {
         let mut statement = conn.prepare(&format!("PRAGMA quick_check({limit})"))?;
@@ -82,8 +83,9 @@ pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>
     Ok(found)
 }
 
-/// Lets every statement be prepared once. Without the first setting SQLite looks at the values that are bound, and
-/// prepares a statement with a range or a limit anew for each; our statements have one good plan, the primary key.
+/// Sets a connection so that each statement is prepared only once. Without the first setting, SQLite looks at the
+/// bound values and prepares statements with a range or a limit again for each. Here every statement has one good
+/// plan: the primary key.
 fn settle_plans(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
@@ -93,28 +95,29 @@ fn settle_plans(conn: &Connection) -> Result<(), rusqlite::Error> {
 fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
-    // A refusal to open must not write to a damaged file: only `close` copies the log.
+    // If opening is refused, a damaged file must stay unchanged. So only `close` copies the log.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     settle_plans(&conn)?;
-    // FULL: an answer means that the log has been synced. NORMAL loses acknowledged commits when power fails.
+    // With FULL, a commit returns after the log has been synced. With NORMAL, a power failure loses acknowledged
+    // commits.
     conn.pragma_update(None, "synchronous", "FULL")?;
-    // On macOS only these reach the disk itself; elsewhere they do nothing.
+    // On macOS, a sync reaches the disk only with these settings. On other systems they do nothing.
     conn.pragma_update(None, "fullfsync", true)?;
     conn.pragma_update(None, "checkpoint_fullfsync", true)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    // Deleted rows are overwritten: their content may be something that a user wants to be gone.
+    // Deleted rows are overwritten, because a user may want their content to be gone.
     conn.pragma_update(None, "secure_delete", true)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
-    // Where the journal of a savepoint goes. It is gone after a crash in any case, and a file costs system calls.
+    // This is for the journal of a savepoint, which is lost in a crash in any case. A file would cost system calls.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // In KiB. Formulas have random keys, so their pages come up again and again; 2 MiB made a load of a million
-    // rows more than twice as slow. Filled only as it is needed.
+    // The unit is KiB. Formulas have random keys, so their pages are needed again and again. With 2 MiB, loading a
+    // million rows took more than twice as long. The cache grows only as needed.
     conn.pragma_update(None, "cache_size", -16_384)?;
     Ok(conn)
 }
 
-/// Makes the database under another name and moves it into place when it is complete. So an empty or half file under
+/// Creates the database under another name, and renames it when it is complete. So an empty or incomplete file under
 /// the real name is always damage, and never an interrupted creation.
 fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let new = dir.join(place::TEMPORARY).join("new.sqlite");
@@ -123,7 +126,7 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let fill = || -> Result<(), StoreFault> {
         let of = |e: rusqlite::Error| fault::from_sqlite(&e);
         let conn = connect(&new).map_err(of)?;
-        // No process looks at the file before it is renamed, and it is synced once before that.
+        // No process opens the file before the rename, and the file is synced once before that.
         conn.pragma_update(None, "synchronous", "OFF").map_err(of)?;
         conn.pragma_update(None, "application_id", header::APPLICATION).map_err(of)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
@@ -146,7 +149,7 @@ fn failure(dir: &Path, path: &Path, fault: StoreFault) -> OpenError {
 mod tests {
     use super::*;
 
-    /// Checks a setting that only a power failure would show otherwise: 2 is FULL.
+    /// Checks settings whose lack would only show at a power failure. The value 2 of `synchronous` is FULL.
     #[test]
     fn every_commit_is_synced() {
         let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));
@@ -163,7 +166,7 @@ mod tests {
         assert_eq!(value("application_id"), header::APPLICATION.into());
         assert_eq!(value("user_version"), schema::VERSION.into());
         for conn in [&conn, &reader(&place.dir.join(place::DATABASE)).unwrap()] {
-            // Otherwise statements are prepared anew for each value.
+            // Without this setting, statements are prepared again for each value.
             assert!(conn.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG).unwrap());
         }
         close(conn);

@@ -1,4 +1,4 @@
-//! Why a store could not be opened, and why a read or a write came to nothing.
+//! The errors of opening, reading and writing a store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
-/// Why a store could not be opened. Nothing in the directory has been changed when one of these is returned,
-/// except that permissions may have been tightened. A store of another build or program is left byte for byte.
+/// The reason why a store could not be opened. Nothing in the directory has been changed then, except that
+/// permissions may have been tightened. A store of another build or program is left byte for byte.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process owns the store.
@@ -15,7 +15,7 @@ pub enum OpenError {
     Owned {
         /// The store's directory.
         dir: PathBuf,
-        /// The owner, if it has written its number down.
+        /// The owner's process number, if the owner has already written it.
         pid: Option<u32>,
     },
     /// The directory belongs to another user.
@@ -23,10 +23,10 @@ pub enum OpenError {
     NotYours {
         /// The store's directory.
         dir: PathBuf,
-        /// Whom it belongs to.
+        /// The user who owns the directory.
         uid: u32,
     },
-    /// There is something else in the place of a directory or file of the store.
+    /// Another kind of file is in the place of a directory or file of the store.
     #[error("cannot open the store: {} is not {expected}", path.display())]
     InTheWay {
         /// The path that is in the way.
@@ -34,19 +34,19 @@ pub enum OpenError {
         /// The kind that should be there: "a directory", "a regular file".
         expected: &'static str,
     },
-    /// A build that came before this schema wrote the store.
+    /// An earlier build, with an older schema, wrote the store.
     #[error("cannot open the store: an earlier build wrote it")]
     Earlier {
         /// The store's directory.
         dir: PathBuf,
     },
-    /// A build that came after this schema wrote the store.
+    /// A later build, with a newer schema, wrote the store.
     #[error("cannot open the store: a later build wrote it")]
     Newer {
         /// The store's directory.
         dir: PathBuf,
     },
-    /// The database file is an SQLite file, but not of this program.
+    /// The database file is an SQLite file of another program.
     #[error("cannot open the store: {} is a database of another program", path.display())]
     Foreign {
         /// The database file.
@@ -63,10 +63,10 @@ pub enum OpenError {
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// The fault of the file.
+        /// A description of the damage.
         detail: String,
     },
-    /// The directory, a file in it, or the file system can not be written.
+    /// The directory, a file in it, or the file system is not writable.
     #[error("cannot open the store: {} cannot be written: {detail}", path.display())]
     ReadOnly {
         /// The path that cannot be written.
@@ -80,7 +80,7 @@ pub enum OpenError {
         /// The path that could not be written.
         path: PathBuf,
     },
-    /// Any other failure of the medium.
+    /// A failure of the file system or the database of any other kind.
     #[error("cannot open the store: {}: {detail}", path.display())]
     Io {
         /// The path of the failed operation.
@@ -90,7 +90,7 @@ pub enum OpenError {
     },
 }
 
-/// Returns a path as a shell takes it.
+/// Returns a path in the form that a shell accepts, with quotation marks if needed.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
@@ -102,7 +102,7 @@ fn by(pid: &Option<u32>) -> String {
 }
 
 impl OpenError {
-    /// Returns one line for the person in front of it: the way out, and the state of the data.
+    /// Returns one line for the user: the way to fix the problem, and the state of the data.
     pub fn help(&self) -> String {
         match self {
             OpenError::Owned { pid: Some(pid), .. } => format!(
@@ -156,7 +156,7 @@ impl OpenError {
         }
     }
 
-    /// Sorts a failure of the system by the remedies that a person has.
+    /// Returns the error for a failure of the operating system. The variants differ by the remedy.
     pub(crate) fn from_io(path: &Path, error: &io::Error) -> OpenError {
         let path = path.to_path_buf();
         match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -164,14 +164,14 @@ impl OpenError {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM) => {
                 OpenError::ReadOnly { path, detail: error.to_string() }
             }
-            // The only files that are opened by path without following links are files.
+            // This error means that the path is a link. Only regular files are opened without following links.
             Some(Errno::LOOP) => OpenError::InTheWay { path, expected: "a regular file" },
             Some(Errno::NOTDIR) => OpenError::InTheWay { path, expected: "a directory" },
             _ => OpenError::Io { path, detail: error.to_string() },
         }
     }
 
-    /// Sorts a failure of the database likewise.
+    /// Returns the error for a failure of the database. The variants differ by the remedy.
     pub(crate) fn from_fault(path: &Path, fault: StoreFault) -> OpenError {
         let path = path.to_path_buf();
         match fault {
@@ -184,23 +184,23 @@ impl OpenError {
     }
 }
 
-/// Why a write came to nothing. In every case nothing of the closure is in the store.
+/// The reason why a write failed. In every case, the store has none of the closure's changes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError<E> {
-    /// The closure refused, and was rolled back.
+    /// The closure refused, and its changes were rolled back.
     #[error("{0}")]
     Refused(E),
-    /// The store failed: in the closure (also when the closure overlooked it), or at COMMIT, when every
-    /// closure of the group gets this answer.
+    /// The store failed, either in the closure (even if the closure ignored the error) or at COMMIT. A failed COMMIT
+    /// is the result of every closure of the group.
     #[error(transparent)]
     Store(StoreFault),
-    /// The closure panicked, and was rolled back. The writer lives on.
+    /// The closure panicked, and its changes were rolled back. The writer continues.
     #[error("a write panicked: {0}")]
     Panicked(String),
 }
 
 impl<E: From<StoreFault>> WriteError<E> {
-    /// Returns the closure's own kind of error, for callers that treat all three alike.
+    /// Converts the error to the closure's own type, for callers that treat all three variants alike.
     pub fn into_inner(self) -> E {
         match self {
             WriteError::Refused(e) => e,
@@ -210,19 +210,19 @@ impl<E: From<StoreFault>> WriteError<E> {
     }
 }
 
-/// Why a read came to nothing.
+/// The reason why a read failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError<E> {
     /// The closure refused.
     #[error("{0}")]
     Refused(E),
-    /// The store could not begin the read. (The closure itself returns the failures inside it.)
+    /// The store could not begin the read. Failures inside the closure are returned by the closure.
     #[error(transparent)]
     Store(StoreFault),
 }
 
 impl<E: From<StoreFault>> ReadError<E> {
-    /// Returns the closure's own kind of error, for callers that treat both alike.
+    /// Converts the error to the closure's own type, for callers that treat both variants alike.
     pub fn into_inner(self) -> E {
         match self {
             ReadError::Refused(e) => e,

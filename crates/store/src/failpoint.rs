@@ -1,17 +1,19 @@
-//! Points at which a test can end the process, as `kill -9` would.
+//! Points at which a test can kill the process, as `kill -9` would.
 //!
 //! With the feature `failpoints`, the environment variable `FAILPOINTS` gives the action at each point, in the
 //! notation of the `fail` crate. The action `return` means SIGKILL: `FAILPOINTS="store.after_commit=16*off->return"`
-//! ends the process right after its 17th commit. Without the feature there is nothing here, and nothing is read.
+//! kills the process right after its 17th commit. Without the feature, the points do nothing, and the variable is not
+//! read.
 
-/// All points of this crate, in the order in which one write with a blob passes them.
+/// The points of this crate that one write with a blob passes, in this order.
 pub const NAMES: [&str; 4] =
     ["blob.before_rename", "blob.after_rename", "store.before_commit", "store.after_commit"];
 
 /// The points that a sweep passes for each file.
 pub const SWEEP: [&str; 2] = ["sweep.before_remove", "sweep.after_remove"];
 
-/// Arms the points that `FAILPOINTS` names; later calls do nothing. [`Store::open`](crate::Store::open) calls it.
+/// Arms the points that `FAILPOINTS` names. Later calls do nothing. [`Store::open`](crate::Store::open) calls this
+/// function.
 #[cfg(feature = "failpoints")]
 pub fn install() -> Result<(), String> {
     use std::sync::OnceLock;
@@ -27,14 +29,14 @@ pub fn install() -> Result<(), String> {
     installed.clone()
 }
 
-/// Ends the process if the point is armed.
+/// Kills the process if the point is armed.
 #[cfg(feature = "failpoints")]
 pub(crate) fn reach(name: &'static str) {
     let reached = || -> () { fail::fail_point!(name, |_| kill()) };
     reached();
 }
 
-/// Returns whether a point is armed that does something else than end the process.
+/// Returns whether the point is armed, for points at which the caller does something else than end the process.
 #[cfg(feature = "failpoints")]
 pub fn is_armed(name: &'static str) -> bool {
     let armed = || -> bool {
@@ -44,14 +46,14 @@ pub fn is_armed(name: &'static str) -> bool {
     armed()
 }
 
-/// Returns `false`: the feature is off, so no point is armed.
+/// Returns `false`, because without the feature no point is armed.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub fn is_armed(_name: &'static str) -> bool {
     false
 }
 
-/// Does nothing: the feature is off.
+/// Does nothing, because the feature is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn reach(_name: &'static str) {}

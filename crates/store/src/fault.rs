@@ -1,4 +1,4 @@
-//! From the database's error codes to the few kinds of fault that callers tell apart.
+//! The mapping of the database's error codes to the few kinds of fault that callers distinguish.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -8,7 +8,7 @@ use kernel::txn::StoreFault;
 use rusqlite::{Error, ErrorCode, ffi};
 use rustix::io::Errno;
 
-/// Sorts an error of SQLite.
+/// Returns the fault for an error of SQLite.
 pub(crate) fn from_sqlite(error: &Error) -> StoreFault {
     let text = error.to_string();
     match error.sqlite_error_code() {
@@ -22,15 +22,15 @@ pub(crate) fn from_sqlite(error: &Error) -> StoreFault {
     }
 }
 
-/// Returns whether a sync to disk failed. The kernel drops pages it could not write, so a second sync would succeed
-/// without them: after this, nothing more may be acknowledged until the store has been opened anew.
+/// Returns whether a sync to disk failed. The kernel drops pages that it could not write, so a second sync would
+/// succeed without them. Therefore nothing more may be acknowledged until the store has been opened again.
 pub(crate) fn lost_sync(error: &Error) -> bool {
     let code = error.sqlite_error().map(|e| e.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
-/// Tells a full disk or quota from other I/O errors: SQLite reports some of them as plain I/O errors. Writing a
-/// little file shows the difference.
+/// Distinguishes a full disk or quota from other I/O errors. SQLite reports some of these cases as plain I/O errors,
+/// so this function writes a small file to see the real error.
 pub(crate) fn refine(dir: &Path, fault: StoreFault) -> StoreFault {
     let StoreFault::Io(text) = fault else { return fault };
     let probe = dir.join("tmp").join("probe");
@@ -40,7 +40,7 @@ pub(crate) fn refine(dir: &Path, fault: StoreFault) -> StoreFault {
         .truncate(true)
         .open(&probe)
         .and_then(|mut file| file.write_all(&[0; 1 << 16]));
-    // A probe that cannot be removed is removed with the rest of tmp/ when the store opens.
+    // If this fails, the file is removed with everything else in tmp/ when the store opens.
     let _ = fs::remove_file(&probe);
     match outcome.err().and_then(|e| e.raw_os_error()).map(Errno::from_raw_os_error) {
         Some(Errno::NOSPC | Errno::DQUOT) => StoreFault::Full(text),

@@ -1,8 +1,9 @@
-//! A backend that fails where a test wants it to, and forgets the writes that a disk would forget.
+//! A backend that fails where a test wants it to fail, and forgets the writes that a disk would forget.
 //!
-//! It keeps two images: the rows that the running program sees, and the rows that a power failure would leave. An
-//! honest disk brings them together at every commit. A lying one acknowledges without writing. A test of durability
-//! that passes on it proves nothing, so every such test should also show that it fails there.
+//! The backend keeps two images: the rows that the running program sees, and the rows that a power failure would
+//! leave. With an honest disk, both are equal after every commit. A lying disk acknowledges commits without writing
+//! them. A durability test that passes even on a lying disk proves nothing, so every such test should also show that
+//! it fails there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,37 +14,37 @@ use crate::backend::Backend;
 use crate::error::{ReadError, WriteError};
 use crate::memory::{Key, MemTxn, Row, Rows, Snapshot};
 
-/// Something that goes wrong, once. Counting begins when it is armed, from 1.
+/// A fault that happens once. Counting begins at 1, from the moment when the fault is armed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// The nth row operation of writing closures (get, range, put, delete) fails.
+    /// The nth row operation (get, range, put, delete) of writing closures fails.
     Operation {
-        /// Which one.
+        /// The number of the operation.
         nth: u64,
-        /// How.
+        /// The error of the operation.
         fault: StoreFault,
     },
-    /// The nth commit fails; nothing of its closure is kept.
+    /// The nth commit fails. None of its closure's changes are kept.
     Commit {
-        /// Which one.
+        /// The number of the commit.
         nth: u64,
-        /// How.
+        /// The error of the commit.
         fault: StoreFault,
     },
-    /// The power fails right before the nth commit is durable. Everything answers `Closed` until `reboot`.
+    /// The power fails right before the nth commit is durable. Every call returns `Closed` until `reboot`.
     CrashBefore {
-        /// Which one.
+        /// The number of the commit.
         nth: u64,
     },
-    /// The power fails right after the nth commit is durable, before anyone hears of it.
+    /// The power fails right after the nth commit is durable, but before the caller gets the result.
     CrashAfter {
-        /// Which one.
+        /// The number of the commit.
         nth: u64,
     },
 }
 
 impl InjectedFault {
-    /// Counts one step towards the fault; returns whether it is due.
+    /// Counts one operation or commit, and returns whether the fault happens now.
     fn due(&mut self, commit: bool) -> bool {
         let nth = match self {
             InjectedFault::Operation { nth, .. } if !commit => nth,
@@ -86,7 +87,7 @@ impl Disk {
     }
 }
 
-/// The backend. All its faults come from [`FaultyStore::arm`]; unarmed it is as good as a
+/// A backend whose faults all come from [`FaultyStore::arm`]. Without them, it works like a
 /// [`MemStore`](crate::memory::MemStore).
 #[derive(Default)]
 pub struct FaultyStore {
@@ -94,24 +95,25 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// Returns a store that holds `rows`, all durable.
+    /// Returns a store with `rows`, all of them durable.
     pub fn with(rows: Rows) -> Self {
         let disk = Disk { live: Arc::new(rows.clone()), durable: rows, ..Disk::default() };
         FaultyStore { disk: Mutex::new(disk) }
     }
 
-    /// Lets something go wrong later. Several troubles can be armed; each happens once.
+    /// Arms a fault, which happens later. Several faults can be armed. Each happens once.
     pub fn arm(&self, trouble: InjectedFault) {
         self.disk().armed.push(trouble);
     }
 
-    /// Makes the disk lie about having synced from now on, or be honest again. Honesty does not bring back the
-    /// changes that a lie left out; the next honest commit does.
+    /// Makes the disk lie about syncs from now on, or makes it honest again. An honest disk writes the changes that a
+    /// lying one left out at its next commit.
     pub fn lie(&self, lying: bool) {
         self.disk().lying = lying;
     }
 
-    /// Cuts the power, if it has not failed already, and brings it back: only durable rows are there.
+    /// Cuts the power, if it has not failed already, and restores it. Only durable rows are left, and no faults are
+    /// armed.
     pub fn reboot(&self) {
         let mut disk = self.disk();
         disk.live = Arc::new(disk.durable.clone());
@@ -125,12 +127,13 @@ impl FaultyStore {
         self.disk().dead
     }
 
-    /// Returns how many commits have been made, acknowledged or not.
+    /// Returns the number of commits, including commits that were made but not acknowledged.
     pub fn commits(&self) -> u64 {
         self.disk().commits
     }
 
-    /// Returns how many acknowledged changes of rows a power failure would take now. Above zero only on a lying disk.
+    /// Returns the number of acknowledged row changes that a power failure would lose now. It is above zero only on a
+    /// lying disk.
     pub fn unsynced(&self) -> usize {
         self.disk().unsynced.len()
     }
@@ -162,7 +165,7 @@ impl Backend for FaultyStore {
         if disk.dead {
             return Err(WriteError::Store(StoreFault::Closed));
         }
-        // The rows are moved out so that the closure's operations can reach the rest of the disk.
+        // The rows are moved out, so that the closure's operations can borrow the remaining fields.
         let mut live = std::mem::take(&mut disk.live);
         let outcome = attempt(disk, Arc::make_mut(&mut live), closure);
         disk.live = live;
@@ -183,7 +186,7 @@ impl Backend for FaultyStore {
     }
 }
 
-/// Makes one write. Dropping the inner transaction undoes the changes that must not be kept.
+/// Makes one write. Changes that are not kept are undone when the inner transaction is dropped.
 fn attempt<T, E>(
     disk: &mut Disk,
     rows: &mut Rows,
@@ -237,7 +240,7 @@ impl FaultyTxn<'_, '_> {
         if let Some(InjectedFault::Operation { fault, .. }) = self.disk.due(false) {
             self.fault.get_or_insert(fault);
         }
-        // As on a real disk: after a fault nothing more succeeds in this transaction.
+        // After a fault, every further operation of this transaction fails, as on a real disk.
         self.fault.clone().map_or(Ok(()), Err)
     }
 }

@@ -1,7 +1,7 @@
-//! The heads of the database file and of its log, read without SQLite.
+//! The headers of the database file and of its log, read without SQLite.
 //!
-//! SQLite takes an empty file for a new database, a log with a damaged head for an empty one, and it writes to both when
-//! it opens them. These functions only read.
+//! SQLite takes an empty file for a new database, and a log with a damaged header for an empty log. It writes to both
+//! when it opens them. These functions only read.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -13,32 +13,33 @@ use rustix::process::geteuid;
 use crate::error::OpenError;
 use crate::{place, schema};
 
-/// Marks the file as ours: "ALMO" at offset 68.
+/// The mark of a file of this program: "ALMO" at offset 68.
 pub(crate) const APPLICATION: i32 = 0x414c_4d4f;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// The bytes of the database file that are looked at: up to the end of the application's mark.
+/// The number of bytes that are read of the database file: up to the end of the application's mark.
 const HEAD: usize = 72;
-/// The bytes at the begin of a log, and of each frame in it.
+/// The sizes of the header of a log, and of the header of each frame in it.
 const LOG_HEAD: usize = 32;
 const FRAME_HEAD: usize = 24;
 
-/// Says why the store in `dir` cannot be opened by this build, as far as the heads of its files tell. Nothing is written.
+/// Checks whether this build can open the store in `dir`, as far as the headers of its files show. Nothing is
+/// written.
 ///
-/// A directory without a store passes: one can be made there.
+/// A directory without a store passes, because a store can be made there.
 ///
 /// # Errors
-/// Returns the refusal with which [`crate::Store::open`] would end.
+/// The error that [`crate::Store::open`] would return.
 pub fn inspect(dir: &Path) -> Result<(), OpenError> {
     let path = dir.join(place::DATABASE);
     match path.symlink_metadata() {
-        // `Place::claim` refuses a database that is no file, or that belongs to somebody else.
+        // `StoreDirectory::claim` refuses a database that is no regular file or belongs to another user.
         Ok(meta) if meta.is_file() && meta.uid() == geteuid().as_raw() => recognise(dir).map(|_| ()),
         _ => is_absent_whole(dir),
     }
 }
 
-/// Refuses a store whose database is gone while other parts of it are there.
+/// Refuses a store whose database is missing while other parts of the store exist.
 pub(crate) fn is_absent_whole(dir: &Path) -> Result<(), OpenError> {
     let path = dir.join(place::DATABASE);
     let is_empty = fs::read_dir(dir.join(place::BLOBS)).map_or(true, |mut entries| entries.next().is_none());
@@ -48,7 +49,8 @@ pub(crate) fn is_absent_whole(dir: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Recognises the database file and its log as a store of this build. Says whether the last owner ended without closing.
+/// Checks that the database file and its log are a store of this build. Returns whether the last owner ended without
+/// closing the store.
 pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
     let path = &dir.join(place::DATABASE);
     let head = head::<HEAD>(path)?;
@@ -71,18 +73,19 @@ pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
     }
     let head = self::head::<LOG_HEAD>(&log)?;
     let magic = [0x377f_0682_u32.to_be_bytes(), 0x377f_0683_u32.to_be_bytes()];
-    // A log whose first page never reached the disk is all zeros there, and held nothing acknowledged.
+    // If the first page of a log never reached the disk, its header is all zeros. Such a log held nothing
+    // acknowledged.
     if head.len() == LOG_HEAD && head.iter().any(|b| *b != 0) && !magic.iter().any(|m| head[..4] == *m) {
         return corrupt(&log, "it is not a log");
     }
-    // A killed owner may have left a newer first page in the log than the file has.
+    // If the owner was killed, the log may have a newer first page than the file.
     if let Some(first) = first_page(&log).map_err(|error| OpenError::from_io(&log, &error))? {
         identify(dir, &first)?;
     }
     Ok(!head.is_empty())
 }
 
-/// Checks which program a head belongs to, and which version wrote it.
+/// Checks which program and which version wrote a database header.
 fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
     if head[68..72] != APPLICATION.to_be_bytes() {
         return Err(OpenError::Foreign { path: dir.join(place::DATABASE) });
@@ -95,7 +98,8 @@ fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
     }
 }
 
-/// Returns the begin of the database's first page as the last commit in the log has it, if it has it at all.
+/// Returns the beginning of the database's first page from the last commit in the log that has this page, if there is
+/// one.
 fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut log = BufReader::new(File::open(log)?);
     let mut head = [0; LOG_HEAD];
@@ -106,7 +110,7 @@ fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     if !(512..=65_536).contains(&size) || !size.is_power_of_two() {
         return Ok(None);
     }
-    // The lowest bit of the magic number says how the words that are summed up are to be read.
+    // The lowest bit of the magic number gives the byte order of the words in the checksum.
     let mut sum = Sum { big_endian: head[3] & 1 == 1, low: 0, high: 0 };
     sum.add(&head[..24]);
     if !sum.is(&head[24..]) {
@@ -117,14 +121,14 @@ fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     while fill(&mut log, &mut frame)? {
         sum.add(&frame[..8]);
         sum.add(&frame[FRAME_HEAD..]);
-        // The rest is from an earlier round through the log, or was cut off.
+        // The remaining frames are from an earlier use of the log, or were cut off.
         if frame[8..16] != head[16..24] || !sum.is(&frame[16..24]) {
             break;
         }
         if number(&frame, 0) == 1 {
             pending = Some(frame[FRAME_HEAD..FRAME_HEAD + HEAD].to_vec());
         }
-        // The last frame of a commit says how long the file is after it.
+        // The last frame of a commit has the length of the file after the commit. In other frames, this number is 0.
         if number(&frame, 4) != 0 {
             committed = pending.take().or(committed);
         }
@@ -132,7 +136,7 @@ fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(committed)
 }
 
-/// The sum that ties each frame of a log to all before it.
+/// The checksum of a frame of a log, which covers all frames before it too.
 struct Sum {
     big_endian: bool,
     low: u32,
@@ -157,20 +161,20 @@ impl Sum {
     }
 }
 
-/// Returns the number of four bytes at `at`, the highest first.
+/// Returns the number in the four bytes at `at`, in big-endian order.
 fn number(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 fn page_size(head: &[u8]) -> u32 {
-    // 1 stands for 65,536, which does not fit into the field.
+    // The value 1 stands for 65,536, which does not fit into the field.
     match number(head, 16) >> 16 {
         1 => 65_536,
         size => size,
     }
 }
 
-/// Reads exactly as much as there is room for. False if there is less.
+/// Fills the buffer. Returns `false` if the source ends before.
 fn fill(from: &mut impl Read, room: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(room) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

@@ -1,7 +1,7 @@
-//! Small bytes: rows of the database, kept in the transaction of the first row that names them.
+//! Small blobs: rows of the database, kept in the transaction of the first row that names them.
 //!
-//! A file of its own costs two syncs before a row may name it. The requests and replies of a model are mostly a few
-//! kilobytes, and there are two of them for each turn. As rows they go out with the commit that names them.
+//! A separate file costs two syncs before a row may name it. The requests and replies of a model are mostly a few
+//! kilobytes, and each turn has two of them. As rows, they are made durable by the commit that names them.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -15,37 +15,37 @@ use crate::blob::{BlobError, Blobs};
 use crate::fault;
 use crate::reader::Readers;
 
-/// How many bytes are small.
+/// The maximum size of a small blob, in bytes.
 const MAX_INLINE_BYTES: usize = 16 << 10;
 
-/// How many bytes of those that were read lately are remembered.
+/// The maximum number of bytes in the cache of small blobs that were read recently.
 const MAX_CACHED_BYTES: usize = 4 << 20;
 
-/// The number of connections that read rows of small bytes. They are not the store's own: bytes may be needed in the
-/// middle of a read.
+/// The maximum number of connections that read the rows of small blobs. They are separate from the store's
+/// connections, because a blob may be needed in the middle of a read.
 const MAX_READERS: usize = 2;
 
-/// Bytes on their way into a transaction.
+/// A blob that a transaction is going to keep.
 pub struct InlineBlob {
     hash: BlobHash,
-    /// `None` if they are large, and lie in a file already.
+    /// The bytes of a small blob. `None` for a large one, which is in a file already.
     bytes: Option<Vec<u8>>,
 }
 
 impl InlineBlob {
-    /// Returns the hash of the bytes.
+    /// Returns the hash of the blob.
     pub fn hash(&self) -> BlobHash {
         self.hash
     }
 
-    /// Keeps them, as durable as everything else that this transaction writes.
+    /// Keeps the blob, as durable as everything else that this transaction writes.
     ///
     /// # Errors
     /// When the store fails.
     pub fn keep(&self, txn: &mut dyn Txn) -> Result<(), StoreFault> {
         let Some(bytes) = &self.bytes else { return Ok(()) };
         let there = txn.get(Table::Bytes, &NO_OWNER, &self.hash.0)?;
-        // A damaged row is repaired.
+        // A damaged row is replaced.
         match there.is_some_and(|there| there == *bytes) {
             true => Ok(()),
             false => txn.put(Table::Bytes, &NO_OWNER, &self.hash.0, bytes, None),
@@ -54,8 +54,8 @@ impl InlineBlob {
 }
 
 impl Blobs {
-    /// Makes bytes ready to be kept by the transaction that names them. Large ones are durable when this returns; small
-    /// ones when the transaction is in which they are kept ([`InlineBlob::keep`]).
+    /// Prepares bytes for the transaction that names them. Large bytes are durable when this returns. Small ones
+    /// become durable with the transaction that keeps them ([`InlineBlob::keep`]).
     ///
     /// # Errors
     /// When large bytes cannot be stored.
@@ -64,20 +64,20 @@ impl Blobs {
             return self.put(&bytes).map(|hash| InlineBlob { hash, bytes: None });
         }
         let hash = BlobHash::of(&bytes);
-        // From here on no sweep takes them away.
+        // From here on, a sweep does not remove these bytes.
         self.marks().put(&hash);
         Ok(InlineBlob { hash, bytes: Some(bytes) })
     }
 }
 
-/// The rows of small bytes, as they are read.
+/// The reader of the rows of small blobs.
 pub(crate) struct BlobRows {
     file: PathBuf,
     readers: Readers,
     recent: Mutex<RecentBlobs>,
 }
 
-/// The bytes that were read lately, verified.
+/// The small blobs that were read recently, verified.
 #[derive(Default)]
 struct RecentBlobs {
     bytes: HashMap<BlobHash, Arc<[u8]>>,
@@ -116,7 +116,7 @@ impl BlobRows {
         self.readers.close();
     }
 
-    /// Returns the bytes, verified, if there is such a row.
+    /// Returns the bytes of a small blob, verified, or `None` if there is no such row.
     pub(crate) fn get(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, BlobError> {
         let Some(bytes) = self.raw(hash)? else { return Ok(None) };
         if BlobHash::of(&bytes) != *hash {
@@ -126,29 +126,29 @@ impl BlobRows {
         Ok(Some(bytes))
     }
 
-    /// Returns the bytes, if they were read lately.
+    /// Returns the bytes of a small blob, if they were read recently.
     pub(crate) fn remembered(&self, hash: &BlobHash) -> Option<Vec<u8>> {
         self.recent().bytes.get(hash).map(|bytes| bytes.to_vec())
     }
 
-    /// Forgets bytes that are about to be removed.
+    /// Removes a blob from the cache, because its row is about to be removed.
     pub(crate) fn forget(&self, hash: &BlobHash) {
         self.recent().forget(hash);
     }
 
-    /// Returns the bytes as they are.
+    /// Returns the bytes of a small blob without verifying them, or `None` if there is no such row.
     pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, BlobError> {
         self.ask(hash, "SELECT body FROM bytes WHERE owner = ?1 AND key = ?2")
     }
 
-    /// Returns how many they are.
+    /// Returns the number of bytes of a small blob, or `None` if there is no such row.
     pub(crate) fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         let len: Option<i64> =
             self.ask(hash, "SELECT length(body) FROM bytes WHERE owner = ?1 AND key = ?2")?;
         Ok(len.map(i64::unsigned_abs))
     }
 
-    /// Returns all that there are, and how many bytes each has.
+    /// Returns the hashes of all small blobs, each with its number of bytes.
     pub(crate) fn all(&self) -> Result<HashMap<BlobHash, u64>, BlobError> {
         let lease = self.readers.lease().map_err(|fault| self.failed(fault))?;
         let read = |conn: &rusqlite::Connection| {
@@ -160,7 +160,7 @@ impl BlobRows {
         };
         let conn = lease.conn().map_err(|fault| self.failed(fault))?;
         let found = read(conn).map_err(|error| self.failed(fault::from_sqlite(&error)))?;
-        // A row whose key is no hash is none of ours.
+        // A row whose key is not a hash is not a blob.
         let named = |(key, len): (Vec<u8>, i64)| Some((BlobHash(key.try_into().ok()?), len.unsigned_abs()));
         Ok(found.into_iter().filter_map(named).collect())
     }

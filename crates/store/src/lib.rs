@@ -1,4 +1,4 @@
-//! The one durable place: rows in SQLite, bytes in files named by their content, and one process that owns both.
+//! The durable store: rows in SQLite, bytes in files named by their content, and one process that owns both.
 //!
 //! A [`Store`] is a directory (0700) with
 //!
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! One thread writes. It runs the waiting closures one after the other, each on top of the changes of those before.
-//! One transaction writes all changes, and the closures are answered only after COMMIT has returned. So one sync to
-//! disk pays for all of them. Readers have connections of their own and see the last committed state.
+//! One transaction writes all their changes, and the closures are answered only after COMMIT has returned. So one
+//! sync to disk is enough for all of them. Readers have their own connections and see the last committed state.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the store owns its files, and times its own patience")]
 
@@ -44,8 +44,8 @@ pub mod faulty;
 #[cfg(feature = "testing")]
 pub mod memory;
 
-/// The beginning of a list of other bytes, which holds their hashes in hexadecimal digits. A reference to such a list
-/// keeps those bytes too.
+/// The first line of a list of other blobs, which holds their hashes in hexadecimal digits. A reference to such a
+/// list keeps those blobs too.
 pub const TREE: &[u8] = b"almoner tree 1\n";
 
 pub use backend::Backend;

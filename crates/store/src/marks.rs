@@ -1,9 +1,8 @@
-//! The bytes in use, which a sweep must leave alone beside those that rows name.
+//! The marks of blobs that a sweep must keep, beside the blobs that rows name.
 //!
-//! Bytes are put before a row names them, so for a while no row does. Such bytes are left alone for some time, and
-//! for as long as any caller that holds on to bytes has not let go. While a sweep looks for references, every row
-//! that is written counts as looked at. So the sweep does not miss a reference that moves from a row ahead of it to
-//! one behind it.
+//! A blob is stored before a row names it, so at first it has no reference. A sweep keeps such a blob for some time,
+//! and as long as a caller has an older hold. While a sweep looks for references, every row that is written is
+//! searched too. So the sweep does not miss a reference that moves from a row ahead of it to a row behind it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use kernel::BlobHash;
 
-/// How many hashes are remembered before those that have had their time are forgotten.
+/// The number of remembered hashes at which those that need no protection any more are forgotten.
 const FORGET_THRESHOLD: usize = 4096;
 
-/// The number of hashes that are marked at a time: a text may consist of strings that look like hashes.
+/// The number of hashes that are marked under one lock. A text may consist of strings that look like hashes, so there
+/// may be very many.
 const BATCH: usize = 1024;
 
 pub(crate) struct Marks {
@@ -26,34 +26,35 @@ pub(crate) struct Marks {
 
 #[derive(Default)]
 struct MarkState {
-    /// When each was put last.
+    /// The time at which each blob was last stored.
     put: HashMap<BlobHash, Instant>,
     forget_at: usize,
-    /// The holds on put bytes.
+    /// The holds of callers.
     holds: BTreeMap<u64, HoldState>,
     next: u64,
-    /// How many want that nothing at all goes.
+    /// The number of guards that forbid all removals.
     frozen: usize,
     /// The hashes to which the sweep has found no reference.
     unmarked: HashSet<BlobHash>,
-    /// The hashes with a reference that the sweep has not looked into.
+    /// The hashes with a reference whose blobs the sweep has not searched yet.
     marked: Vec<BlobHash>,
 }
 
-/// The state of one hold on put bytes.
+/// The state of one hold.
 struct HoldState {
-    /// Since when.
+    /// The time at which the hold was made.
     since: Instant,
-    /// When there was a sign of progress last.
+    /// The time of the last sign of progress.
     moved: Instant,
-    /// How long it is waited for without any; `None` means for ever.
+    /// The maximum time without progress after which a sweep ignores the hold. `None` means that the hold always
+    /// counts.
     patience: Option<Duration>,
-    /// Whether a sweep did not wait for it any longer.
+    /// Whether a sweep has ignored the hold.
     lapsed: bool,
 }
 
 impl MarkState {
-    /// Returns whether something that was put then may not have been named yet.
+    /// Returns whether a blob that was stored at the time `put` may not have been named by a row yet.
     fn is_fresh(&self, put: Instant, lease: Duration) -> bool {
         put.elapsed() < lease || self.holds.values().any(|held| !held.lapsed && held.since <= put)
     }
@@ -65,15 +66,15 @@ impl MarkState {
     }
 }
 
-/// As long as this is there, nothing that was put since is removed, whether a row names it or not: unless it was asked
-/// for with a patience, and nothing has moved for longer.
+/// A guard that keeps every blob that is stored during its life, whether a row names the blob or not. A hold with a
+/// patience ends when it reports no progress for that time.
 pub struct Hold {
     marks: Arc<Marks>,
     number: u64,
 }
 
 impl Hold {
-    /// Reports progress: a sweep waits for the hold anew. Returns `false` if that comes too late.
+    /// Reports progress, so that the patience begins anew. Returns `false` if a sweep has already ignored the hold.
     pub fn moves(&self) -> bool {
         let mut state = self.marks.lock();
         let Some(held) = state.holds.get_mut(&self.number) else { return false };
@@ -81,8 +82,8 @@ impl Hold {
         !held.lapsed
     }
 
-    /// Returns whether a sweep has not waited. The bytes may then be gone, and must not be named without being put
-    /// again.
+    /// Returns whether a sweep has ignored the hold. The bytes may be gone then, and must be stored again before a
+    /// row names them.
     pub fn has_lapsed(&self) -> bool {
         self.marks.lock().holds.get(&self.number).is_none_or(|held| held.lapsed)
     }
@@ -94,7 +95,7 @@ impl Drop for Hold {
     }
 }
 
-/// A guard that keeps everything: nothing is removed while it lives. A later sweep removes the garbage.
+/// A guard that forbids all removals while it lives. A later sweep removes the garbage.
 pub(crate) struct Freeze(Arc<Marks>);
 
 impl Drop for Freeze {
@@ -126,7 +127,7 @@ impl Marks {
         Hold { marks: Arc::clone(self), number }
     }
 
-    /// Records that a caller puts these bytes, whether they are there or not.
+    /// Records that a caller stores these bytes, whether they are stored already or not.
     pub(crate) fn put(&self, hash: &BlobHash) {
         let mut state = self.lock();
         state.put.insert(*hash, Instant::now());
@@ -140,7 +141,7 @@ impl Marks {
         }
     }
 
-    /// Begins a sweep of these; `false` if one is under way.
+    /// Begins a sweep of these blobs. Returns `false` if another sweep is under way.
     pub(crate) fn begin(&self, all: Vec<BlobHash>) -> bool {
         let mut state = self.lock();
         if self.is_sweeping.swap(true, Ordering::SeqCst) {
@@ -174,7 +175,7 @@ impl Marks {
         }
     }
 
-    /// Marks everything that these bytes name.
+    /// Marks every hash in these bytes.
     pub(crate) fn mark_hashes(&self, bytes: &[u8]) {
         let mut named = Vec::with_capacity(BATCH);
         hashes(bytes, &mut |hash| {
@@ -193,17 +194,18 @@ impl Marks {
         }
     }
 
-    /// Returns one that is marked, and was not looked into yet.
+    /// Returns a marked hash whose blob the sweep has not searched yet.
     pub(crate) fn next_marked(&self) -> Option<BlobHash> {
         self.lock().marked.pop()
     }
 
-    /// Returns some of the hashes without references.
+    /// Returns some of the hashes without references, at most `most`.
     pub(crate) fn garbage(&self, most: usize) -> Vec<BlobHash> {
         self.lock().unmarked.iter().take(most).copied().collect()
     }
 
-    /// Removes bytes, unless somebody has put them or a row has named them in the last moment.
+    /// Removes a blob with `remove`, unless it has been stored again or named by a row in the meantime. Returns
+    /// whether it was removed.
     pub(crate) fn remove<E>(
         &self,
         hash: &BlobHash,
@@ -213,14 +215,15 @@ impl Marks {
         if !state.unmarked.remove(hash) || state.frozen > 0 {
             return Ok(false);
         }
-        // The lock keeps callers from putting bytes meanwhile: the next one finds them gone, and writes them anew.
+        // The lock makes other callers wait. The next caller that stores these bytes finds them gone, and writes them
+        // again.
         remove().map(|()| true)
     }
 }
 
-/// Calls `found` for everything in these bytes that has the form of a hash. Of longer runs of digits only the two
-/// ends count: no row here has a hash in the middle of one. Looking everywhere would let a text cost any amount of
-/// time.
+/// Calls `found` for everything in these bytes that has the form of a hash. Of a longer run of digits, only the two
+/// ends count, because no row has a hash in the middle of a run. Trying every position would make some texts very
+/// slow.
 fn hashes(bytes: &[u8], found: &mut dyn FnMut(BlobHash)) {
     const DIGITS: usize = 64;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

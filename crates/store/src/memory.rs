@@ -1,4 +1,4 @@
-//! A store in memory, for tests of code that is built on the traits.
+//! A store in memory, for tests of code that uses the store's traits.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,26 +10,26 @@ use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 use crate::backend::Backend;
 use crate::error::{ReadError, WriteError};
 
-/// A row as it is kept: body and provenance.
+/// The stored part of a row: body and provenance.
 pub(crate) type Row = (Vec<u8>, Option<Vec<u8>>);
-/// Where it is kept.
+/// The full key of a row.
 pub(crate) type Key = (Table, Owner, Vec<u8>);
 
-/// All rows of a store. It is itself a transaction that cannot be rolled back, which is all that a test of a
-/// single command needs.
+/// All rows of a store. The type is itself a transaction that cannot be rolled back, which is enough for a test of a
+/// single command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// No inner map is empty, so that equal contents are equal values.
+    /// The rows by table and owner. No inner map is empty, so that equal contents are equal values.
     parts: BTreeMap<(Table, Owner), BTreeMap<Vec<u8>, Row>>,
 }
 
 impl Rows {
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.parts.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -43,7 +43,7 @@ impl Rows {
         })
     }
 
-    /// Sets or removes a row and returns the row that was there.
+    /// Sets or removes a row, and returns the previous row.
     pub(crate) fn set(&mut self, (table, owner, key): Key, row: Option<Row>) -> Option<Row> {
         match row {
             Some(row) => self.parts.entry((table, owner)).or_default().insert(key, row),
@@ -70,7 +70,7 @@ impl Rows {
         reverse: bool,
     ) -> Vec<RawRow> {
         let part = self.parts.get(&(table, *owner));
-        // A map panics at a range that ends before it begins.
+        // The map's `range` panics if the range ends before it begins.
         let Some(part) = part.filter(|_| to.is_empty() || from < to) else { return Vec::new() };
         let end = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };
         let rows = part.range::<[u8], _>((Bound::Included(from), end));
@@ -116,7 +116,7 @@ impl Txn for Rows {
     }
 }
 
-/// A transaction over [`BlobRows`] that takes its changes back when it is dropped, unless it was kept.
+/// A transaction over [`Rows`]. Its changes are undone when it is dropped, unless they were kept.
 #[derive(Debug)]
 pub struct MemTxn<'a> {
     rows: &'a mut Rows,
@@ -125,17 +125,17 @@ pub struct MemTxn<'a> {
 }
 
 impl<'a> MemTxn<'a> {
-    /// Begins.
+    /// Returns a new transaction without changes.
     pub fn new(rows: &'a mut Rows) -> Self {
         MemTxn { rows, before: Vec::new() }
     }
 
-    /// Keeps the changes.
+    /// Keeps the changes, so that they are not undone.
     pub fn keep(mut self) {
         self.before.clear();
     }
 
-    /// Returns the changed rows as they are now.
+    /// Returns the changed rows in their present state.
     pub(crate) fn changes(&self) -> Vec<(Key, Option<Row>)> {
         let now = |(table, owner, key): &Key| self.rows.parts.get(&(*table, *owner))?.get(key).cloned();
         self.before.iter().map(|(key, _)| (key.clone(), now(key))).collect()
@@ -193,10 +193,10 @@ impl Txn for MemTxn<'_> {
     }
 }
 
-/// A backend in memory: fast, and gone with the process.
+/// A backend in memory. It is fast, and its rows are lost when the process ends.
 #[derive(Debug, Default)]
 pub struct MemStore {
-    /// The committed state. A read holds on to the one that was current when it began.
+    /// The committed state. A read keeps the state that was current when it began.
     rows: Mutex<Arc<Rows>>,
 }
 
@@ -234,7 +234,7 @@ impl Backend for MemStore {
     }
 }
 
-/// One committed state.
+/// A snapshot of one committed state.
 pub(crate) struct Snapshot(pub(crate) Arc<Rows>);
 
 impl ReadTxn for Snapshot {

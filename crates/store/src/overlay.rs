@@ -1,10 +1,10 @@
 //! The changes of a group of writes that the database does not know yet.
 //!
-//! The closures of a group work on these rows instead of in a savepoint each. A closure that is refused takes its own
-//! changes back. The changes of all others are written once, in the order of the keys, right before the commit. So a
-//! row that every closure changes, such as a counter, is written once for all of them.
+//! The closures of a group work on these rows, instead of in a savepoint each. If a closure is refused, its own
+//! changes are undone. The changes of all others are written once, in the order of the keys, right before the commit.
+//! So a row that every closure changes, such as a counter, is written once for all of them.
 //!
-//! Only this writer changes the database, so the rows that were read are remembered until the group ends.
+//! Only this writer changes the database, so the rows that were read are cached until the group ends.
 
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::ops::Bound;
@@ -15,19 +15,19 @@ use rusqlite::Connection;
 
 use crate::sql::SqlTxn;
 
-/// A changed row: body and provenance, or `None` if it was removed.
+/// A changed row: body and provenance, or `None` if the row was removed.
 pub(crate) type Change = Option<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// Changed rows of one owner by key.
 pub(crate) type ChangedRows = BTreeMap<Rc<[u8]>, Change>;
 
-/// Where a row lies, but for its key.
+/// The table and the owner of a row.
 type Part = (Table, Owner);
 
-/// How many bytes of rows are remembered that were only read.
+/// The maximum number of bytes of cached rows that were only read.
 const MAX_CACHED_BYTES: usize = 4 << 20;
 
-/// Ranges of at most so many rows are remembered: those that ask for the first or the last of something.
+/// The maximum number of rows of a range that is cached. Such ranges ask for the first or the last rows of a table.
 const MAX_CACHED_ROWS: usize = 4;
 
 /// The changes of a group.
@@ -36,41 +36,41 @@ pub(crate) struct Overlay {
     changes: BTreeMap<Part, ChangedRows>,
     /// The entry of `changes` before each change of the running closure, oldest first.
     before: Vec<(Part, Rc<[u8]>, Option<Change>)>,
-    /// Bytes put so far, also those that were replaced.
+    /// The number of bytes put so far, including bytes that were replaced later.
     bytes: usize,
     read: HashMap<Part, HashMap<Vec<u8>, Option<Vec<u8>>>>,
     remembered: usize,
     scans: HashMap<Scope, Scan>,
 }
 
-/// The bounds of a range: part, from, to, whether it falls.
+/// The bounds of a range: table and owner, first key, end key, and whether the order is descending.
 type Scope = (Part, Vec<u8>, Vec<u8>, bool);
 
-/// The first rows of a range as the database has them.
+/// The first rows of a range in the database.
 #[derive(Default)]
 struct Scan {
     rows: Vec<RawRow>,
-    /// Whether there are no more.
+    /// Whether the database has no further rows in the range.
     whole: bool,
 }
 
 impl Overlay {
-    /// Bytes that were put, a measure of how large the group has become.
+    /// Returns the number of bytes that were put, as a measure of the group's size.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns whether there is nothing to write.
+    /// Returns whether the group has no changes to write.
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Keeps the changes of the last closure.
+    /// Keeps the changes of the last closure, so that they cannot be undone.
     pub(crate) fn keep(&mut self) {
         self.before.clear();
     }
 
-    /// Takes back the changes of the last closure.
+    /// Undoes the changes of the last closure.
     pub(crate) fn take_back(&mut self) {
         while let Some((part, key, before)) = self.before.pop() {
             let Some(rows) = self.changes.get_mut(&part) else { continue };
@@ -98,7 +98,8 @@ impl Overlay {
         self.before.push((part, key, before));
     }
 
-    /// Returns the known state of a row: `None` if the database must be asked.
+    /// Returns the known state of a row, or `None` if the database must be asked. The inner `None` means that there
+    /// is no such row.
     fn known(&self, part: Part, key: &[u8]) -> Option<Option<&Vec<u8>>> {
         if let Some(change) = self.changes.get(&part).and_then(|rows| rows.get(key)) {
             return Some(change.as_ref().map(|(body, _)| body));
@@ -119,22 +120,23 @@ impl Overlay {
 pub(crate) struct OverlayTxn<'a> {
     sql: SqlTxn<'a>,
     overlay: &'a mut Overlay,
-    /// Whether a row was written or removed.
+    /// Whether the closure wrote or removed a row.
     wrote: bool,
 }
 
 impl<'a> OverlayTxn<'a> {
-    /// Returns a transaction over a connection on which one has begun.
+    /// Returns a transaction over a connection on which a database transaction has begun.
     pub(crate) fn new(conn: &'a Connection, overlay: &'a mut Overlay) -> Self {
         OverlayTxn { sql: SqlTxn::new(conn), overlay, wrote: false }
     }
 
-    /// Returns whether the database has failed. The closure must not be kept then, even if it returns success.
+    /// Returns whether the database has failed. If so, the closure's changes must not be kept, even if it returns
+    /// success.
     pub(crate) fn has_failed(&self) -> bool {
         self.sql.fault.is_some()
     }
 
-    /// Ends it: whether anything was changed, and how the database failed if it did.
+    /// Ends the transaction. Returns whether anything was changed, and the fault of the database, if it failed.
     pub(crate) fn end(self) -> (bool, Option<StoreFault>) {
         (self.wrote, self.sql.fault)
     }
@@ -160,7 +162,7 @@ impl ReadTxn for OverlayTxn<'_> {
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<RawRow>, StoreFault> {
-        // A map panics at a range that ends before it begins.
+        // The map's `range` panics if the range ends before it begins.
         if limit == 0 || (!to.is_empty() && from >= to) {
             return Ok(Vec::new());
         }
@@ -180,13 +182,14 @@ impl ReadTxn for OverlayTxn<'_> {
                     Some((last, _)) if reverse && last.is_empty() => Vec::new(),
                     Some((last, _)) if reverse => sql.range(table, owner, from, last, ask, reverse)?,
                     Some((last, _)) => {
-                        // The next key in order.
+                        // The range continues at the smallest key after the last one.
                         sql.range(table, owner, &[last, &[0][..]].concat(), to, ask, reverse)?
                     }
                 };
                 scan.whole = more.len() < ask;
                 scan.rows.extend(more);
-                // More rows are needed because some were removed; there may be many of those.
+                // More rows are needed because the group has removed some. It may have removed many, so the number
+                // doubles.
                 ask = ask.saturating_mul(2);
                 continue;
             }
@@ -241,7 +244,7 @@ impl Txn for OverlayTxn<'_> {
     }
 }
 
-/// Changes of a range, rising or falling, with a look at the next one.
+/// The changes in a range, in ascending or descending order. The next change can be seen before it is taken.
 struct Changes<'a> {
     range: Option<btree_map::Range<'a, Rc<[u8]>, Change>>,
     reverse: bool,
@@ -273,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    /// A generator that only its seed decides.
+    /// A random number generator that depends only on its seed.
     struct Random(u64);
 
     impl Random {
@@ -288,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Makes one operation on each transaction, and checks that their answers are the same.
+    /// Makes one operation on each transaction, and checks that all return the same.
     fn step(random: &mut Random, txns: &mut [&mut dyn Txn]) {
         let table = Table::ALL[random.below(2) as usize];
         let owner = [random.below(2) as u8; 32];

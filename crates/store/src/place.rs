@@ -1,4 +1,4 @@
-//! The directory of a store: whose it is, who owns it now, and who may look into it.
+//! The directory of a store: its owner, the process that uses it, and its permissions.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ pub(crate) const DIR_MODE: u32 = 0o700;
 /// The mode of every file of a store.
 pub(crate) const FILE_MODE: u32 = 0o600;
 
-/// The names in the directory.
+/// The names of the files and directories of a store.
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const DATABASE: &str = "almoner.sqlite";
 pub(crate) const BLOBS: &str = "blobs";
@@ -25,14 +25,15 @@ pub(crate) const TEMPORARY: &str = "tmp";
 /// A directory that this process owns for as long as the value lives.
 pub(crate) struct StoreDirectory {
     pub(crate) dir: PathBuf,
-    /// The paths that were open to others and have been closed to them.
+    /// The paths whose permissions let other users in, and were tightened.
     pub(crate) repaired: Vec<PathBuf>,
-    /// Held open for its lock, also by the writer, which may live a little longer.
+    /// The lock file, kept open for its lock. The writer has it too, because the writer may live a little longer.
     pub(crate) lock: Arc<File>,
 }
 
 impl StoreDirectory {
-    /// Makes the directory if there is none, takes the lock, and closes to others every part that is open to them.
+    /// Takes the directory and its lock, and makes the directory if it is missing. Permissions that let other users
+    /// in are tightened.
     pub(crate) fn claim(dir: &Path) -> Result<StoreDirectory, OpenError> {
         let io = |path: &Path| {
             let path = path.to_path_buf();
@@ -59,7 +60,7 @@ impl StoreDirectory {
                 fs::set_permissions(&path, Permissions::from_mode(kind.mode())).map_err(io(&path))?;
                 repaired.push(path.clone());
             }
-            // SQLite would quietly open a file for reading that it may not write.
+            // SQLite opens a file without write permission for reading, without any error.
             access(&path, Access::WRITE_OK).map_err(|error| OpenError::from_io(&path, &error.into()))?;
         }
         let mut made = false;
@@ -91,8 +92,8 @@ impl PartKind {
     }
 }
 
-/// Returns the parts of a store whose permissions are checked whenever it opens. Files inside the directories are
-/// behind their permissions, and `check` looks at them.
+/// Returns the parts of a store whose permissions are checked whenever the store opens. The permissions of the
+/// directories protect the files inside, and only `check` looks at those files.
 pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, PartKind)> {
     let database = dir.join(DATABASE);
     vec![
@@ -112,7 +113,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns whether anyone but the owner may read or write.
+/// Returns whether the mode allows more than the mode of this kind of part.
 pub(crate) fn is_open(meta: &fs::Metadata, kind: PartKind) -> bool {
     meta.mode() & 0o7777 & !kind.mode() != 0
 }
@@ -122,7 +123,8 @@ pub(crate) fn log_of(database: &Path) -> PathBuf {
     beside(database, "-wal")
 }
 
-/// Returns the metadata of a path of the store, which must be ours and no link. Returns `None` if nothing is there.
+/// Returns the metadata of a part of the store, which must belong to this user and must not be a link. Returns `None`
+/// if there is no such file.
 fn examine(path: &Path, kind: PartKind) -> Result<Option<fs::Metadata>, OpenError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
@@ -158,7 +160,7 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
-            // An owner that is just starting has not written its number yet.
+            // An owner that has just started has not written its number yet.
             let _ = file.take(32).read_to_string(&mut text);
             return Err(OpenError::Owned { dir: dir.to_path_buf(), pid: text.trim().parse().ok() });
         }
@@ -169,7 +171,7 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
     Ok(file)
 }
 
-/// Makes a directory for us alone. Says whether it had to.
+/// Makes a directory that only this user can enter. Returns `false` if the directory exists already.
 pub(crate) fn make_dir(path: &Path) -> io::Result<bool> {
     match DirBuilder::new().mode(DIR_MODE).create(path) {
         Ok(()) => Ok(true),
@@ -178,7 +180,7 @@ pub(crate) fn make_dir(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes the names in a directory durable.
+/// Makes the names of the files in a directory durable.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -1,12 +1,13 @@
-//! How fast this disk makes small writes durable: the figure to print beside every durable rate.
+//! The measurement of how fast a disk makes small writes durable. Benchmarks print this figure beside every rate of
+//! durable writes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Measures for about `budget` how many 4 KiB writes per second `dir`'s disk makes durable, one after the
-/// other. Leaves nothing behind.
+/// Returns how many 4 KiB writes per second the disk of `dir` makes durable, one after the other. Measures for about
+/// `budget`, and leaves no files behind.
 pub fn fsync_rate(dir: &Path, budget: Duration) -> io::Result<f64> {
     let path = dir.join(format!("fsync-probe-{}", std::process::id()));
     let rate = measure(&path, budget);
@@ -17,7 +18,8 @@ pub fn fsync_rate(dir: &Path, budget: Duration) -> io::Result<f64> {
 fn measure(path: &Path, budget: Duration) -> io::Result<f64> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     let page = [0x5a_u8; 4096];
-    // The log is overwritten in place once it has grown, so the file's size must not change while we measure.
+    // SQLite's log has a fixed size once it has grown, and is overwritten in place. So the size of this file must not
+    // change during the measurement.
     for _ in 0..64 {
         file.write_all(&page)?;
     }

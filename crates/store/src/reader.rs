@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use crate::database;
 use crate::fault;
 
-/// The timeout of a read that waits for a connection; a read inside a read runs into it too.
+/// The timeout of a read that waits for a connection. A read inside a read may run into it too.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections are opened when first needed and kept.
+/// A pool of connections that only read. Connections are opened when they are first needed, and kept.
 pub(crate) struct Readers {
     file: PathBuf,
     limit: usize,
@@ -32,7 +32,8 @@ impl Readers {
         Readers { file, limit: limit.max(1), pool: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// Returns a connection in a transaction of its own, given back when dropped.
+    /// Returns a connection on which a transaction has begun. The connection goes back to the pool when the lease is
+    /// dropped.
     pub(crate) fn lease(&self) -> Result<Lease<'_>, StoreFault> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         while pool.idle.is_empty() && pool.open >= self.limit {
@@ -47,7 +48,8 @@ impl Readers {
             pool.open += 1;
         }
         drop(pool);
-        // From here on the lease counts as open; dropping it without a connection makes room again.
+        // From here on, the lease counts as an open connection. If it is dropped without a connection, the count is
+        // corrected.
         let mut lease = Lease { readers: self, conn: idle };
         if lease.conn.is_none() {
             lease.conn = Some(database::reader(&self.file)?);
@@ -68,7 +70,7 @@ impl Readers {
     }
 }
 
-/// A borrowed connection.
+/// A connection that is borrowed from the pool.
 pub(crate) struct Lease<'a> {
     readers: &'a Readers,
     conn: Option<Connection>,
@@ -82,7 +84,7 @@ impl Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        // A connection whose transaction cannot be ended would show an old state for ever: drop it.
+        // A connection whose transaction cannot be ended would show an old state for ever, so it is closed.
         let usable = self.conn.take().filter(|conn| {
             conn.is_autocommit() || conn.prepare_cached("COMMIT").and_then(|mut c| c.execute([])).is_ok()
         });

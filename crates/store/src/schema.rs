@@ -1,14 +1,15 @@
-//! The one schema of a store, and the version that stands in the head of the file.
+//! The schema of a store, and its version, which is in the header of the database file.
 
 use kernel::txn::StoreFault;
 use rusqlite::Connection;
 
 use crate::fault;
 
-/// The version of the schema, kept in `PRAGMA user_version`. A store of any other version is refused; builds that came
-/// before this schema numbered theirs from 1 to 4. A formula for each kind of resource was 5, rows with the old names 6.
+/// The version of the schema, kept in `PRAGMA user_version`. A store with another version is refused. Versions 1 to 4
+/// are of builds before this schema. Version 5 had a formula for each kind of resource, and version 6 had rows with
+/// the old names.
 ///
-/// A change of how a row is written, here or in `kernel`, counts this up.
+/// Every change of the format of a row, here or in `kernel`, increases this number.
 pub(crate) const VERSION: u32 = 7;
 
 /// Makes all tables in an empty database.

@@ -1,4 +1,4 @@
-//! The kernel's transaction over one SQLite connection.
+//! The kernel's transaction, implemented on a SQLite connection.
 
 use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -7,16 +7,17 @@ use crate::fault;
 use crate::marks::Marks;
 use crate::overlay::ChangedRows;
 
-/// The statements of one table, written once per process so that preparing is a look-up in a cache.
+/// The texts of the statements for one table. They are made once per process, so that preparing a statement is a
+/// look-up in a cache.
 struct Statements {
     get: String,
     put: String,
     delete: String,
-    /// Indexed by [`shape`].
+    /// The range statements, indexed by [`shape`].
     range: [String; 4],
 }
 
-/// Returns which of the four range statements: bit 0 for "has an end", bit 1 for "reverse".
+/// Returns the index of a range statement: bit 0 for "has an end", bit 1 for "reverse".
 fn shape(bounded: bool, reverse: bool) -> usize {
     usize::from(bounded) | usize::from(reverse) << 1
 }
@@ -47,15 +48,15 @@ fn statements(table: Table) -> &'static Statements {
     ALL[table as usize].get_or_init(|| Statements::new(table.name()))
 }
 
-/// How many statements a connection keeps prepared: all that there are.
+/// The number of statements that a connection keeps prepared: enough for all statements.
 pub(crate) const MAX_CACHED_STATEMENTS: usize = Table::ALL.len() * 7 + 16;
 
 /// A transaction that the caller has begun and will end.
 pub(crate) struct SqlTxn<'a> {
     conn: &'a Connection,
-    /// The first fault. Once there is one, the closure must not be committed, even if it returns success.
+    /// The first fault. After a fault, the closure must not be committed, even if it returns success.
     pub(crate) fault: Option<StoreFault>,
-    /// The marks that record every row that is written.
+    /// The marks that are told of every row that is written.
     marks: Option<&'a Marks>,
 }
 
@@ -64,7 +65,7 @@ impl<'a> SqlTxn<'a> {
         SqlTxn { conn, fault: None, marks: None }
     }
 
-    /// Returns the same, telling of every row that is written.
+    /// Returns a transaction that tells `marks` of every row that is written.
     pub(crate) fn with_marks(conn: &'a Connection, marks: &'a Marks) -> Self {
         SqlTxn { marks: Some(marks), ..SqlTxn::new(conn) }
     }
@@ -79,7 +80,7 @@ impl<'a> SqlTxn<'a> {
 }
 
 impl SqlTxn<'_> {
-    /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
+    /// Writes changed rows of one owner. A change is a body with its provenance, or `None` for a removed row.
     pub(crate) fn write(
         &mut self,
         table: Table,
@@ -139,7 +140,7 @@ impl ReadTxn for SqlTxn<'_> {
     }
 }
 
-/// The reference with which the changes of a group are compared.
+/// The reference implementation, with which the tests compare the changes of a group.
 #[cfg(test)]
 impl kernel::txn::Txn for SqlTxn<'_> {
     fn put(

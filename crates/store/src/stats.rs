@@ -1,44 +1,45 @@
-//! The work of the store since it was opened, in figures.
+//! Counters of the store's work since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Transactions that changed something and were committed: one sync of the log each.
+    /// The number of transactions that changed something and were committed. Each costs one sync of the log.
     pub commits: u64,
-    /// Closures whose changes those commits held.
+    /// The number of closures whose changes were committed.
     pub writes: u64,
-    /// Closures that were rolled back: refused, panicked or failed.
+    /// The number of closures that were rolled back because they refused, panicked or failed.
     pub refused: u64,
-    /// Closures in the largest group.
+    /// The number of closures in the largest group.
     pub largest_group: u64,
-    /// Reads begun.
+    /// The number of reads that were begun.
     pub reads: u64,
-    /// Times that the log was copied into the database file: up to three syncs each.
+    /// The number of times that the log was copied into the database file. Each costs up to three syncs.
     pub checkpoints: u64,
-    /// Checkpoints that failed (for example on a full disk) and will be tried again.
+    /// The number of checkpoints that failed, for example on a full disk. They are tried again.
     pub failed_checkpoints: u64,
-    /// Blobs written; those already there are not counted.
+    /// The number of blobs that were written. Blobs that existed already are not counted.
     pub blobs: u64,
-    /// Syncs of files and directories for blobs.
+    /// The number of syncs of files and directories for blobs.
     pub blob_syncs: u64,
 }
 
 impl Stats {
-    /// Syncs to disk for rows: one per commit; per checkpoint one of the database file, one of the log before
-    /// it, and one of the log's new header after it.
+    /// Returns the number of syncs to disk for rows. Each commit costs one. Each checkpoint costs three: the log
+    /// before it, the database file, and the log's new header after it.
     pub fn syncs(&self) -> u64 {
         self.commits + 3 * self.checkpoints
     }
 
-    /// Syncs per write, the figure that does not depend on the machine's load. None before the first write.
+    /// Returns the number of syncs per write, which does not depend on the machine's load. Returns `None` before the
+    /// first write.
     pub fn syncs_per_write(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.syncs() as f64 / self.writes as f64)
     }
 }
 
-/// The counters while they count.
+/// The counters that threads increase, from which [`Stats`] are taken.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) commits: AtomicU64,

@@ -1,4 +1,4 @@
-//! The store itself: opening, writing, reading.
+//! The store itself, with its methods for opening, writing and reading.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,24 +21,25 @@ use crate::sql::SqlTxn;
 use crate::stats::{Counters, Stats, add};
 use crate::writer::{Limits, Writer};
 
-/// How a store is opened. The default is right for a daemon.
+/// The options of opening a store. The default is right for a daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Connections for reading, opened when needed. At least 1.
+    /// The maximum number of connections for reading, which are opened when needed. At least 1.
     pub readers: usize,
-    /// Closures committed together at most. At least 1; 1 means a sync for every write.
+    /// The maximum number of closures that are committed together. At least 1, which means a sync for every write.
     pub group: usize,
-    /// Pages of 4 KiB in the log after which it is copied into the database file.
+    /// The number of log pages (4 KiB each) after which the log is copied into the database file.
     pub checkpoint_pages: u64,
-    /// Size of the database file in pages of 4 KiB beyond which it counts as full. For tests.
+    /// The maximum size of the database file in pages of 4 KiB, beyond which it counts as full. Used in tests.
     pub max_pages: Option<u32>,
-    /// How long bytes that were put stay although no row names them.
+    /// The time for which stored bytes are kept although no row names them.
     pub lease: Duration,
-    /// How many bytes there may be beside the store before [`Blobs::put_within`] refuses more; `None` means any number.
+    /// The maximum number of bytes in blob files, beyond which [`Blobs::put_within`] refuses more. `None` means no
+    /// limit.
     pub quota: Option<u64>,
 }
 
-/// The lease for callers that are slow to name the bytes that they put. Others name them at once.
+/// The default lease, long enough for callers that are slow to name the bytes that they stored.
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
 impl Default for Options {
@@ -47,11 +48,11 @@ impl Default for Options {
     }
 }
 
-/// A directory of rows and blobs that this process owns. Share it as `Arc<Store>`. Dropping the last one finishes the
-/// queued writes, copies the log into the database file, and gives up the ownership.
+/// A directory of rows and blobs that this process owns. It is shared as `Arc<Store>`. Dropping the last one finishes
+/// the queued writes, copies the log into the database file, and gives up the ownership.
 pub struct Store {
-    // Fields are dropped in this order: the database is closed by the last connection, the writer's, and the
-    // lock is given up last.
+    // Fields are dropped in this order. The writer's connection is closed last and so closes the database, and the
+    // lock is released after that.
     readers: Readers,
     writer: Writer,
     blobs: Arc<Blobs>,
@@ -60,11 +61,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store in `dir`, making it if there is none, and takes ownership of it.
+    /// Opens the store in `dir` and takes ownership of it. If there is no store, one is made.
     ///
     /// A store that another build wrote is refused, as by [`crate::inspect`], before anything is written. Permissions
-    /// that let others in are tightened (see [`Store::repaired`]). If the last owner ended without closing, the
-    /// database file is checked first.
+    /// that let other users in are tightened (see [`Store::repaired`]). If the last owner ended without closing the
+    /// store, the database file is checked first.
     pub fn open(dir: &Path, options: Options) -> Result<Store, OpenError> {
         #[cfg(feature = "failpoints")]
         crate::failpoint::install().map_err(|detail| OpenError::Io {
@@ -87,11 +88,11 @@ impl Store {
         Ok(Store { readers, writer, blobs, counters, place })
     }
 
-    /// Runs a closure in a transaction and returns when it is durable. An `Err` of the closure rolls back its changes
-    /// and records nothing; so does a panic.
+    /// Runs a closure in a transaction, and returns when its changes are durable. If the closure returns `Err` or
+    /// panics, its changes are rolled back, and nothing is recorded.
     ///
-    /// The closure runs on the writer's thread, in a group with others. It must be quick. It must not call `write`
-    /// again (that is refused) nor wait for anything that does.
+    /// The closure runs on the writer's thread, in a group with other closures. It must be quick. It must not call
+    /// `write` again, which is refused. It must not wait for anything that calls `write`.
     pub fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
     where
         T: Send + 'static,
@@ -102,16 +103,16 @@ impl Store {
             return Err(WriteError::Store(StoreFault::Io("a write inside a write".into())));
         }
         let (answer, answered) = sync_channel(1);
-        // The receiver below waits for as long as the sender lives, so sending cannot fail.
+        // The receiver lives as long as the sender, so sending cannot fail.
         self.writer.submit(closure, move |result| drop(answer.send(result)));
         answered.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed)))
     }
 
-    /// Runs a closure as [`Store::write`] does, but returns at once; `done` gets the answer when it is durable. This
-    /// is for callers that have many pending writes and no thread to spare for each.
+    /// Runs a closure as [`Store::write`] does, but returns at once. `done` gets the result when the changes are
+    /// durable. This is for callers that have many pending writes and not a thread for each.
     ///
-    /// `done` runs on the writer's thread: it should pass the answer on and return. Closures are run in the order in
-    /// which one thread submits them.
+    /// `done` runs on the writer's thread, and should only pass the result on and return. Closures that one thread
+    /// submits are run in that order.
     pub fn submit<T, E, F, D>(&self, closure: F, done: D)
     where
         T: Send + 'static,
@@ -125,7 +126,7 @@ impl Store {
     /// Runs a closure on one consistent committed state, on the caller's thread. The closure sees every write that
     /// was acknowledged before the call. From the first row read on, it sees no later commit.
     ///
-    /// The connection is one of a few: do not read inside a read, nor wait in one.
+    /// There are only a few connections, so a closure must not start another read, and must not wait for anything.
     pub fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
     where
         F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>,
@@ -136,20 +137,21 @@ impl Store {
         closure(&mut txn).map_err(ReadError::Refused)
     }
 
-    /// Returns the bytes addressed by content.
+    /// Returns the blobs of the store.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs
     }
 
-    /// Returns the bytes, for a closure that the writer runs.
+    /// Returns the blobs, for a closure that the writer runs.
     pub(crate) fn shared_blobs(&self) -> Arc<Blobs> {
         Arc::clone(&self.blobs)
     }
 
-    /// Overwrites the traces of deleted rows in the log. Rows themselves are overwritten when they are deleted.
+    /// Overwrites what the log still holds of deleted rows. In the database file, rows are overwritten when they are
+    /// deleted.
     pub(crate) fn scrub(&self) -> Result<(), StoreFault> {
         self.writer.scrub();
-        // The log is cut behind the first of these; the second is answered after that.
+        // The log is cut after the first of these writes. The second write is answered after that.
         for _ in 0..2 {
             let done: Result<(), WriteError<StoreFault>> = self.write(|_| Ok(()));
             done.map_err(|e| StoreFault::Io(e.to_string()))?;
@@ -166,24 +168,25 @@ impl Store {
         self.counters.snapshot()
     }
 
-    /// Returns the directory, with links resolved.
+    /// Returns the directory of the store, with links resolved.
     pub fn dir(&self) -> &Path {
         &self.place.dir
     }
 
-    /// Paths that other users could read or write when the store was opened, and no longer can.
+    /// Returns the paths that other users could read or write when the store was opened. Their permissions have been
+    /// tightened.
     pub fn repaired(&self) -> &[PathBuf] {
         &self.place.repaired
     }
 
-    /// Makes a copy of the whole store in `to`, which must not exist yet, while work goes on. The copy is a store
-    /// and is complete: it has all that had been acknowledged when the copying began.
+    /// Makes a backup of the whole store in `to`, which must not exist, while the store is in use. The backup is
+    /// itself a store, with everything that had been acknowledged when the copying began.
     pub fn backup(&self, to: &Path) -> Result<(), BackupError> {
         backup::copy(&self.place.dir, &self.blobs, to)
     }
 
-    /// Examines the whole store, for `doctor`. Takes as long as reading the database file does; `blobs` also
-    /// reads and verifies every blob.
+    /// Checks the whole store, for `doctor`. Takes as long as reading the database file. With `blobs`, every blob is
+    /// read and verified too.
     pub fn check(&self, blobs: bool) -> Result<Health, StoreFault> {
         let lease = self.readers.lease()?;
         check::examine(&self.place.dir, lease.conn()?, blobs.then_some(&self.blobs))
@@ -192,7 +195,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // SQLite removes the log when the last connection closes, and that should be the writer's.
+        // SQLite removes the log when the last connection closes, and the last one should be the writer's.
         self.readers.close();
         self.blobs.rows().close();
     }
@@ -216,7 +219,7 @@ impl Backend for Store {
     }
 }
 
-/// Removes the half-written files of a process that was killed.
+/// Removes the unfinished files of a process that was killed.
 fn empty(dir: &Path) -> Result<(), OpenError> {
     let clear = || {
         for entry in fs::read_dir(dir)? {

@@ -1,9 +1,9 @@
-//! Sweeping: the garbage collection of bytes beside the store that no row names and no caller holds.
+//! Sweeping: the removal of blobs that no row names and no caller holds.
 //!
-//! A sweep is taken step by step, each of a bounded number of rows or files, so that no caller waits for it. It looks
-//! at every row for anything that has the form of a hash. So it also covers kinds of rows that are added later. A
-//! false reference keeps bytes that could go, but a true one is never missed. All of its state is in memory: a
-//! process that ends half way has removed only garbage.
+//! A sweep is taken in steps, each with a bounded number of rows or files, so that no caller waits for it. The sweep
+//! searches every row for anything that has the form of a hash. So it also covers kinds of rows that are added later.
+//! A false reference keeps a blob that could go, but a true reference is never missed. All state of a sweep is in
+//! memory. A process that ends half way has removed only garbage.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,36 +19,37 @@ use crate::failpoint;
 use crate::fault;
 use crate::store::Store;
 
-/// How many rows are looked at in one step.
+/// The maximum number of rows that one step searches.
 const MAX_ROWS_PER_STEP: usize = 2000;
 
-/// How many bytes of a file are looked at to see whether it is a list of others.
+/// The number of bytes of a blob that show whether it is a list of other blobs.
 const MAX_PREFIX_BYTES: u64 = 16;
 
-/// How many files are looked into or removed in one step.
+/// The maximum number of blobs that one step searches or removes.
 const MAX_FILES_PER_STEP: usize = 256;
 
-/// A sweep under way. Dropping it ends it; the remaining garbage stays.
+/// A sweep under way. Dropping it ends the sweep, and the remaining garbage stays.
 pub struct Sweep<'s> {
     store: &'s Store,
     forgotten: ForgottenRuns,
     phase: Phase,
-    /// Those that were rows when the sweep began, with their sizes.
+    /// The blobs that were rows when the sweep began, with their sizes.
     rows: HashMap<BlobHash, u64>,
     swept: SweepReport,
 }
 
-/// Runs whose rows keep no bytes.
+/// The runs that the user has had forgotten. Their rows keep no blobs.
 #[derive(Default)]
 struct ForgottenRuns {
-    /// Whose each is, and its number as keys begin with it.
+    /// The owner of each run, and the run's number in the form that keys begin with.
     runs: HashSet<(Owner, [u8; 8])>,
-    /// The documents that they worked on: that something depends on one does not keep it.
+    /// The documents that the runs worked on. A dependency on such a document does not keep the document.
     documents: HashSet<BlobHash>,
 }
 
 impl ForgottenRuns {
-    /// Returns whether a row of this table, which begins with a run's number, is one of theirs.
+    /// Returns whether a row belongs to one of these runs. The row's table must have keys that begin with a run's
+    /// number.
     fn have(&self, owner: &[u8], key: &[u8]) -> bool {
         let at = owner.try_into().ok().zip(key.first_chunk().copied());
         at.is_some_and(|at| self.runs.contains(&at))
@@ -56,12 +57,12 @@ impl ForgottenRuns {
 }
 
 enum Phase {
-    /// The sweep looks at rows: of this table, behind this key.
+    /// The sweep searches the rows of this table, after this key.
     Rows {
         table: usize,
         behind: Option<(Vec<u8>, Vec<u8>)>,
     },
-    /// Lists of other bytes are looked into.
+    /// The sweep searches lists of other blobs.
     Lists,
     /// The sweep removes the garbage.
     Removing,
@@ -71,22 +72,23 @@ enum Phase {
 /// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// How many were removed.
+    /// The number of blobs that were removed.
     pub blobs: u64,
-    /// How many bytes they had.
+    /// The number of bytes in the removed blobs.
     pub bytes: u64,
-    /// The number of damaged lists: bytes that they no longer name may have gone.
+    /// The number of damaged lists. Blobs whose names could not be read may have been removed.
     pub damaged: u64,
 }
 
 impl Store {
-    /// Begins a sweep; `None` if one is under way. The bytes in `pinned` stay, with all that they lead to.
+    /// Begins a sweep, or returns `None` if one is under way. The blobs in `pinned` are kept, with all blobs that
+    /// they lead to.
     ///
     /// # Errors
-    /// When the directory of the bytes cannot be read, or the store fails.
+    /// When the directory of the blobs cannot be read, or the store fails.
     pub fn sweep(&self, pinned: &[BlobHash]) -> Result<Option<Sweep<'_>>, StoreFault> {
         let marks = self.blobs().marks();
-        // Counted before anything is locked: removing would wait for that.
+        // The files are counted before the sweep begins, because a removal would wait for the count.
         self.blobs().bytes()?;
         let rows = self.blobs().rows().all()?;
         let all = self.blobs().files()?.into_iter().chain(rows.keys().copied());
@@ -101,8 +103,8 @@ impl Store {
             swept: SweepReport::default(),
         };
         pinned.iter().for_each(|hash| marks.mark_hashes(hash.to_string().as_bytes()));
-        // The sweep saw no rows of a write that was under way when it began, so that write must end before rows are
-        // read.
+        // A write that was under way before the sweep began has not marked its rows. So the write must end before
+        // rows are read.
         let done: Result<(), crate::WriteError<StoreFault>> = self.write(|_| Ok(()));
         done.map_err(|e| StoreFault::Io(e.to_string()))?;
         sweep.forgotten = self.forgotten()?;
@@ -111,7 +113,7 @@ impl Store {
 }
 
 impl Sweep<'_> {
-    /// Takes one step; `true` once nothing is left to do.
+    /// Takes one step. Returns `true` when nothing is left to do.
     ///
     /// # Errors
     /// When the store or a file cannot be read. The sweep is over then.
@@ -133,7 +135,7 @@ impl Sweep<'_> {
 
     fn rows(&self, table: usize, behind: Option<(Vec<u8>, Vec<u8>)>) -> Result<Phase, StoreFault> {
         let Some(which) = Table::ALL.get(table) else { return Ok(Phase::Lists) };
-        // Metadata of bytes does not keep them, and the sweep looks into bytes only once they are kept.
+        // The metadata of a blob does not keep the blob. Blobs themselves are searched only once they are marked.
         if matches!(which, Table::Blob | Table::Bytes) {
             return Ok(Phase::Rows { table: table + 1, behind: None });
         }
@@ -160,8 +162,8 @@ impl Sweep<'_> {
         })
     }
 
-    /// Marks the hashes that a row names. The rows of a forgotten run do not keep the documents that it worked on.
-    /// They do keep its definition and includes: other runs may be made from those too.
+    /// Marks the hashes that a row names. The rows of a forgotten run do not keep the documents on which the run
+    /// worked. They do keep its definition and includes, because other runs may use those too.
     fn look_at(&self, table: Table, owner: &[u8], key: &[u8], body: &[u8]) {
         let marks = self.store.blobs().marks();
         match table {
@@ -188,7 +190,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Marks the hashes in a list. A damaged list keeps the bytes whose hashes can still be read, and ends no sweep.
+    /// Marks the hashes in a list. A damaged list keeps the blobs whose hashes can still be read, and does not end
+    /// the sweep.
     fn mark_list(&mut self, hash: &BlobHash) -> Result<(), StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         match blobs.get(hash) {
@@ -209,7 +212,7 @@ impl Sweep<'_> {
             let Some(hash) = marks.next_marked() else { return Ok(Phase::Removing) };
             match blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES) {
                 Ok(true) => self.mark_list(&hash)?,
-                // Missing bytes name nothing.
+                // A blob that is missing names nothing.
                 Ok(false) | Err(BlobError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -219,7 +222,7 @@ impl Sweep<'_> {
 
     fn remove(&mut self) -> Result<Phase, StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
-        // A row that was written meanwhile may name a list.
+        // A row that was written in the meantime may name a list.
         if let Some(hash) = marks.next_marked() {
             if blobs.begins_with(&hash, crate::TREE, MAX_PREFIX_BYTES).unwrap_or(false) {
                 self.mark_list(&hash)?;
@@ -228,7 +231,7 @@ impl Sweep<'_> {
         }
         let some = marks.garbage(MAX_FILES_PER_STEP);
         if some.is_empty() {
-            // Also if nothing has gone: an earlier sweep may have been cut off before it came to this.
+            // This is done even if nothing was removed, because an earlier sweep may have ended before this point.
             self.store.scrub()?;
             return Ok(Phase::Done);
         }
@@ -246,8 +249,8 @@ impl Sweep<'_> {
         Ok(Phase::Removing)
     }
 
-    /// Removes the garbage that is stored as rows. The writer checks whether it is still garbage. A caller that keeps
-    /// the same bytes in a transaction has marked them before, or finds them gone.
+    /// Removes the garbage that is stored as rows. The writer checks again that it is garbage. A caller that keeps
+    /// the same bytes in a transaction has either marked them before the removal, or finds them gone.
     fn remove_rows(&mut self, some: Vec<BlobHash>) -> Result<(), StoreFault> {
         if some.is_empty() {
             return Ok(());
@@ -257,7 +260,7 @@ impl Sweep<'_> {
         let gone: Result<Vec<BlobHash>, crate::WriteError<StoreFault>> = self.store.write(move |txn| {
             let mut gone = Vec::new();
             for hash in some {
-                // The same bytes may lie in a file as well.
+                // The same blob may also exist as a file.
                 if marks.remove(&hash, || blobs.remove(&hash))? {
                     blobs.rows().forget(&hash);
                     txn.delete(Table::Bytes, &NO_OWNER, &hash.0)?;
@@ -268,7 +271,7 @@ impl Sweep<'_> {
         });
         let gone = gone.map_err(|e| StoreFault::Io(e.to_string()))?;
         for hash in &gone {
-            // Somebody may have read it until now.
+            // Another thread may have read the blob into the cache in the meantime.
             self.store.blobs().rows().forget(hash);
             self.swept.blobs += 1;
             self.swept.bytes += self.rows.get(hash).copied().unwrap_or(0);
@@ -287,8 +290,8 @@ impl Drop for Sweep<'_> {
 /// Returns the part of a row before the hash of the next source document, the hash, and the part after it. Returns
 /// `None` if there is no such document.
 ///
-/// Rows are JSON: inside a text, quotation marks would be written with a backslash. A value can have this form. It
-/// then keeps a forgotten document no more than a true dependency does.
+/// Rows are JSON, so a quotation mark inside a text has a backslash before it. A value can have the form of a source
+/// too. Like a true dependency, it does not keep a forgotten document.
 fn next_source(body: &[u8]) -> Option<(&[u8], BlobHash, &[u8])> {
     const BEGIN: &[u8] = b"{\"document\":{\"name\":\"";
     const BETWEEN: &[u8] = b",\"hash\":\"";
@@ -313,7 +316,7 @@ fn find(body: &[u8], what: &[u8]) -> Option<usize> {
     body.windows(what.len()).position(|window| window == what)
 }
 
-/// Returns the position behind the closing quotation mark of a JSON text.
+/// Returns the position after the closing quotation mark of a JSON text.
 fn end_of_text(body: &[u8]) -> Option<usize> {
     let mut escaped = false;
     body.iter()
@@ -326,7 +329,7 @@ fn end_of_text(body: &[u8]) -> Option<usize> {
 }
 
 impl Store {
-    /// Returns the runs that are forgotten.
+    /// Returns the forgotten runs and their documents.
     fn forgotten(&self) -> Result<ForgottenRuns, StoreFault> {
         let sql = format!("SELECT key, body FROM {} WHERE key >= ?1 AND key < ?2", Table::Meta.name());
         let rows = self.scan(|conn| {
@@ -346,7 +349,7 @@ impl Store {
         Ok(all)
     }
 
-    /// Reads with the connection itself.
+    /// Runs a query directly on a reading connection.
     fn scan<T>(
         &self,
         read: impl FnOnce(&rusqlite::Connection) -> Result<T, rusqlite::Error>,

@@ -1,7 +1,7 @@
-//! The one thread that writes: group commit.
+//! The thread that writes, with group commit.
 //!
-//! While one group is being synced, the next callers queue up; they are the next group. So the number of syncs
-//! follows the disk's speed, not the number of callers, and a lone caller never waits for company.
+//! While one group is being synced, the next callers queue up and become the next group. So the number of syncs
+//! follows the disk's speed, not the number of callers. A single caller never waits for others.
 
 use std::any::Any;
 use std::fs::File;
@@ -26,11 +26,11 @@ use crate::place::StoreDirectory;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, add};
 
-/// A closure on its way through the writer.
+/// A closure that the writer runs, with its result.
 trait Job: Send {
-    /// Runs the closure and keeps its result; false if it must be rolled back.
+    /// Runs the closure and stores its result. Returns `false` if the changes must be rolled back.
     fn run(&mut self, txn: &mut OverlayTxn<'_>) -> bool;
-    /// Hands out the result, or the fault that befell the group.
+    /// Hands out the result, or the fault of the group if there is one.
     fn finish(self: Box<Self>, fault: Option<&StoreFault>);
 }
 
@@ -50,7 +50,7 @@ where
     fn run(&mut self, txn: &mut OverlayTxn<'_>) -> bool {
         let Some(closure) = self.closure.take() else { return false };
         let result = match catch_unwind(AssertUnwindSafe(|| closure(txn))) {
-            // A fault outweighs the closure's result, since the closure may have overlooked it.
+            // A fault replaces the closure's result, because the closure may have ignored the fault.
             Ok(_) if txn.has_failed() => Err(WriteError::Store(StoreFault::Closed)),
             Ok(Ok(value)) => Ok(value),
             Ok(Err(refusal)) => Err(WriteError::Refused(refusal)),
@@ -80,20 +80,21 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
 
 /// The writer's limits.
 pub(crate) struct Limits {
-    /// Closures in one group.
+    /// The maximum number of closures in one group.
     pub(crate) group: usize,
-    /// Pages of the log after which it is copied into the database file.
+    /// The number of log pages after which the log is copied into the database file.
     pub(crate) checkpoint_pages: u64,
 }
 
-/// After this long a group is committed even if more are waiting, so that slow closures do not hold up answers.
+/// The time after which a group is committed even if more closures are waiting, so that slow closures do not delay
+/// the others.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-/// A group that has put so many bytes is committed. It is kept in memory until then; and when the disk is full, it is
-/// found out for the whole group: who stands behind a large write should not fail with it.
+/// The number of put bytes after which a group is committed. Until the commit, the group is in memory. If the disk is
+/// full, the whole group fails, so small writes behind a large one should go into the next group.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// The handle to the thread. Dropping it finishes the queued writes, then ends the thread.
+/// The handle of the writer's thread. Dropping it finishes the queued writes and then ends the thread.
 pub(crate) struct Writer {
     queue: Option<Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
@@ -102,7 +103,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. The connection has been set up; the writer closes it.
+    /// Starts the thread. The connection must be set up already, and the writer closes it.
     pub(crate) fn start(
         mut conn: Connection,
         place: &StoreDirectory,
@@ -140,12 +141,12 @@ impl Writer {
         Ok(Writer { queue: Some(queue), thread: Some(thread), id, scrub })
     }
 
-    /// Asks the writer to copy the log into the database file after the next group, and to cut it.
+    /// Asks the writer to copy the log into the database file after the next group, and to empty the log.
     pub(crate) fn scrub(&self) {
         self.scrub.store(true, Ordering::SeqCst);
     }
 
-    /// Queues a closure; `done` gets the answer on the writer's thread, after COMMIT.
+    /// Queues a closure. `done` gets the result on the writer's thread, after COMMIT.
     pub(crate) fn submit<T, E, F, D>(&self, closure: F, done: D)
     where
         T: Send + 'static,
@@ -164,7 +165,7 @@ impl Writer {
         }
     }
 
-    /// Returns whether the caller is the writer itself, so that waiting for an answer would be waiting for ever.
+    /// Returns whether the caller is the writer's thread, which must never wait for a write.
     pub(crate) fn is_me(&self) -> bool {
         thread::current().id() == self.id
     }
@@ -175,7 +176,7 @@ impl Drop for Writer {
         self.queue = None;
         let me = self.is_me();
         if let Some(thread) = self.thread.take().filter(|_| !me) {
-            // The thread catches the panics of closures; if it panicked all the same, there is nothing to add.
+            // The thread catches the panics of closures. If it has panicked all the same, nothing more can be done.
             let _ = thread.join();
         }
     }
@@ -187,25 +188,25 @@ struct WriterState {
     limits: Limits,
     counters: Arc<Counters>,
     marks: Arc<Marks>,
-    /// Pages in the log, as of the last commit.
+    /// The number of pages in the log after the last commit.
     pages: Arc<AtomicU64>,
-    /// Whether nothing is to be left in the log.
+    /// Whether the log is to be emptied after the next group.
     scrub: Arc<AtomicBool>,
-    /// The fault after which the data on disk is no longer certain; every later write gets it.
+    /// The fault after which the data on disk is uncertain. Every later write gets this fault.
     broken: Option<StoreFault>,
-    /// The store stays owned until the connection has been closed.
+    /// The store's lock, kept until the connection has been closed.
     _lock: Arc<File>,
 }
 
-/// How one closure went.
+/// The outcome of running one closure.
 enum JobOutcome {
     Accepted {
         wrote: bool,
     },
     RolledBack,
-    /// The closure met a fault, and was rolled back alone.
+    /// The closure met a fault, and only its own changes were rolled back.
     Faulted(StoreFault),
-    /// The whole transaction is gone.
+    /// The whole transaction was rolled back.
     Lost(StoreFault),
 }
 
@@ -225,7 +226,7 @@ impl WriterState {
             }
             for (job, own) in group {
                 let fault = outcome.as_ref().err().or(own.as_ref());
-                // A callback that panics must not take the answers of others with it.
+                // A callback that panics must not keep the other callers from their results.
                 let _ = catch_unwind(AssertUnwindSafe(|| job.finish(fault)));
             }
             if self.scrub.swap(false, Ordering::SeqCst) {
@@ -237,7 +238,7 @@ impl WriterState {
         self.close();
     }
 
-    /// Runs a group and commits it. Afterwards, `group` holds every job that was taken from the queue.
+    /// Runs a group and commits its changes. Afterwards, `group` holds every job that was taken from the queue.
     fn transaction(
         &mut self,
         first: Box<dyn Job>,
@@ -276,7 +277,7 @@ impl WriterState {
             }
         }
         if overlay.is_empty() {
-            // Nothing to make durable: no sync, and not a commit in the sense of the fail points.
+            // Nothing has to be made durable, so there is no sync, and the fail points do not count this commit.
             return self.execute("COMMIT");
         }
         overlay
@@ -297,7 +298,7 @@ impl WriterState {
         let (wrote, fault) = txn.end();
         let fault = fault.map(|fault| fault::refine(&self.dir, fault));
         if self.conn.is_autocommit() {
-            // SQLite rolls the whole transaction back on some faults, a full disk among them.
+            // On some faults, such as a full disk, SQLite rolls back the whole transaction.
             return JobOutcome::Lost(
                 fault.unwrap_or_else(|| StoreFault::Io("the transaction was lost".into())),
             );
@@ -328,8 +329,8 @@ impl WriterState {
         self.conn.prepare_cached(sql)?.execute([]).map(drop)
     }
 
-    /// Copies the log into the database file, between groups so that no answer waits for it. If readers have
-    /// kept the log from being reused for long, waits for them.
+    /// Copies the log into the database file, between groups, so that no caller waits for it. If readers have kept
+    /// the log from being reused for long, this waits for them.
     fn checkpoint(&self) {
         let patient = self.pages.load(Ordering::Relaxed) < 8 * self.limits.checkpoint_pages;
         let sql = if patient { "PRAGMA wal_checkpoint(PASSIVE)" } else { "PRAGMA wal_checkpoint(RESTART)" };
@@ -339,12 +340,13 @@ impl WriterState {
     fn copy_log(&self, sql: &str) {
         match self.conn.query_row(sql, [], |_| Ok(())) {
             Ok(()) => add(&self.counters.checkpoints, 1),
-            // The rows are safe in the log; the next commit tries again.
+            // The rows are safe in the log, and a later checkpoint tries again.
             Err(_) => add(&self.counters.failed_checkpoints, 1),
         }
     }
 
-    /// Leaves a database file that is whole without its log.
+    /// Closes the connection. The database file is then complete without its log, unless a fault made the data
+    /// uncertain.
     fn close(self) {
         let WriterState { conn, broken, _lock, .. } = self;
         match broken {
