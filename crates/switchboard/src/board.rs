@@ -1,4 +1,4 @@
-//! The table itself.
+//! The table of live references.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -8,14 +8,14 @@ use crate::call::{Action, Call, CallTarget, Key, Outcome, Ref, Side, mentions};
 use crate::data;
 use crate::entry::{Entry, Queued, State, Waiting};
 
-/// How much one side may have at a time.
+/// The limits of one side, for items that it has at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Objects and promises of its own.
+    /// The maximum number of its own objects and promises.
     pub owned: usize,
-    /// Different references that it holds.
+    /// The maximum number of different references that the side holds.
     pub held: usize,
-    /// Calls of its own that wait for promises.
+    /// The maximum number of its calls that wait for promises.
     pub waiting: usize,
 }
 
@@ -28,30 +28,30 @@ impl Default for Limits {
 /// The properties of a side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SideOptions {
-    /// How much it may have.
+    /// The limits of the side.
     pub limits: Limits,
-    /// Whether it takes calls to promises that it has not settled yet.
+    /// Whether the side takes calls to promises that it has not settled yet.
     pub pipelines: bool,
 }
 
-/// A side has as much as it may have.
+/// The error for a side that has reached one of its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many {what}: there can be {limit} at a time")]
 pub struct LimitReached {
-    /// The kind of items.
+    /// The name of the limited items, for the message.
     pub what: &'static str,
-    /// How many there can be.
+    /// The limit.
     pub limit: usize,
 }
 
-/// How much is in the table.
+/// The numbers of entries in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sides.
+    /// The number of sides.
     pub sides: usize,
-    /// Objects and promises.
+    /// The number of objects and promises.
     pub references: usize,
-    /// Actions that no side has taken yet.
+    /// The number of actions that no side has taken yet.
     pub actions: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Switchboard {
     work: VecDeque<Work>,
 }
 
-/// One side, as the table knows it.
+/// The state of one side in the table.
 struct SideState {
     party: SideOptions,
     owned: HashSet<Ref>,
@@ -76,7 +76,7 @@ struct SideState {
     waiting: usize,
 }
 
-/// A step that must be done before a method returns. All references that it mentions are counted.
+/// A step that must be done before a method returns. All references that the step mentions are counted.
 enum Work {
     Route { from: Side, target: Ref, call: Call<Ref>, answer: Ref },
     Settle { promise: Ref, outcome: Outcome },
@@ -88,7 +88,7 @@ impl Switchboard {
         Switchboard::default()
     }
 
-    /// Lets a side in.
+    /// Adds a side to the table.
     pub fn add(&mut self, party: SideOptions) -> Side {
         self.next += 1;
         let side = Side(self.next);
@@ -104,7 +104,7 @@ impl Switchboard {
         side
     }
 
-    /// Returns a new object of the side's.
+    /// Returns a new object that belongs to the side.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -112,8 +112,8 @@ impl Switchboard {
         self.own(side, Some(key), State::Object)
     }
 
-    /// Returns a new promise that the side decides. Without a key, the side does not learn that no side waits for it
-    /// any more.
+    /// Returns a new promise that the side settles. Without a key, the side is not told when no side needs the
+    /// promise any more.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -136,7 +136,7 @@ impl Switchboard {
         Ok(new)
     }
 
-    /// Keeps a reference for the side, once more.
+    /// Holds a reference for the side. A reference that is held several times must be released as often.
     ///
     /// # Errors
     /// [`LimitReached`].
@@ -153,7 +153,7 @@ impl Switchboard {
         Ok(())
     }
 
-    /// Lets go of a reference that the side holds, once.
+    /// Releases a reference that the side holds, once.
     pub fn release(&mut self, side: Side, held: Ref) {
         let Some(seat) = self.sides.get_mut(&side) else { return };
         let Some(times) = seat.held.get_mut(&held) else { return };
@@ -164,12 +164,12 @@ impl Switchboard {
         self.uncount(vec![held]);
     }
 
-    /// Forgets a new reference if no side has come to use it.
+    /// Forgets a new reference, if no side uses it.
     pub fn release_unheld(&mut self, made: Ref) {
         self.sweep(vec![made]);
     }
 
-    /// Sends a call on behalf of a side, which holds the promise for the answer from now on.
+    /// Sends a call on behalf of a side. Returns the promise for the answer, which the side holds from now on.
     ///
     /// # Errors
     /// [`LimitReached`]: nothing was sent.
@@ -187,7 +187,7 @@ impl Switchboard {
         Ok(answer)
     }
 
-    /// Sends on a call that came to the side for a promise that has been settled meanwhile.
+    /// Forwards a call that was delivered to the side for a promise, if the promise has been settled in the meantime.
     pub fn forward(&mut self, by: Side, target: Ref, call: Call<Ref>, answer: Ref) {
         self.disown(answer);
         self.count(&call.mentions());
@@ -195,7 +195,7 @@ impl Switchboard {
         self.run();
     }
 
-    /// Settles a promise that the side decides. Does nothing if another side decides it, or if no side waits for it
+    /// Settles a promise that the side owns. Does nothing if another side owns the promise, or if no side needs it
     /// any more.
     pub fn resolve(&mut self, by: Side, promise: Ref, outcome: Outcome) {
         let owner = self.entries.get(&promise).and_then(|entry| entry.owner);
@@ -207,7 +207,8 @@ impl Switchboard {
         self.run();
     }
 
-    /// Tells the side, with the tag, when the promise settles: at once if it has.
+    /// Tells the side, with the tag, when the promise is settled. A promise that is settled already is reported at
+    /// once.
     pub fn watch(&mut self, side: Side, promise: Ref, tag: u64) {
         let outcome = match self.entries.get_mut(&promise).map(|entry| &mut entry.state) {
             Some(State::Open(waiting) | State::Following(_, waiting)) => {
@@ -223,8 +224,7 @@ impl Switchboard {
         self.push_action(side, Action::Settled { tag, outcome });
     }
 
-    /// Returns the actions of the side, in order. References that they mention are kept until
-    /// [`Switchboard::give_back`].
+    /// Takes the actions of the side, in order. The references in them are kept until [`Switchboard::give_back`].
     pub fn take(&mut self, side: Side) -> Vec<Action> {
         self.ready.remove(&side);
         let Some(seat) = self.sides.get_mut(&side) else { return vec![] };
@@ -235,7 +235,7 @@ impl Switchboard {
         actions
     }
 
-    /// Releases the references of all actions that the side has taken, once it is done with them.
+    /// Releases the references of all actions that the side has taken, when the side has finished them.
     pub fn give_back(&mut self, side: Side) {
         if let Some(seat) = self.sides.get_mut(&side) {
             let lent = std::mem::take(&mut seat.lent);
@@ -243,7 +243,7 @@ impl Switchboard {
         }
     }
 
-    /// Ends a side: its objects are gone, and the promises that it should have settled are broken with the reason.
+    /// Removes a side. Its objects are gone, and the promises that it should have settled are broken with the reason.
     pub fn end(&mut self, side: Side, reason: Value<Ref>) {
         let Some(seat) = self.sides.remove(&side) else { return };
         self.ready.remove(&side);
@@ -271,17 +271,17 @@ impl Switchboard {
         self.collect_cycles();
     }
 
-    /// Returns the sides that have something to do, since this was last asked.
+    /// Returns the sides that got actions since the last call.
     pub fn take_ready(&mut self) -> BTreeSet<Side> {
         std::mem::take(&mut self.ready)
     }
 
-    /// Returns the side that has the object or decides the promise, and the side's own key for it.
+    /// Returns the side that owns the object or promise, and the side's own key for it.
     pub fn owner(&self, of: Ref) -> Option<(Side, Option<Key>)> {
         self.entries.get(&of)?.owner
     }
 
-    /// Returns whether anybody still refers to the reference.
+    /// Returns whether the reference is still in the table.
     pub fn knows(&self, reference: Ref) -> bool {
         self.entries.contains_key(&reference)
     }
@@ -292,7 +292,7 @@ impl Switchboard {
         matches!(state, Some(State::Open(_) | State::Following(..)))
     }
 
-    /// Returns the outcome of a promise; `None` if it has not settled, or is none.
+    /// Returns the outcome of a promise, or `None` if the reference is no settled promise.
     pub fn outcome(&self, promise: Ref) -> Option<&Outcome> {
         match self.entries.get(&promise).map(|entry| &entry.state) {
             Some(State::Settled(outcome)) => Some(outcome),
@@ -300,7 +300,8 @@ impl Switchboard {
         }
     }
 
-    /// Returns the open promise that a promise has become, if it has become another one.
+    /// Returns the open promise that this promise follows, at the end of the chain. Returns `None` if the promise
+    /// follows no other.
     pub fn follows(&self, promise: Ref) -> Option<Ref> {
         let mut end = promise;
         while let Some(State::Following(next, _)) = self.entries.get(&end).map(|entry| &entry.state) {
@@ -309,7 +310,7 @@ impl Switchboard {
         (end != promise).then_some(end)
     }
 
-    /// Returns how much is in the table.
+    /// Returns the numbers of entries in the table.
     pub fn counts(&self) -> Counts {
         Counts {
             sides: self.sides.len(),
@@ -318,8 +319,8 @@ impl Switchboard {
         }
     }
 
-    /// Checks whether each reference is counted as often as it is held or mentioned; the error names the difference.
-    /// Slow: for tests.
+    /// Checks whether each reference is counted as often as it is held or mentioned. The error describes the
+    /// difference. The check is slow and meant for tests.
     pub fn audit(&self) -> Result<(), String> {
         let mut expected: HashMap<Ref, u64> = HashMap::new();
         let mut all = Vec::new();
@@ -385,7 +386,8 @@ impl Switchboard {
         self.sweep(unheld);
     }
 
-    /// Forgets those of the references that are no longer needed, and references that only they mentioned.
+    /// Forgets those of the references that are no longer needed. References that only they mentioned are forgotten
+    /// too.
     fn sweep(&mut self, mut suspects: Vec<Ref>) {
         while let Some(suspect) = suspects.pop() {
             if self.entries.get(&suspect).is_none_or(Entry::is_needed) {
@@ -417,9 +419,9 @@ impl Switchboard {
         matches!(state, Some(State::Object | State::Orphaned(_)))
     }
 
-    /// Forgets cycles: values that mention the promises that became them.
+    /// Forgets cycles: values that mention the promises whose outcomes they are.
     ///
-    /// Counting does not find these, and they would outlive the sides that made them.
+    /// Counting does not find cycles, and they would outlive the sides that made them.
     fn collect_cycles(&mut self) {
         let mut queue: Vec<Ref> = Vec::new();
         for seat in self.sides.values() {
@@ -445,7 +447,7 @@ impl Switchboard {
         self.uncount(loose);
     }
 
-    /// Takes the decision of the promise away from its side.
+    /// Removes the owner of a promise, so that no side can settle it.
     fn disown(&mut self, promise: Ref) {
         let Some(entry) = self.entries.get_mut(&promise) else { return };
         if let Some((side, _)) = entry.owner.take()
@@ -456,7 +458,7 @@ impl Switchboard {
     }
 
     fn run(&mut self) {
-        // A list, not recursion: promises that follow promises can form chains of any length.
+        // This is a loop without recursion, because promises that follow promises can form chains of any length.
         while let Some(work) = self.work.pop_front() {
             match work {
                 Work::Route { from, target, call, answer } => self.route(from, target, call, answer),
@@ -517,7 +519,7 @@ impl Switchboard {
     fn settle(&mut self, promise: Ref, outcome: Outcome) {
         let next = match &outcome {
             Ok(Value::Promise(next)) => Some(next.reference),
-            // A promise stays a promise, even if a side calls it an object.
+            // A reference to a promise is followed even if a side declares it as an object.
             Ok(Value::Remotable(next)) if !self.is_object(next.reference) => Some(next.reference),
             _ => None,
         };
@@ -550,7 +552,7 @@ impl Switchboard {
         self.sweep(vec![promise]);
     }
 
-    /// Tells all who wait.
+    /// Gives the outcome of a promise to its watchers, its followers and the calls that wait for it.
     fn spread(&mut self, promise: Ref, outcome: &Outcome, waiting: Waiting) {
         for (side, tag) in waiting.watchers {
             self.count(&mentions(outcome));
@@ -563,7 +565,8 @@ impl Switchboard {
         self.reroute(promise, waiting.calls);
     }
 
-    /// Routes calls that have waited. The first call must find the outcome, so the promise stays until then.
+    /// Routes the calls that have waited for a promise. The first call must find the outcome, so the promise is kept
+    /// until then.
     fn reroute(&mut self, target: Ref, calls: VecDeque<Queued>) {
         for Queued { from, call, answer } in calls {
             if let Some(seat) = self.sides.get_mut(&from) {
@@ -573,9 +576,9 @@ impl Switchboard {
         }
     }
 
-    /// Makes a promise settle as another one does. Returns the outcome if it is known at once.
+    /// Makes a promise settle as another promise does. Returns the outcome if it is already known.
     ///
-    /// The mention of the other promise has been used up then, and its outcome is counted.
+    /// If so, the mention of the other promise is no longer counted, and the mentions in the outcome are.
     fn follow(&mut self, promise: Ref, other: Ref) -> Option<Outcome> {
         let mut end = other;
         let outcome = loop {
@@ -599,7 +602,7 @@ impl Switchboard {
     }
 
     fn follow_open(&mut self, promise: Ref, other: Ref, end: Ref) {
-        // The mention of `other` becomes one of `end`.
+        // The count moves from `other` to `end`.
         self.count(&[end]);
         self.uncount(vec![other]);
         let Some(entry) = self.entries.get_mut(&promise) else { return self.uncount(vec![end]) };

@@ -2,11 +2,11 @@
 
 use passable::{Symbol, Text, Value};
 
-/// A live reference: an object or a promise of any side. It is never used again for another one.
+/// A live reference to an object or a promise of any side. A number is never used for another reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ref(pub(crate) u64);
 
-/// A party that has objects, or uses those of others.
+/// A side: a party that has objects, or uses the objects of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Side(pub(crate) u64);
 
@@ -19,7 +19,7 @@ pub type Outcome = Result<Value<Ref>, Value<Ref>>;
 /// The name of a method or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Text as a value.
+    /// A text.
     Text(Text),
     /// A symbol.
     Symbol(Symbol),
@@ -34,7 +34,7 @@ impl Name {
         }
     }
 
-    /// Returns the name as error messages show it.
+    /// Returns the name in the form that error messages use.
     pub fn shown(&self) -> String {
         match self {
             Name::Text(text) => format!("{:?}", text.to_str_lossy()),
@@ -43,14 +43,14 @@ impl Name {
     }
 }
 
-/// A call on a reference.
+/// An operation on a reference.
 #[derive(Clone, Debug)]
 pub enum Call<C> {
-    /// A property.
+    /// The read of a property.
     Get(Name),
-    /// A call of it as a function.
+    /// The call of the reference as a function.
     Apply(Vec<Value<C>>),
-    /// A call of one of its methods.
+    /// The call of a method.
     Method(Name, Vec<Value<C>>),
 }
 
@@ -63,10 +63,10 @@ impl<C> Call<C> {
         }
     }
 
-    /// Returns the same call with every reference exchanged, or the first error in doing so.
+    /// Returns the same call with every reference replaced by the result of `exchange`.
     ///
     /// # Errors
-    /// Those of `exchange`.
+    /// The first error of `exchange`.
     pub fn try_map_references<D, E>(
         &self,
         exchange: &mut impl FnMut(&C) -> Result<D, E>,
@@ -83,7 +83,7 @@ impl<C> Call<C> {
 }
 
 impl Call<Ref> {
-    /// Returns every reference that the call mentions, repeats included.
+    /// Returns every reference that the call mentions. A repeated reference is returned each time.
     pub(crate) fn mentions(&self) -> Vec<Ref> {
         self.args().iter().flat_map(Value::references).copied().collect()
     }
@@ -94,32 +94,32 @@ impl Call<Ref> {
 pub enum CallTarget {
     /// One of the side's objects.
     Object(Key),
-    /// A promise that the side decides, before it is settled.
+    /// A promise that the side owns and has not settled yet.
     Promise(Ref),
 }
 
 /// An action that a side must take.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// A call has come; its answer is to be settled with [`crate::Switchboard::resolve`].
+    /// A call was sent to the side. The side must settle its answer with [`crate::Switchboard::resolve`].
     Deliver {
         /// The target.
         to: CallTarget,
         /// The call.
         call: Call<Ref>,
-        /// The promise for the answer, which the side decides.
+        /// The promise for the answer, which the side owns.
         answer: Ref,
     },
     /// A promise that the side watches has settled.
     Settled {
         /// The tag that the side gave when it began to watch.
         tag: u64,
-        /// The outcome of the promise. Never a promise.
+        /// The outcome of the promise, which is never another promise.
         outcome: Outcome,
     },
-    /// No side refers any more to one of the side's objects or promises: it is forgotten here.
+    /// No side refers any more to one of the side's objects or promises, so the table has forgotten it.
     Released {
-        /// Which.
+        /// The side's key for the object or promise.
         key: Key,
     },
 }
@@ -139,7 +139,7 @@ impl Action {
     }
 }
 
-/// Returns every reference in an outcome, repeats included.
+/// Returns every reference in an outcome. A repeated reference is returned each time.
 pub(crate) fn mentions(outcome: &Outcome) -> Vec<Ref> {
     let (Ok(value) | Err(value)) = outcome;
     value.references().into_iter().copied().collect()

@@ -1,4 +1,4 @@
-//! Calls to promises that have settled to data. The texts are those of Endo's `eventual-send`.
+//! Calls to promises whose outcome is data. The error messages are those of Endo's `eventual-send`.
 
 use passable::Value;
 
@@ -26,7 +26,8 @@ fn no_method(data: &Value<Ref>, name: &Name) -> String {
             let found = property(record, name).map_or("undefined", type_of);
             format!("invoked method {shown} is not a function; it is a {found:?}")
         }
-        // Upstream lists the methods that every array and text inherits, which no caller means.
+        // Endo lists the methods that every array and text inherits. No caller means those, so the list here is
+        // empty.
         _ => format!("target has no method {shown}, has []"),
     }
 }
@@ -41,7 +42,7 @@ fn property<'a>(record: &'a passable::Record<Ref>, name: &Name) -> Option<&'a Va
 fn get(data: &Value<Ref>, name: &Name) -> Outcome {
     let found = match data {
         Value::Undefined | Value::Null => {
-            // As a JavaScript engine says it.
+            // This is the message of a JavaScript engine.
             let what = type_of_null(data);
             let name = name.shown();
             let message = format!("Cannot read properties of {what} (reading {})", name.replace('"', "'"));
@@ -79,7 +80,7 @@ fn type_of_null(data: &Value<Ref>) -> &'static str {
     if matches!(data, Value::Null) { "null" } else { "undefined" }
 }
 
-/// Returns JavaScript's `typeof`, but for null.
+/// Returns the result of JavaScript's `typeof`, except that null gives "null".
 fn type_of(data: &Value<Ref>) -> &'static str {
     match data {
         Value::Undefined => "undefined",

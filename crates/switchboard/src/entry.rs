@@ -1,4 +1,4 @@
-//! One row of the table.
+//! The entries of the table, one for each reference.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use crate::call::{self, Call, Key, Outcome, Ref, Side};
 
 /// The state of one reference.
 pub(crate) struct Entry {
-    /// How often it is held or mentioned.
+    /// The number of times that the reference is held or mentioned.
     pub(crate) count: u64,
-    /// The side that has the object or decides the promise, and the side's own key for it.
+    /// The side that owns the object or promise, and the side's own key for it.
     pub(crate) owner: Option<(Side, Option<Key>)>,
     pub(crate) state: State,
 }
 
 pub(crate) enum State {
-    /// An object, with its side.
+    /// An object of a side that still exists.
     Object,
-    /// An object whose side went away.
+    /// An object whose side was removed, with the reason.
     Orphaned(Value<Ref>),
-    /// A promise without an outcome.
+    /// A promise without an outcome, which follows no other promise.
     Open(Waiting),
-    /// A promise that settles as another one does. Calls go to that one.
+    /// A promise that will have the same outcome as another promise. Calls go to the other promise.
     Following(Ref, Waiting),
-    /// A promise that has become something: never another promise.
+    /// A promise with its outcome, which is never another promise.
     Settled(Outcome),
 }
 
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// Collects the references that must stay while this entry does.
+    /// Collects the references that must stay as long as this entry does.
     pub(crate) fn leads_to(&self, found: &mut Vec<Ref>) {
         self.mentions(found);
         if let State::Open(waiting) | State::Following(_, waiting) = self {
@@ -52,14 +52,14 @@ impl State {
     }
 }
 
-/// Who waits for a promise.
+/// The calls, watchers and promises that wait for a promise.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// Calls, in order.
+    /// The calls, in order.
     pub(crate) calls: VecDeque<Queued>,
-    /// Sides that watch, each with its tag.
+    /// The sides that watch the promise, each with its tag.
     pub(crate) watchers: Vec<(Side, u64)>,
-    /// Promises that become the same.
+    /// The promises that follow this promise.
     pub(crate) followers: Vec<Ref>,
 }
 
@@ -73,7 +73,7 @@ impl Waiting {
     }
 }
 
-/// A call that waits for its target to be known.
+/// A call that waits until its target is settled.
 pub(crate) struct Queued {
     pub(crate) from: Side,
     pub(crate) call: Call<Ref>,
@@ -85,7 +85,7 @@ impl Entry {
         Entry { count: 0, owner, state }
     }
 
-    /// Returns whether the entry must stay.
+    /// Returns whether the entry must be kept.
     pub(crate) fn is_needed(&self) -> bool {
         self.count > 0
             || match &self.state {
