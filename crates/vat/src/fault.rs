@@ -1,25 +1,25 @@
-//! Why a vat ended before it was asked to.
+//! The reasons why a vat ends before the host closes it.
 
 use serde::{Deserialize, Serialize};
 
-/// The limit that a vat exceeded, or another reason for its end. A vat with a fault is gone; nothing of the turn in
-/// which it happened has left the vat.
+/// The limit that a vat exceeded, or another reason for its end. A vat with a fault is gone. Nothing of the turn with
+/// the fault has left the vat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
-    /// It asked for more memory than it may have.
+    /// The vat requested more memory than its limit.
     Memory,
-    /// It took more steps than one order may take.
+    /// The vat took more steps than one order may take.
     Fuel,
-    /// It took longer than one order may take.
+    /// The vat took longer than one order may take.
     Time,
-    /// Its calls nested too deep.
+    /// The vat's calls nested too deep.
     Stack,
-    /// Too many of its sends wait for an answer.
+    /// Too many of the vat's sends wait for an answer.
     Sends,
-    /// One of its messages was too large.
+    /// One of the vat's messages was too large.
     Message,
-    /// The engine failed in a way that has no other name.
+    /// The engine failed in any other way.
     Engine,
 }
 
@@ -35,7 +35,7 @@ impl FaultKind {
         FaultKind::Engine,
     ];
 
-    /// Returns one plain line for a person.
+    /// Returns a description of the fault for a person, in one line.
     pub fn line(self) -> &'static str {
         match self {
             FaultKind::Memory => "the code used more memory than it may have",

@@ -1,8 +1,8 @@
 //! The messages between a vat and its host, in frames.
 //!
-//! Values travel as they are stored, as smallcaps with slots. Slots say where a thing lives, so they mean the same on
-//! both sides. The receiver of a value counts each of its slots once. When it releases a thing, it reports that
-//! count. So a reference that is on its way meanwhile is not lost.
+//! Values have the same form as in the store: smallcaps with slots. A slot says on which side an object lives, so it
+//! means the same on both sides. The receiver of a value counts each of its slots once. When it releases an object,
+//! it reports that count. So a reference that is on its way in the meantime is not lost.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{FaultKind, Limits, Modules};
 
-/// The most bytes of one frame, either way. A vat's own limit on messages is lower.
+/// The maximum size of one frame in bytes, in both directions. A vat's own limit on messages is lower.
 pub const MAX_FRAME: usize = 64 << 20;
 
 const FRAMES: Frames = Frames::up_to(MAX_FRAME);
@@ -22,7 +22,7 @@ const FRAMES: Frames = Frames::up_to(MAX_FRAME);
 /// The number by which the host knows a vat.
 pub type VatId = u32;
 
-/// A thing, by where it lives.
+/// An object, promise or answer, named by the side on which it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Slot {
     /// An object or promise of the host's side, by the host's number.
@@ -31,7 +31,7 @@ pub enum Slot {
     /// An object or promise of the vat, by the vat's number.
     #[serde(rename = "v")]
     Vat(u32),
-    /// The future answer to a send of the vat.
+    /// The future answer to a message that the vat sent.
     #[serde(rename = "q")]
     Question(u32),
     /// The future answer to an order of the host.
@@ -39,7 +39,7 @@ pub enum Slot {
     Answer(u32),
 }
 
-/// A method's name.
+/// The name of a method or property.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Name {
@@ -53,11 +53,11 @@ pub enum Name {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Call a method.
+    /// The call of a method.
     Call(Name),
-    /// Call the object itself.
+    /// The call of the object as a function.
     Apply,
-    /// Read a property.
+    /// The read of a property.
     Get(Name),
 }
 
@@ -71,24 +71,24 @@ pub enum Outcome {
     Err(Value<Slot>),
 }
 
-/// Where in the guest's source an error arose.
+/// A place in the guest's source where an error arose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// The column, from 1, in the engine's way of counting.
+    /// The column, counted from 1 in the engine's units.
     pub column: u32,
-    /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
-    /// several it was, or a source map does not have it.
+    /// The line of the source, cut to a bounded length and made safe to show. Empty if it is unknown which of several
+    /// sources it was, or if a source map lacks the source.
     pub excerpt: String,
-    /// The module that it is in, or the module's original file, if a source map names it; `None` for source text that
-    /// was evaluated as it was written. A name out of the guest's own program, made safe to show.
+    /// The name of the module, or of the module's original file if a source map names one. `None` for source text
+    /// that was evaluated as it was written. The name comes from the guest's own program and is made safe to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
 }
 
 impl Place {
-    /// `eval.js:3:5`, or `src/index.js:3:5` in a module.
+    /// Returns the place as a label: `eval.js:3:5`, or `src/index.js:3:5` in a module.
     pub fn label(&self) -> String {
         let file = self.module.as_deref().unwrap_or("eval.js");
         format!("{file}:{}:{}", self.line, self.column)
@@ -99,63 +99,64 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Make a vat of this number.
+    /// Makes a vat.
     Open {
-        /// Its number; none that is in use.
+        /// The number of the new vat, which must not be in use.
         vat: VatId,
-        /// Its limits.
+        /// The limits of the vat.
         limits: Limits,
     },
-    /// Evaluate source text.
+    /// Evaluates source text.
     Evaluate {
         /// The vat.
         vat: VatId,
-        /// The number of the answer, which must not be in use. The vat keeps the outcome, for messages to it, until
-        /// it is dropped.
+        /// The number of the answer, which must not be in use. The vat keeps the outcome, so that messages can be
+        /// sent to it, until the host drops the answer.
         answer: u32,
         /// The value of `$id` in the code.
         id: String,
-        /// The source.
+        /// The source text.
         source: String,
         /// The names of the endowments.
         names: Vec<String>,
         /// An array with the endowments.
         values: Value<Slot>,
     },
-    /// Run a program of modules, and call the `make` that its first module exports:
-    /// `make(powers, context, { env, state })`. The context is made in the vat: it says the program's identity, tells of
-    /// its cancellation as `$cancelled` does, and sends `cancel` to the program's own object.
+    /// Runs a program of modules, and calls the `make` that its first module exports: `make(powers, context, { env,
+    /// state })`. The context is made in the vat. It gives the program's identity and reports the cancellation as
+    /// `$cancelled` does. Its `cancel` is sent to the program's own object.
     Make {
         /// The vat.
         vat: VatId,
         /// The number of the answer, as for [`Order::Evaluate`].
         answer: u32,
-        /// The `id` that the context gives.
+        /// The `id` in the context.
         id: String,
-        /// The modules. Each such order runs them anew; none sees those of another.
+        /// The modules. Each such order runs its modules anew. Programs do not share modules.
         modules: Modules,
         /// The entries of `env`.
         env: BTreeMap<String, String>,
-        /// The first argument. Its slots are counted by themselves, as are those of the second.
+        /// The first argument. Its slots are counted separately from those of `own`.
         powers: Value<Slot>,
-        /// The program's own object on the host's side: `state`, to which the context's `cancel` is sent as well.
+        /// The program's own object on the host's side. The program gets it as `state`, and the context's `cancel` is
+        /// sent to it.
         own: Value<Slot>,
     },
-    /// Deliver a message to one of the vat's objects.
+    /// Delivers a message to one of the vat's objects.
     Deliver {
         /// The vat.
         vat: VatId,
-        /// The number of the answer, if one is wanted.
+        /// The number of the answer, or `None` if no answer is wanted.
         answer: Option<u32>,
-        /// [`Slot::Vat`] or [`Slot::Answer`].
+        /// The target, which is a [`Slot::Vat`] or a [`Slot::Answer`].
         target: Slot,
         /// The operation.
         verb: Verb,
         /// An array with the arguments.
         args: Value<Slot>,
     },
-    /// Settle a promise of the host's side: [`Slot::Host`] or [`Slot::Question`]. The vat says with [`Report::Dropped`]
-    /// that nothing more will be sent to it.
+    /// Settles a promise of the host's side, which is a [`Slot::Host`] or a [`Slot::Question`]. With
+    /// [`Report::Dropped`], the vat states that it will send nothing more to the promise.
     Settle {
         /// The vat.
         vat: VatId,
@@ -164,35 +165,35 @@ pub enum Order {
         /// The outcome of the promise.
         outcome: Outcome,
     },
-    /// Let go of the vat's objects, each with the count of times that it was received, and of answers.
+    /// Releases the vat's objects, each with the number of times that the host received it, and answers.
     Drop {
         /// The vat.
         vat: VatId,
-        /// Number and count.
+        /// The numbers of the objects, each with its count.
         exports: Vec<(u32, u32)>,
-        /// Numbers of answers.
+        /// The numbers of the answers.
         answers: Vec<u32>,
     },
-    /// Reject `$cancelled`.
+    /// Rejects `$cancelled`.
     Cancel {
         /// The vat.
         vat: VatId,
-        /// Why.
+        /// The reason.
         reason: Value<Slot>,
     },
-    /// End a vat.
+    /// Ends a vat.
     Close {
         /// The vat.
         vat: VatId,
     },
-    /// Ask whether the process is alive.
+    /// Asks whether the process is alive.
     Ping {
-        /// Anything; comes back.
+        /// Any number. The pong has the same number.
         number: u32,
     },
 }
 
-/// How loud a line of the console is.
+/// The level of a console line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -212,7 +213,7 @@ pub enum Level {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Report {
-    /// The vat is there.
+    /// The vat has been made.
     Ready {
         /// The vat.
         vat: VatId,
@@ -221,76 +222,76 @@ pub enum Report {
     Send {
         /// The vat.
         vat: VatId,
-        /// [`Slot::Host`] or [`Slot::Question`].
+        /// The target, which is a [`Slot::Host`] or a [`Slot::Question`].
         target: Slot,
         /// The operation.
         verb: Verb,
         /// An array with the arguments.
         args: Value<Slot>,
-        /// The number of the answer, if one is wanted.
+        /// The number of the answer, or `None` if no answer is wanted.
         question: Option<u32>,
     },
     /// The answer to an order.
     Answer {
         /// The vat.
         vat: VatId,
-        /// The number that the order gave it.
+        /// The number that the order gave the answer.
         answer: u32,
         /// The outcome of the order.
         outcome: Outcome,
-        /// For an error: where it arose, if that is known.
+        /// The place where the error arose, if the outcome is an error and the place is known.
         place: Option<Place>,
     },
-    /// A promise of the vat that the host holds is settled.
+    /// A promise of the vat that the host holds has been settled.
     Resolve {
         /// The vat.
         vat: VatId,
-        /// Its number.
+        /// The number of the promise.
         promise: u32,
         /// The outcome of the promise.
         outcome: Outcome,
     },
-    /// An object of the vat's that goes out has a guard. This report comes before the value that holds the object.
+    /// An object of the vat that goes out has a guard. This report comes before the value that contains the object.
     Guard {
         /// The vat.
         vat: VatId,
         /// The object's number.
         export: u32,
-        /// The guard, as Endo writes it: `guard:interfaceGuard`, without references.
+        /// The guard in Endo's form, `guard:interfaceGuard`, without references.
         guard: Value<Slot>,
     },
-    /// The vat let go of things of the host's side.
+    /// The vat has released objects of the host's side.
     Dropped {
         /// The vat.
         vat: VatId,
-        /// Number and count of times that it was received.
+        /// The numbers of the objects, each with the number of times that the vat received it.
         imports: Vec<(u32, u32)>,
-        /// Questions that nothing will be sent to any more.
+        /// The questions to which the vat will send nothing more.
         questions: Vec<u32>,
     },
     /// The vat writes to its console.
     Console {
         /// The vat.
         vat: VatId,
-        /// How loud.
+        /// The level of the line.
         level: Level,
-        /// The line; foreign text.
+        /// The line, which is foreign text.
         text: String,
     },
-    /// The vat is gone.
+    /// The vat has ended because of a fault.
     Fault {
         /// The vat.
         vat: VatId,
-        /// Why.
+        /// The kind of the fault.
         kind: FaultKind,
-        /// One plain line.
+        /// A description of the fault, in one line.
         line: String,
     },
-    /// An order is done with: nothing more comes from this vat until the next one.
+    /// An order has been carried out. Nothing more comes from this vat until its next order.
     Idle {
         /// The vat.
         vat: VatId,
-        /// Bytes of its heap in use.
+        /// The number of heap bytes in use.
         memory: u64,
     },
     /// The vat was closed.
@@ -303,14 +304,14 @@ pub enum Report {
         /// The number of the ping.
         number: u32,
     },
-    /// An order made no sense; nothing came of it.
+    /// An order was invalid and had no effect.
     Refused {
         /// The error, in one line.
         line: String,
     },
 }
 
-/// Returns the bytes of a frame.
+/// Returns the bytes of the frame for a message.
 ///
 /// # Errors
 /// [`FrameError::TooLarge`] and [`FrameError::Unwritable`].
@@ -318,15 +319,16 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     FRAMES.encode(message)
 }
 
-/// Reads a frame, or `None` where the stream ends between frames.
+/// Reads a message from a stream of frames. Returns `None` if the stream ends between frames.
 ///
 /// # Errors
-/// Those of [`FrameError`]; after one of them the stream is of no more use.
+/// Those of [`FrameError`]. After an error, the stream cannot be used any more.
 pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
     FRAMES.read(stream)
 }
 
-/// Reads a frame of at most `most` bytes, which is asked for once a frame is announced; gives its length as well.
+/// Reads a message from a frame, and returns it with the frame's length. `most` gives the maximum length, and is
+/// called when a frame has begun.
 pub(crate) fn read_sized<T: DeserializeOwned>(
     stream: &mut impl Read,
     most: impl FnOnce() -> usize,

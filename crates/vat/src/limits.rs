@@ -1,23 +1,26 @@
-//! How much one vat may use.
+//! The limits of a vat.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of a vat. Fuel and time are given anew with each order; all else counts for as long as the vat lives.
+/// The limits of a vat. Fuel, time and console output are counted anew for each order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of its heap, at least [`Limits::MIN_MEMORY`].
+    /// The maximum number of heap bytes, at least [`Limits::MIN_MEMORY`].
     pub memory: usize,
-    /// Bytes of native stack that its code may use, at most 6 MiB. The thread must have as much and 1 MiB more.
+    /// The maximum number of bytes of native stack, at most 6 MiB. The thread must have this much stack and 1 MiB
+    /// more.
     pub stack: usize,
-    /// Steps per order: loops, calls and the like are one each. Counted in portions of 10,000.
+    /// The maximum number of steps per order. A loop iteration, a call and the like are one step each. Steps are
+    /// counted in portions of 10,000.
     pub fuel: u64,
-    /// Milliseconds per order.
+    /// The maximum time per order, in milliseconds.
     pub wall_ms: u64,
-    /// Sends that are not answered yet.
+    /// The maximum number of sends that wait for an answer.
     pub sends: usize,
-    /// Bytes of one message: a send's arguments, an answer, a settled promise.
+    /// The maximum number of bytes in one message: a send's arguments, an answer, a settled promise.
     pub message: usize,
-    /// Bytes that it may write to its console per order. The vat leaves out the rest, and says so once.
+    /// The maximum number of bytes that the vat may write to its console per order. The vat leaves out the rest, and
+    /// notes that once.
     pub console: usize,
 }
 
@@ -36,17 +39,17 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The least heap: the engine does not survive it if there is none for itself.
+    /// The smallest possible heap. The engine crashes if it has not enough memory for itself.
     pub const MIN_MEMORY: usize = 4 << 20;
-    /// The most bytes of one message: it must fit a frame, however it is written there.
+    /// The largest possible limit on messages. A message must fit a frame, even in its longest form.
     pub const MAX_MESSAGE: usize = 8 << 20;
-    /// The least stack with which the realm can be made.
+    /// The smallest stack with which the realm can be made.
     pub const MIN_STACK: usize = 192 << 10;
-    /// The most stack that is accepted: threads have rarely more than 8 MiB.
+    /// The largest stack that is accepted, because threads rarely have more than 8 MiB.
     pub const MAX_STACK: usize = 6 << 20;
 
-    /// Returns the most bytes of one frame that a vat of these limits has reason to send: a message, however it is
-    /// written, a console full, or all that it lets go of in one turn.
+    /// Returns the maximum number of bytes in one frame of a vat with these limits. A frame can hold a message, the
+    /// console output, or all references that the vat released in one turn.
     pub(crate) fn frame(&self) -> usize {
         let limits = self.clamped();
         let written = limits.message.saturating_add(limits.console).saturating_mul(8);

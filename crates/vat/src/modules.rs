@@ -1,5 +1,5 @@
-//! The modules of a program: sources by name, and the target of each name in an `import`. Nothing is looked for
-//! anywhere else.
+//! The modules of a program: sources by name, and the target of each name in an `import`. Modules are looked up only
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::source_map::MAX_MAP_BYTES;
 
-/// The most names of modules, of all packages together.
+/// The maximum number of module names, in all packages together.
 pub const MAX_MODULES: usize = 2_000;
-/// The most bytes of all sources together.
+/// The maximum number of bytes in all sources together.
 pub const MAX_SOURCE_BYTES: usize = 8 << 20;
-/// The most bytes of one name.
+/// The maximum length of one name, in bytes.
 const MAX_NAME_LEN: usize = 512;
-/// How many names may lead to another name, one after the other.
+/// The maximum length of a chain of names that lead to other names.
 const MAX_HOPS: usize = 16;
 
-/// The language of a module's bytes.
+/// The language of a module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
     /// An ES module.
     Module,
-    /// JSON: the default export is the value, hardened.
+    /// JSON. The default export is the value, hardened.
     Json,
-    /// Text: the default export is a string.
+    /// Text. The default export is a string.
     Text,
 }
 
-/// The target of a name.
+/// The target of a module name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Module {
     /// A source of this package.
     Source {
-        /// Its language.
+        /// The language of the source.
         language: Language,
-        /// Its text.
+        /// The text of the source.
         text: String,
     },
-    /// A module by another name.
+    /// Another name, whose module is meant.
     Link(ModuleName),
-    /// Nothing that can be had here; importing it says why.
+    /// A module that is not available, with the reason, which is the error of importing it.
     Missing(String),
 }
 
-/// A module by its package and its name there.
+/// The name of a module: its package, and its name in the package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleName {
     /// The package, by its name in [`Modules::packages`].
     pub package: String,
-    /// The name in that package, such as `./src/index.js`, or `dep` for a module that its sources import by that
-    /// name.
+    /// The name in that package, such as `./src/index.js`. A name such as `dep` stands for a module that the
+    /// package's sources import by that name.
     pub module: String,
 }
 
@@ -64,20 +64,20 @@ impl ModuleName {
     }
 }
 
-/// All modules that one program is made of, in packages: a name means something else in each.
+/// All modules of one program, in packages. Each package has its own names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
     /// The module that is run first, and whose `make` is called.
     pub entry: ModuleName,
-    /// Packages, and the names that their own sources can import.
+    /// The packages, each with the names that its own sources can import.
     pub packages: BTreeMap<String, BTreeMap<String, Module>>,
-    /// The source maps that lie beside sources, by package and name of the source: only errors are told with them.
+    /// The source maps of sources, by package and name of the source. They are only used for the places of errors.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Modules {
-    /// Checks that all of it is within bounds, and that its names have the right shape.
+    /// Checks that the program is within its limits, and that its names have the right form.
     ///
     /// # Errors
     /// The first problem and its module, in one line.
@@ -121,12 +121,12 @@ impl Modules {
         self.maps.values().flat_map(BTreeMap::values).map(String::len).sum()
     }
 
-    /// Returns the source map that lies beside a source.
+    /// Returns the source map of a source.
     pub(crate) fn map(&self, name: &ModuleName) -> Option<&str> {
         self.maps.get(&name.package)?.get(&name.module).map(String::as_str)
     }
 
-    /// Returns the bytes of all sources and their maps.
+    /// Returns the number of bytes in all sources and their maps.
     pub(crate) fn bytes(&self) -> usize {
         let lengths = self.packages.values().flat_map(BTreeMap::values).map(|module| match module {
             Module::Source { text, .. } => text.len(),
@@ -135,10 +135,10 @@ impl Modules {
         lengths.sum::<usize>().saturating_add(self.bytes_of_maps())
     }
 
-    /// Returns the module that an `import` of this specifier means in the source of a module.
+    /// Returns the module that a source imports by a specifier.
     ///
     /// # Errors
-    /// The reason why it means none, in one line.
+    /// The reason why there is no such module, in one line.
     pub fn import(&self, from: &ModuleName, specifier: &str) -> Result<ModuleName, String> {
         let said = || format!("{} imports \"{}\"", from.label(), visible_line(specifier));
         let module = match specifier.starts_with("./") || specifier.starts_with("../") {
@@ -159,7 +159,7 @@ impl Modules {
         self.find(&name).map_err(|why| format!("{}: {why}", said()))
     }
 
-    /// Follows a name to a source.
+    /// Follows a name to the source for which it stands.
     pub(crate) fn find(&self, name: &ModuleName) -> Result<ModuleName, String> {
         let mut at = name;
         for _ in 0..MAX_HOPS {
@@ -175,13 +175,13 @@ impl Modules {
         Err(format!("{} leads nowhere but to other names", visible_line(&name.label())))
     }
 
-    /// Returns the module of exactly this name.
+    /// Returns the target of exactly this name.
     pub(crate) fn get(&self, name: &ModuleName) -> Option<&Module> {
         self.packages.get(&name.package)?.get(&name.module)
     }
 }
 
-/// Names are shown, and the engine's account of its stack has them within `<` and `>`.
+/// Checks the form of a name. Names are shown to people, and stand within `<` and `>` in the engine's stack traces.
 fn check_name(name: &str) -> Result<(), String> {
     let strange = |char: char| char.is_control() || matches!(char, '<' | '>' | '\u{2028}' | '\u{2029}');
     match name.len() > MAX_NAME_LEN || name.contains(strange) {
@@ -193,8 +193,8 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Returns a specifier that begins with a dot, as seen from a module of the same package. `None` if it leads out of
-/// that.
+/// Returns the module name for a relative specifier in a module of the same package. Returns `None` if the specifier
+/// leads out of the package.
 pub(crate) fn join(from: &str, specifier: &str) -> Option<String> {
     let folder = from.strip_prefix("./")?.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();

@@ -1,9 +1,9 @@
-//! The daemon's side of a process that hosts vats: orders are written, reports are read, and a process that is stuck is
-//! ended.
+//! The daemon's side of a process that hosts vats. It writes orders, reads reports, and ends a process that hangs.
 //!
-//! The process carries out one order after the other, so it is always known which one it is at. If that one takes longer
-//! than its vat may, and a little more, the process is killed and the vat named as the culprit: its own deadline did not
-//! stop it, so it is in native code that never looks up. The other vats in it are innocent.
+//! The process carries out one order after the other, so its current order is always known. If that order takes
+//! longer than its vat may, and a little more, the process is killed, and the vat is named as the culprit. The vat's
+//! own deadline did not stop it, so it is in native code that makes no checks. The other vats in the process are
+//! innocent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufReader, Write};
@@ -15,35 +15,35 @@ use std::time::Duration;
 
 use crate::frame::{self, FrameError, Order, Report, VatId};
 
-/// How much longer than its vat's own deadline an order may take, in milliseconds.
+/// The time that an order may take beyond its vat's own deadline, in milliseconds.
 pub const GRACE_MS: u64 = 60;
-/// How long making or closing a vat may take, in milliseconds.
+/// The time that making or closing a vat may take, in milliseconds.
 const HOUSEKEEPING_MS: u64 = 5_000;
-/// The most bytes of a frame of a process that has no vats.
+/// The maximum frame size for a process without vats, in bytes.
 const MIN_FRAME: usize = 64 << 10;
-/// The most reports that may wait to be read, and the most bytes of them. If the caller does not read, the process
-/// waits with them.
+/// The maximum number of reports that wait to be read. The next constant is the maximum of their bytes. If the caller
+/// does not read, the process waits.
 const MAX_WAITING: usize = 4_096;
 const MAX_WAITING_BYTES: usize = 32 << 20;
 
-/// A clock that only goes forward, in milliseconds from anywhere; for more than one thread.
+/// A monotonic clock for several threads, in milliseconds since any fixed time.
 pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// An event of a host process.
 #[derive(Debug)]
 pub enum Event {
-    /// It says something.
+    /// The process has sent a report.
     Report(Report),
-    /// It could make nothing of an order of this vat; nothing came of it.
+    /// The process refused an order, which had no effect.
     Refused {
-        /// The vat.
+        /// The vat of the order.
         vat: Option<VatId>,
         /// The error, in one line.
         line: String,
     },
-    /// A [`Waker`] asks the caller of [`Host::next`] to look around.
+    /// A [`Waker`] has ended the wait, so that the caller of [`Host::next`] checks for other work.
     Woken,
-    /// It is gone, and so are all its vats. Nothing more comes.
+    /// The process is gone, and so are all its vats. No more events come.
     Ended(End),
 }
 
@@ -52,35 +52,35 @@ pub enum Event {
 pub struct Waker(SyncSender<(Event, usize)>);
 
 impl Waker {
-    /// Lets [`Host::next`] give [`Event::Woken`]; nothing if it has enough to give already.
+    /// Makes [`Host::next`] return [`Event::Woken`]. Does nothing if the queue of events is full.
     pub fn wake(&self) {
         drop(self.0.try_send((Event::Woken, 0)));
     }
 }
 
-/// How a host process ended.
+/// The end of a host process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The vat at whose order it was killed, because that took too long.
+    /// The vat whose order took too long, so that the process was killed.
     pub culprit: Option<VatId>,
-    /// The vat at whose order it was, if it ended by itself.
+    /// The vat whose order the process was carrying out, if the process ended by itself.
     pub suspect: Option<VatId>,
-    /// All vats that were in it.
+    /// All vats that were in the process.
     pub vats: Vec<VatId>,
-    /// The error of its last bytes, if they could not be read.
+    /// The error of the last report, if it was unreadable or not allowed.
     pub broken: Option<String>,
 }
 
-/// Why a host process cannot be started or told anything.
+/// The reason why a host process cannot be started or given an order.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// It did not start.
+    /// The process did not start.
     #[error("the process for guest code did not start")]
     Start(#[source] std::io::Error),
-    /// It is gone.
+    /// The process is gone.
     #[error("the process for guest code is gone")]
     Ended,
-    /// An order that cannot be written.
+    /// The order cannot be written as a frame.
     #[error("an order for guest code cannot be written")]
     Frame(#[from] FrameError),
 }
@@ -94,31 +94,32 @@ struct Pending {
 #[derive(Default)]
 struct State {
     pending: VecDeque<Pending>,
-    /// When the first of them must be done.
+    /// The time by which the first pending order must be done.
     deadline: Option<u64>,
-    /// The vats that are there, each with its own patience.
+    /// The vats in the process, each with the maximum time of an order.
     vats: BTreeMap<VatId, u64>,
     culprit: Option<VatId>,
     killed: bool,
     ended: bool,
-    /// Until when the watchdog sleeps, if it sleeps until a time: it looks for itself whether that is still the one.
+    /// The time until which the watchdog sleeps, if it sleeps until a time. When it wakes, it compares this time with
+    /// the deadline.
     watched_until: Option<u64>,
-    /// Whether somebody waits until there is room for reports.
+    /// Whether a thread waits until there is room for reports.
     is_full: bool,
-    /// Bytes of the reports that wait to be read.
+    /// The number of bytes in the reports that wait to be read.
     waiting: usize,
-    /// The most bytes that any of its vats has had reason to send in one frame.
+    /// The maximum number of bytes in one frame, from the limits of all vats so far.
     max_frame: usize,
-    /// The order that is being handed over, by its vat. A process may say that it is done with it and still not have
-    /// taken it.
+    /// The order that is being written, by its vat. A process may report that it has finished an order that it has
+    /// not read yet.
     order_in_flight: Option<Option<VatId>>,
 }
 
 struct Inner {
     state: Mutex<State>,
-    /// The watchdog must look: there is a deadline before the one that it sleeps for, or the process is gone.
+    /// Wakes the watchdog: there is an earlier deadline than the time until which it sleeps, or the process is gone.
     due: Condvar,
-    /// There is room for reports again, or no thread needs it any more.
+    /// Wakes the reading thread: there is room for reports again, or no thread needs it any more.
     room: Condvar,
     child: Mutex<Child>,
     clock: SharedClock,
@@ -129,8 +130,8 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the deadline of the order that the process is at. The watchdog is woken only for a deadline before the
-    /// time until which it sleeps: one that slept too short looks again.
+    /// Sets the deadline of the current order. The watchdog is woken only for a deadline before the time until which
+    /// it sleeps. If it wakes too early, it checks the deadline and sleeps again.
     fn set_deadline(&self, state: &mut State, deadline: Option<u64>) {
         state.deadline = deadline;
         if deadline.is_some_and(|deadline| state.watched_until.is_none_or(|until| deadline < until)) {
@@ -138,7 +139,7 @@ impl Inner {
         }
     }
 
-    /// Wakes all waiting threads, so that they look again.
+    /// Wakes all waiting threads, so that they check the state again.
     fn wake_all(&self) {
         self.due.notify_all();
         self.room.notify_all();
@@ -146,7 +147,7 @@ impl Inner {
 
     fn kill(&self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is gone already cannot be killed; that is as well.
+        // A process that has ended already cannot be killed, and that is no problem.
         drop(child.kill());
     }
 }
@@ -160,11 +161,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a process that runs [`crate::serve`] over its standard input and output. The caller chooses the rights
-    /// of the process: the command is taken as it is, but for those two streams.
+    /// Starts a process that runs [`crate::serve`] with its standard input and output. The caller chooses the rights
+    /// of the process. Apart from those two streams, the command is not changed.
     ///
     /// # Errors
-    /// [`HostError::Start`].
+    /// [`HostError::Start`] and [`HostError::Ended`].
     pub fn start(mut command: Command, clock: SharedClock) -> Result<Host, HostError> {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(HostError::Start)?;
@@ -196,7 +197,7 @@ impl Host {
         Ok(Host { inner, orders: Some(orders), events, waker })
     }
 
-    /// Gives an order. Its time begins when all before it are done.
+    /// Gives the process an order. The time of an order begins when all orders before it are done.
     ///
     /// # Errors
     /// [`HostError::Ended`] and [`HostError::Frame`].
@@ -242,14 +243,16 @@ impl Host {
         handed.map_err(|_| HostError::Ended)
     }
 
-    /// Ends the wait for the next event, from any thread.
+    /// Returns a handle that can end the wait for the next event from any thread.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Returns the next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
+    /// Returns the next event, or `None` if there is none within the time. After [`Event::Ended`] there are no more
+    /// events.
     ///
-    /// The caller must keep asking: a process that cannot get rid of its reports is taken for one that is stuck.
+    /// The caller must keep calling. If the reports of a process are not read, the process is taken for one that
+    /// hangs.
     pub fn next(&self, within: Duration) -> Option<Event> {
         let (event, bytes) = self.events.recv_timeout(within).ok()?;
         if bytes > 0 {
@@ -262,7 +265,7 @@ impl Host {
         Some(event)
     }
 
-    /// Ends the process at once, with all that is in it.
+    /// Kills the process, with all vats in it.
     pub fn kill(&mut self) {
         self.orders = None;
         self.inner.state().killed = true;
@@ -277,11 +280,11 @@ impl Drop for Host {
     }
 }
 
-/// The progress of the process, as a report shows it.
+/// The progress of the process that a report shows.
 enum Progress {
-    /// It is at an order, of this vat.
+    /// The process is carrying out an order of this vat.
     At(VatId),
-    /// It is done with an order; of this vat, where the report says which.
+    /// The process has finished an order. The vat is given if the report names it.
     Done(Option<VatId>),
 }
 
@@ -318,12 +321,12 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
                 }
             }
             Ok(None) => break None,
-            // After a kill the stream ends inside of a frame.
+            // If the process was killed, the stream may end in the middle of a frame.
             Err(FrameError::Stream(_)) => break None,
             Err(error) => break Some(error.to_string()),
         }
     };
-    // A process that cannot be understood is not kept.
+    // A process that sends invalid reports is ended.
     inner.kill();
     drop(inner.child.lock().unwrap_or_else(PoisonError::into_inner).wait());
     let end = {
@@ -337,11 +340,12 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
         End { culprit, suspect, vats: vats.into_iter().collect(), broken }
     };
     inner.wake_all();
-    // The receiver may be gone.
+    // This fails if the receiver has been dropped, and then nobody waits for the event.
     drop(sender.send((Event::Ended(end), 0)));
 }
 
-/// Waits until so many bytes more may wait to be read. False if the process was killed meanwhile.
+/// Waits until there is room for a report, and counts its bytes. Returns `false` if the process was killed in the
+/// meantime.
 fn wait_for_room(inner: &Inner, bytes: usize) -> bool {
     let mut state = inner.state();
     while state.waiting > MAX_WAITING_BYTES && !state.killed {
@@ -353,8 +357,8 @@ fn wait_for_room(inner: &Inner, bytes: usize) -> bool {
     !state.killed
 }
 
-/// Records the progress of the process. Returns whether the report fits it: a process that was taken over could speak
-/// for a vat of another agent, or shake off the watchdog.
+/// Records the progress of the process. Returns whether the report fits the current order. Otherwise, a hijacked
+/// process could speak for another agent's vat, or stop the watchdog.
 fn record_progress(inner: &Inner, report: &Report) -> bool {
     let mut state = inner.state();
     let Some(at) = state.pending.front().map(|pending| pending.vat) else { return false };
@@ -367,7 +371,7 @@ fn record_progress(inner: &Inner, report: &Report) -> bool {
         state.vats.remove(vat);
     }
     state.pending.pop_front();
-    // A process that is done with an order must also have taken it, so the write has a deadline too.
+    // A process that has finished an order must also have read it, so the write has a deadline too.
     let handing = state.order_in_flight.map(|_| HOUSEKEEPING_MS);
     let next = state.pending.front().map(|pending| pending.timeout_ms).or(handing);
     let deadline = next.map(|patience| (inner.clock)().saturating_add(patience));

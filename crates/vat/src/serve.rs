@@ -1,4 +1,4 @@
-//! The loop of a process that hosts vats: orders in, reports out.
+//! The loop of a process that hosts vats. It reads orders and writes reports.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -6,17 +6,17 @@ use std::io::{Read, Write};
 use crate::frame::{self, FrameError, MAX_FRAME, Order, Report, VatId};
 use crate::{Clock, Vat};
 
-/// The most vats that one process has at a time.
+/// The maximum number of vats in one process at the same time.
 pub const MAX_VATS: usize = 4_096;
 
-/// Carries out orders until the stream of them ends.
+/// Carries out orders until their stream ends.
 ///
-/// All vats share the thread, and an order is carried out before the next is read. So the reports on a vat come in
-/// the order of its orders, and the same orders give the same reports, byte for byte. A vat that works keeps the
-/// others waiting, until its deadline at most. One that is stuck in native code ends only with the process.
+/// All vats share the thread, and an order is carried out before the next is read. So a vat's reports come in the
+/// order of its orders, and the same orders give the same reports, byte for byte. While one vat works, the others
+/// wait, at most until its deadline. A vat that hangs in native code ends only with the process.
 ///
 /// # Errors
-/// A stream that fails, and orders that cannot be read.
+/// When a stream fails, or an order cannot be read.
 pub fn serve(read: &mut impl Read, write: &mut impl Write, clock: &Clock) -> Result<(), FrameError> {
     let mut vats = BTreeMap::new();
     while let Some(order) = frame::read::<Order>(read)? {
@@ -34,7 +34,7 @@ pub fn serve(read: &mut impl Read, write: &mut impl Write, clock: &Clock) -> Res
     Ok(())
 }
 
-/// Carries out one order among several vats.
+/// Carries out one order and returns its reports.
 fn carry_out(vats: &mut BTreeMap<VatId, Vat>, order: &Order, clock: &Clock) -> Vec<Report> {
     let refused = |line: String| vec![Report::Refused { line }];
     let vat = match order {

@@ -1,14 +1,14 @@
-//! Source text before and after the engine: the syntax that is refused unseen, and the places of errors.
+//! Checks of source text before the engine gets it, and the places of errors afterwards.
 
 use passable::{is_binding, visible_line};
 
 use crate::frame::Place;
 use crate::source_map::OriginalPlace;
 
-/// The most characters of a line that are shown.
+/// The maximum number of characters of a source line that are shown.
 const MAX_EXCERPT_LEN: usize = 200;
 
-/// Checks that each name can be the name of a constant, and that none comes twice.
+/// Checks that each name can be the name of a constant, and that no name occurs twice.
 pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
     for (index, name) in names.iter().enumerate() {
         if !is_binding(name) {
@@ -21,8 +21,8 @@ pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses comments as they were in HTML, which scripts still may have: to a reader they look like code. Gives the line
-/// and column of the first one.
+/// Refuses comments in the form of HTML comments, which scripts may still have. They are dangerous because a reader
+/// takes them for code. The error is the line and column of the first one.
 pub(crate) fn check_source(source: &str) -> Result<(), (u32, u32)> {
     Tokens { bytes: source.as_bytes(), at: 0, value_before: false, line_is_empty: true, braces: Vec::new() }
         .run()
@@ -35,15 +35,15 @@ pub(crate) fn check_source(source: &str) -> Result<(), (u32, u32)> {
         })
 }
 
-/// As much of a tokeniser as it takes to tell code from text, comments and regular expressions.
+/// A simple tokeniser, which can only distinguish code from strings, templates, comments and regular expressions.
 struct Tokens<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether a `/` divides here, and does not begin a regular expression.
+    /// Whether a `/` here is a division, and not the beginning of a regular expression.
     value_before: bool,
-    /// Whether there was nothing but space and comments on this line.
+    /// Whether the line has had only space and comments so far.
     line_is_empty: bool,
-    /// Open braces; `true` for those that are inside of a template.
+    /// The open braces. The value is `true` for a brace inside a template.
     braces: Vec<bool>,
 }
 
@@ -64,7 +64,7 @@ impl Tokens<'_> {
                 b'/' if self.begins(b"/*") => self.block_comment(),
                 _ if self.begins(b"<!--") => return Err(self.at),
                 _ if self.line_is_empty && self.begins(b"-->") => return Err(self.at),
-                // Line and paragraph separators end lines too.
+                // The Unicode line and paragraph separators end lines too.
                 0xE2 if self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes()) => {
                     self.line_is_empty = true;
                     self.at += 3;
@@ -84,7 +84,8 @@ impl Tokens<'_> {
                         self.at += 1;
                         self.template_part();
                     }
-                    // A `/` after a block begins anew; after an object it divides, which is rarer.
+                    // After a block, a `/` begins a regular expression. After an object it is a division, but that is
+                    // rare and not handled.
                     _ => self.token(1, false),
                 },
                 b')' | b']' => self.token(1, true),
@@ -107,7 +108,7 @@ impl Tokens<'_> {
         self.line_is_empty = false;
     }
 
-    /// Skips a property's name, which is a value, also when it is a keyword.
+    /// Skips the name of a property. The name counts as a value even if it is a keyword.
     fn after_dot(&mut self) {
         let start = self.at;
         while self.bytes.get(self.at).is_some_and(|byte| is_word(*byte)) {
@@ -121,7 +122,7 @@ impl Tokens<'_> {
     fn word(&mut self) {
         let start = self.at;
         while self.bytes.get(self.at).is_some_and(|byte| is_word(*byte)) {
-            // Separators are not part of names.
+            // The Unicode separators are not part of names.
             if self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes()) {
                 break;
             }
@@ -163,7 +164,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// Skips a comment. One that spans lines ends the line, which matters for a `-->` after it.
+    /// Skips a comment. A comment over several lines ends the line, which matters for a `-->` after it.
     fn block_comment(&mut self) {
         self.at += 2;
         while self.at < self.bytes.len() && !self.begins(b"*/") {
@@ -183,7 +184,7 @@ impl Tokens<'_> {
                 b'\\' => 2,
                 _ => 1,
             };
-            // An open string is an error that the engine will tell.
+            // A string that does not end on its line is an error, which the engine will report.
             if byte == quote || matches!(byte, b'\n' | b'\r') {
                 break;
             }
@@ -214,7 +215,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// Skips a division, or a regular expression. One that does not end on its line is none.
+    /// Skips a division or a regular expression. A regular expression must end on its line.
     fn slash(&mut self) {
         let end = if self.value_before { None } else { self.end_of_regexp() };
         match end {
@@ -250,20 +251,20 @@ fn is_word(byte: u8) -> bool {
 /// The engine's name for source text that is evaluated.
 pub(crate) const EVALUATED_NAME: &str = "<input>";
 
-/// A place in the engine's account of its stack.
+/// A place in the engine's stack trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackPlace<'a> {
-    /// The name, within `<` and `>`, of the source that ran there.
+    /// The name of the source that ran, in the form `<…>`.
     pub(crate) name: &'a str,
-    /// Line and column, from 1.
+    /// The line and column, counted from 1.
     pub(crate) at: (u32, u32),
-    /// Line and column in the JSON text that was read there.
+    /// The line and column in the JSON text that was being parsed, if any.
     pub(crate) in_json: Option<(u32, u32)>,
 }
 
-/// Returns the guest's own places in the engine's account of its stack, the innermost first. The realm's own code has
-/// no name of the kind. The engine gives a place in a text of JSON like one in an evaluated source: it is kept with
-/// the place of the code that reads the text.
+/// Returns the guest's places in the engine's stack trace, the innermost first. The realm's own code has no name of
+/// the form `<…>`, so it is left out. The engine reports a place in a JSON text as if it were in a source. Such a
+/// place is joined with the place of the code that parses the text.
 pub(crate) fn stack_places(stack: &str) -> Vec<StackPlace<'_>> {
     let mut spots = Vec::new();
     let mut in_json = None;
@@ -296,7 +297,7 @@ impl From<OriginalPlace> for Place {
     }
 }
 
-/// Returns a place, with the line of its source.
+/// Returns a place, with its source line if the source is known.
 pub(crate) fn place(line: u32, column: u32, source: Option<&str>) -> Place {
     let text = source.and_then(|source| source.lines().nth((line as usize).saturating_sub(1)));
     let cut: String = text.unwrap_or_default().chars().take(MAX_EXCERPT_LEN).collect();

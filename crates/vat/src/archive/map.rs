@@ -1,4 +1,5 @@
-//! `compartment-map.json`: the files that are modules, and the modules that each compartment can import.
+//! The reader of `compartment-map.json`, which lists the modules' files and the modules that each compartment can
+//! import.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha512};
 use super::{ArchiveError, FileBudget, text};
 use crate::modules::{Language, MAX_MODULES, Module, ModuleName, Modules};
 
-/// The map, as far as it matters here: labels, tags and policies are for others.
+/// The part of the map that is used here. Labels, tags and policies are ignored.
 #[derive(Deserialize)]
 struct CompartmentMap {
     entry: Target,
@@ -29,24 +30,24 @@ struct Compartment {
     modules: BTreeMap<String, Entry>,
 }
 
-/// The target of one name. Exactly one of the ways to give it is there.
+/// The target of one module name. Exactly one of the alternatives is given.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
-    /// A file of this compartment.
+    /// The path of a file of this compartment.
     location: Option<String>,
     parser: Option<String>,
     sha512: Option<String>,
-    /// A module of a compartment, of this one if it is not said.
+    /// The compartment of another module that the name stands for. If it is missing, it is this compartment.
     compartment: Option<String>,
     module: Option<String>,
-    /// A module that only the outside has.
+    /// The name of a module that the archive does not contain.
     exit: Option<String>,
     /// The error for a module that was not found when the archive was made.
     deferred_error: Option<String>,
 }
 
-/// Makes a program of a map and the files that it names.
+/// Makes a program from a map and the files that it names.
 pub(super) fn program(map: &[u8], taken: &mut FileBudget<'_>) -> Result<Modules, ArchiveError> {
     let map: CompartmentMap = serde_json::from_slice(map).map_err(|error| {
         let why = error.to_string();
@@ -127,8 +128,8 @@ fn language(name: &str, parser: Option<&str>) -> Result<Language, ArchiveError> 
     Err(ArchiveError::Shape(format!("the module `{name}` cannot be run ({parser}): {why}")))
 }
 
-/// Returns a file's path in the archive. Nothing is looked up by it but entries of this archive; one that climbs is
-/// refused all the same, since no tool writes it.
+/// Returns a file's path in the archive. The path is only looked up in this archive. A path with `.` or `..` is
+/// refused all the same, because no tool writes one.
 fn inside(folder: &str, location: &str) -> Result<String, ArchiveError> {
     let path = format!("{folder}/{location}");
     match path.split('/').any(|part| matches!(part, "" | "." | "..")) {
@@ -137,7 +138,7 @@ fn inside(folder: &str, location: &str) -> Result<String, ArchiveError> {
     }
 }
 
-/// Returns the digits of a digest, two by two.
+/// Returns the digits of a digest in pairs.
 fn pairs(digits: &str) -> impl Iterator<Item = String> {
     let digits: Vec<char> = digits.chars().collect();
     digits.chunks(2).map(|pair| pair.iter().collect()).collect::<Vec<String>>().into_iter()

@@ -1,9 +1,9 @@
-//! Programs of modules as people hand them over: an archive, or a tree of files. Bytes in, [`Modules`] out; nothing
-//! is run, and nothing else is read.
+//! The reading of programs from an archive or a tree of files. The result is [`Modules`]. Nothing is run, and nothing
+//! is read but the given bytes.
 //!
-//! An archive is a ZIP file of sources with a `compartment-map.json`, as Endo's `bundle-source` and
-//! `compartment-mapper` write it. Only the files that the map names are unpacked, and each file must have the digest
-//! that the map says. Source maps that a source names come along, if they lie in its package.
+//! An archive is a ZIP file of sources with a `compartment-map.json`, in the format of Endo's `bundle-source` and
+//! `compartment-mapper`. Only the files that the map names are unpacked. Each file must have the digest in the map,
+//! if the map has one. A source map that a source names is read too, if it lies in the source's package.
 
 mod map;
 mod tree;
@@ -19,52 +19,52 @@ use crate::modules::{MAX_SOURCE_BYTES, join};
 use crate::source_map::{MAX_MAP_BYTES, beside};
 use crate::{ModuleName, Modules};
 
-/// The most bytes of an archive.
+/// The maximum size of an archive, in bytes.
 pub const MAX_ARCHIVE_BYTES: usize = 16 << 20;
-/// The most entries of an archive, whether the map names them or not.
+/// The maximum number of entries of an archive, whether the map names them or not.
 pub const MAX_ENTRIES: usize = 4_000;
 /// The first bytes of an entry in the directory of a ZIP file.
 const ENTRY_SIGNATURE: &[u8] = b"PK\x01\x02";
-/// The file that describes an archive.
+/// The name of the file that describes an archive.
 pub const MAP: &str = "compartment-map.json";
 
-/// Why an archive or a tree is no program.
+/// The reason why an archive or a tree is not a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is larger than any may be, packed or unpacked.
+    /// A size is beyond its limit, packed or unpacked.
     #[error("the archive has {what}, but {most} is the limit")]
     TooLarge {
         /// The amount that is too large, such as `9000000 bytes`.
         what: String,
-        /// How much there may be.
+        /// The limit.
         most: usize,
     },
-    /// It is no ZIP file, or a damaged one.
+    /// The archive is not a ZIP file, or is damaged.
     #[error("the archive cannot be read: {0}")]
     Damaged(String),
-    /// A file that must be there is not.
+    /// A required file is missing.
     #[error("the archive has no file `{0}`")]
     NoFile(String),
-    /// A file's bytes are not those that the map speaks of.
+    /// A file's digest differs from the digest in the map.
     #[error("the file `{0}` is not the one that the map speaks of: its digest is another")]
     Digest(String),
-    /// The map, or the tree's own description, is of another shape.
+    /// The map, the package description or a file has the wrong form.
     #[error("{0}")]
     Shape(String),
 }
 
-/// Where files are taken from, by their paths.
+/// A source of files, by their paths.
 trait Files {
-    /// Returns the bytes of a file, at most so many.
+    /// Returns the bytes of a file. A file of more than `most` bytes is an error.
     fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError>;
 }
 
-/// Files, and how much of them may still be taken.
+/// Files, with the number of bytes that may still be taken from them.
 struct FileBudget<'a> {
     files: &'a mut dyn Files,
-    /// Bytes that sources have left, of all that may be unpacked.
+    /// The number of bytes that sources may still have, of all that may be unpacked.
     left: usize,
-    /// Source maps that sources name: whose, and the path.
+    /// The source maps that sources name: the source, and the path of its map.
     wanted: Vec<(ModuleName, String)>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> FileBudget<'a> {
         Ok(bytes)
     }
 
-    /// Notes the map that a source names, if it is a file of its own folder: the package's, below which all are.
+    /// Notes the source map that a source names, if the map is a file in the folder of the source's package.
     fn request_map(&mut self, source: ModuleName, folder: &str, location: &str, text: &str) {
         let joined = beside(text).and_then(|map| join(&format!("./{location}"), &format!("./{map}")));
         if let Some(path) = joined.as_deref().and_then(|path| path.strip_prefix("./")) {
@@ -88,8 +88,8 @@ impl<'a> FileBudget<'a> {
         }
     }
 
-    /// Returns the maps that were noted. They come after all sources, and one that cannot be had is left out: nothing
-    /// that runs depends on them.
+    /// Returns the source maps that were noted. They are read after all sources. A map that cannot be read is left
+    /// out, because the program runs without it.
     fn maps(&mut self) -> BTreeMap<String, BTreeMap<String, String>> {
         let mut maps: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         let mut left = MAX_MAP_BYTES;
@@ -106,7 +106,7 @@ impl<'a> FileBudget<'a> {
 /// Unpacks an archive.
 ///
 /// # Errors
-/// [`ArchiveError`]; the archive is somebody else's, and says nothing that is believed.
+/// [`ArchiveError`]. The archive is foreign, so none of its statements is trusted.
 pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
     if bytes.len() > MAX_ARCHIVE_BYTES {
         return Err(ArchiveError::TooLarge {
@@ -114,7 +114,8 @@ pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
             most: MAX_ARCHIVE_BYTES,
         });
     }
-    // Counted before they are read: each takes far more room in memory than in the archive.
+    // The entries are counted before the directory is read, because each takes far more space in memory than in the
+    // archive.
     let entries = bytes.windows(ENTRY_SIGNATURE.len()).filter(|window| *window == ENTRY_SIGNATURE).count();
     if entries > MAX_ENTRIES {
         return Err(ArchiveError::TooLarge { what: format!("{entries} entries"), most: MAX_ENTRIES });
@@ -123,16 +124,15 @@ pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
     program(&mut ArchiveFiles { zip, left: bytes.len() as u64 })
 }
 
-/// Returns whether a file of a tree can be of use, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt`
-/// and `.md` are text, `.map` says where compiled code comes from. All others are passed over, unless the tree is an
-/// unpacked archive.
+/// Returns whether a file of a tree can be used, by its name. `.js` and `.mjs` are modules, `.json` is JSON, `.txt`
+/// and `.md` are text, and `.map` is a source map. All others are ignored, unless the tree is an unpacked archive.
 pub fn is_importable(path: &str) -> bool {
     tree::language(path).is_some() || path.ends_with(".map")
 }
 
-/// Makes a program of a tree of files, by their paths with `/` and without a leading one. A tree with a
-/// `compartment-map.json` is an unpacked archive. All others are one package, whose modules can import each other by
-/// relative paths and nothing else; its `package.json` says which one is the first, or it is `index.js`.
+/// Makes a program from a tree of files. Their paths are separated by `/` and have no leading one. A tree with a
+/// `compartment-map.json` is an unpacked archive. Any other tree is one package, whose modules can import each other
+/// only by relative paths. Its first module is the one that `package.json` names, or `index.js`.
 ///
 /// # Errors
 /// [`ArchiveError`].
@@ -144,7 +144,7 @@ pub fn from_tree(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveEr
 }
 
 fn program(files: &mut dyn Files) -> Result<Modules, ArchiveError> {
-    // The map itself is no source.
+    // The map itself does not count as a source.
     let text = files.file(MAP, MAX_SOURCE_BYTES)?;
     checked(map::program(&text, &mut FileBudget::of(files))?)
 }
@@ -160,8 +160,8 @@ fn damaged(error: &ZipError) -> ArchiveError {
 
 struct ArchiveFiles<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// How many packed bytes are left to be unpacked: entries that overlap, or are read twice, would be more than the
-    /// archive has.
+    /// The number of packed bytes that may still be unpacked. Entries that overlap, or are read twice, would have
+    /// more bytes than the archive.
     left: u64,
 }
 
@@ -173,7 +173,7 @@ impl Files for ArchiveFiles<'_> {
         })?;
         let left = self.left.checked_sub(file.compressed_size());
         self.left = left.ok_or_else(|| ArchiveError::Damaged("its files overlap".to_owned()))?;
-        // The sizes that the archive states are not believed.
+        // The sizes that the archive states are not trusted.
         let mut bytes = Vec::new();
         let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| ArchiveError::Damaged(visible_line(&error.to_string()).into_owned()))?;
@@ -201,7 +201,7 @@ fn within(bytes: usize, most: usize) -> Result<(), ArchiveError> {
     }
 }
 
-/// Returns the text of a file.
+/// Returns the text of a file, without a byte order mark.
 fn text(path: &str, bytes: Vec<u8>) -> Result<String, ArchiveError> {
     let text = String::from_utf8(bytes)
         .map_err(|_| ArchiveError::Shape(format!("the file `{}` is not UTF-8", visible_line(path))))?;

@@ -1,4 +1,4 @@
-//! A tree of files without a map: one package.
+//! The reading of a tree of files without a map, as one package.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{ArchiveError, FileBudget, text};
 use crate::modules::{Language, MAX_MODULES, MAX_SOURCE_BYTES, Module, ModuleName, Modules};
 
-/// The file that may say which module is the first.
+/// The name of the file that may name the first module.
 const PACKAGE_FILE: &str = "package.json";
 
 pub(super) fn program(
@@ -18,7 +18,7 @@ pub(super) fn program(
     let mut modules = BTreeMap::new();
     let mut left = MAX_SOURCE_BYTES;
     for (path, bytes) in files {
-        // Files that cannot be imported may lie there.
+        // A tree may contain files that cannot be imported.
         let Some(language) = language(path) else { continue };
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(ArchiveError::Shape(format!("`{}` is no path in a tree", visible_line(path))));
@@ -47,7 +47,7 @@ pub(super) fn program(
     Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]), maps: taken.maps() })
 }
 
-/// Returns the language of a file by its name, if it can be imported.
+/// Returns the language of a file by the ending of its name, or `None` if the file cannot be imported.
 pub(super) fn language(path: &str) -> Option<Language> {
     match path.rsplit_once('.')?.1 {
         "js" | "mjs" => Some(Language::Module),
@@ -57,7 +57,7 @@ pub(super) fn language(path: &str) -> Option<Language> {
     }
 }
 
-/// Returns the first module by a package's own description: its export, or its main file.
+/// Returns the first module of a package according to its `package.json`: its export, or its main file.
 fn package_entry(bytes: &[u8]) -> Result<String, ArchiveError> {
     let described: Value = serde_json::from_slice(bytes).map_err(|error| {
         let why = error.to_string();

@@ -1,4 +1,4 @@
-//! Modules of a vat, as the engine asks for them.
+//! The modules of a vat, by the names under which the engine loads them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,21 +12,21 @@ use super::VatState;
 use crate::modules::{Language, Module, ModuleName, Modules};
 use crate::source::EVALUATED_NAME;
 
-/// All programs of modules that the vat has begun, and the engine's names for their modules: within `<` and `>`, as
-/// they are in its account of the stack, and no two the same.
+/// All programs of modules that the vat has started, and the engine's names for their modules. The names are unique
+/// and have the form `<…>`, as in the engine's stack traces.
 #[derive(Default)]
 pub(crate) struct Programs {
     programs: RefCell<Vec<Rc<Modules>>>,
     names: RefCell<BTreeMap<String, (usize, ModuleName)>>,
-    /// The last import that led nowhere: the importing module, and the specifier.
+    /// The last import that failed: the importing module, and the specifier.
     failed_import: RefCell<Option<(String, String)>>,
 }
 
 impl Programs {
-    /// Adds a program that was checked; gives the engine's name of its first module.
+    /// Adds a program that was checked. Returns the engine's name of its first module.
     ///
     /// # Errors
-    /// That there is no such module, in one line.
+    /// When there is no such module. The error is one line.
     pub(crate) fn add(&self, modules: &Modules) -> std::result::Result<String, String> {
         let mut programs = self.programs.borrow_mut();
         let number = programs.len();
@@ -39,7 +39,8 @@ impl Programs {
         self.programs.borrow().get(number).cloned().ok_or_else(|| "there is no such program".to_owned())
     }
 
-    /// Returns the engine's name for a module of a program, or for the module that a specifier in it means.
+    /// Returns the engine's name for a module of a program. With a specifier, it is the module that `from` imports by
+    /// the specifier.
     fn import(
         &self,
         number: usize,
@@ -56,7 +57,7 @@ impl Programs {
         let mut again = 1;
         loop {
             match names.get(&name) {
-                // Source text that is evaluated is not to be taken for a module.
+                // This name is kept for evaluated source text.
                 None if name != EVALUATED_NAME => {
                     names.insert(name.clone(), (number, found));
                     return Ok(name);
@@ -90,19 +91,19 @@ impl Programs {
         Some((found.label(), module))
     }
 
-    /// Returns the source map that came beside a module, by the engine's name for that.
+    /// Returns the source map of a module, by the engine's name for the module.
     pub(crate) fn map(&self, name: &str) -> Option<String> {
         let (number, found) = self.names.borrow().get(name).cloned()?;
         Some(self.program(number).ok()?.map(&found)?.to_owned())
     }
 
-    /// Begins an order: failed imports of earlier orders are reported already.
+    /// Begins an order. A failed import of an earlier order has been reported already.
     pub(crate) fn begin(&self) {
         *self.failed_import.borrow_mut() = None;
     }
 
-    /// Returns where the import is that led nowhere: the engine's name for the module, line and column. Asked once
-    /// for each.
+    /// Returns the place of the import that failed: the engine's name for the module, line and column. The place is
+    /// returned only once.
     pub(crate) fn failed_import_place(&self) -> Option<(String, u32, u32)> {
         let (name, specifier) = self.failed_import.borrow_mut().take()?;
         let (_, Module::Source { text, .. }) = self.get(&name)? else { return None };
@@ -114,13 +115,13 @@ impl Programs {
         })
     }
 
-    /// Forgets all.
+    /// Removes all programs and names.
     pub(crate) fn clear(&self) {
         self.programs.borrow_mut().clear();
         self.names.borrow_mut().clear();
     }
 
-    /// Returns the source that the engine gets.
+    /// Returns the source text of a module in the form that the engine runs.
     pub(crate) fn source(&self, name: &str) -> std::result::Result<String, String> {
         match self.get(name) {
             Some((_, Module::Source { language, text })) => Ok(match language {
@@ -133,7 +134,7 @@ impl Programs {
     }
 }
 
-/// Returns a text as a literal of the language.
+/// Returns a text as a JavaScript string literal.
 fn literal(text: &str) -> std::result::Result<String, String> {
     serde_json::to_string(text).map_err(|error| error.to_string())
 }

@@ -1,4 +1,5 @@
-//! The allocator of one vat: counts exactly, refuses above the limit, and remembers that it did.
+//! The allocator of one vat. It counts every byte, refuses requests beyond the limit, and records each refusal as a
+//! fault.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,10 +9,11 @@ use rquickjs::allocator::{Allocator, RustAllocator};
 
 use super::meter::Meter;
 
-/// The bytes that a block costs beside its size.
+/// The number of bytes that a block costs beyond its size.
 const BLOCK_HEADER: usize = 16;
 
-/// The blocks that one vat has. There are not many: the engine asks for small ones by the page.
+/// The addresses of the blocks that one vat has. There are not many, because the engine takes small blocks from
+/// larger ones.
 #[derive(Default)]
 pub(crate) struct Blocks(RefCell<BTreeSet<usize>>);
 
@@ -27,14 +29,14 @@ impl Blocks {
         self.0.borrow_mut().remove(&block.addr());
     }
 
-    /// Takes back all that the vat has, without asking the engine.
+    /// Frees all blocks of the vat, without asking the engine.
     ///
     /// # Safety
-    /// Nothing may ever look at the vat's runtime, its contexts or its values again, not even to drop them.
+    /// Nothing may access the vat's runtime, its contexts or its values again, not even to drop them.
     pub(crate) unsafe fn take_back(&self) {
         for block in self.0.take() {
-            // SAFETY: the block came from this allocator and has not gone back to it; by the caller's word no other
-            // code will do that, or look at it.
+            // SAFETY: the block came from this allocator and was not freed. The caller guarantees that no other code
+            // frees the block or accesses it.
             unsafe { RustAllocator.dealloc(std::ptr::with_exposed_provenance_mut(block)) };
         }
     }
@@ -46,7 +48,7 @@ pub(crate) struct BoundedAllocator {
 }
 
 impl BoundedAllocator {
-    /// Returns the bytes that a block of this size counts as, or `None` if there can be no such block.
+    /// Returns the number of bytes that a block of this size counts as, or `None` if no block can be so large.
     fn cost(size: usize) -> Option<usize> {
         let size = size.checked_next_multiple_of(8)?.checked_add(BLOCK_HEADER)?;
         (size <= isize::MAX as usize / 2).then_some(size)
@@ -60,8 +62,8 @@ impl BoundedAllocator {
     }
 }
 
-// SAFETY: every block comes from and goes back to `RustAllocator`, which fulfils the contract; this only counts, and
-// answers with null where it may, or where that one would overflow.
+// SAFETY: every block comes from `RustAllocator` and is freed by it, and `RustAllocator` fulfils the contract. This
+// allocator only counts. It returns null where the contract allows that, or where `RustAllocator` would overflow.
 unsafe impl Allocator for BoundedAllocator {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         if !self.admit(size) {
@@ -91,7 +93,7 @@ unsafe impl Allocator for BoundedAllocator {
 
     unsafe fn dealloc(&mut self, block: *mut u8) {
         self.blocks.untrack(block);
-        // SAFETY: the caller vouches that the block is one of ours, so it is one of `RustAllocator`.
+        // SAFETY: the caller guarantees that the block is from this allocator, so it is from `RustAllocator`.
         unsafe {
             self.meter.shrink(RustAllocator::usable_size(block) + BLOCK_HEADER);
             RustAllocator.dealloc(block);
@@ -116,7 +118,7 @@ unsafe impl Allocator for BoundedAllocator {
         if after > before && !self.meter.grow(after - before) {
             return std::ptr::null_mut();
         }
-        // SAFETY: as above; the new size was checked.
+        // SAFETY: as above. The new size was checked.
         let moved = unsafe { RustAllocator.realloc(block, size) };
         match moved.is_null() {
             true => self.meter.shrink(after.saturating_sub(before)),

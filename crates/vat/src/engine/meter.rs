@@ -1,21 +1,22 @@
-//! The resources that one vat has used, and the first limit that it exceeded.
+//! The meter: the resources that one vat has used, and the first limit that it exceeded.
 //!
-//! The allocator, the engine's interrupt handler and the loop over jobs ask the meter. A fault sticks: guest code can
-//! catch the exception that it sees. But at the next look at the meter the code ends, and its turn leaves no trace.
+//! The allocator, the engine's interrupt handler and the loop over jobs use the meter. A fault is permanent. Guest
+//! code can catch the exception that it sees. But at the next check of the meter the code ends, and its turn has no
+//! effect outside.
 
 use std::cell::Cell;
 
 use crate::{FaultKind, Limits};
 
-/// How many steps the engine takes between two calls of its interrupt handler.
+/// The number of steps that the engine takes between two calls of its interrupt handler.
 pub(crate) const FUEL_PORTION: u64 = 10_000;
-/// The steps that one promise job costs beside its own, so that jobs that do nothing still run out.
+/// The number of steps that one promise job costs in addition, so that empty jobs use up the fuel too.
 const JOB_FUEL: u64 = 20;
-/// Code that comes this close to the end of the stack has a fault. The distance is more than any of the realm's own
-/// functions needs. So none of them is ever cut short by a guest that called it from the brink.
+/// The number of bytes at the end of the stack that guest code may not use. This is more than any of the realm's own
+/// functions needs. So no such function fails half way because a guest called it with little stack left.
 const STACK_RESERVE: usize = 48 << 10;
 
-/// A clock that only goes forward, in milliseconds from anywhere.
+/// A monotonic clock, in milliseconds since any fixed time.
 pub type Clock = std::rc::Rc<dyn Fn() -> u64>;
 
 pub(crate) struct Meter {
@@ -41,14 +42,14 @@ impl Meter {
         }
     }
 
-    /// Begins an order: fuel and time are fresh. The stack counts from the caller's frame.
+    /// Begins an order with full fuel and time. The stack is counted from the caller's frame.
     pub(crate) fn begin(&self) {
         self.fuel.set(self.limits.fuel);
         self.deadline.set((self.clock)().saturating_add(self.limits.wall_ms));
         self.stack_base.set(stack_address());
     }
 
-    /// Returns the first limit that was passed, if any.
+    /// Returns the first limit that was exceeded, if any.
     pub(crate) fn fault(&self) -> Option<FaultKind> {
         self.fault.get()
     }
@@ -60,7 +61,7 @@ impl Meter {
         }
     }
 
-    /// Takes a portion of fuel and looks at the clock. Whether the code must stop.
+    /// Takes a portion of fuel and checks the clock. Returns whether the code must stop.
     pub(crate) fn interrupted(&self) -> bool {
         self.burn(FUEL_PORTION);
         if (self.clock)() > self.deadline.get() {
@@ -69,7 +70,7 @@ impl Meter {
         self.fault.get().is_some()
     }
 
-    /// Counts one promise job. The clock is looked at for some of them only.
+    /// Counts one promise job. Only some jobs check the clock. Returns whether the code must stop.
     pub(crate) fn job(&self, number: u64) -> bool {
         self.burn(JOB_FUEL);
         if number.is_multiple_of(64) && (self.clock)() > self.deadline.get() {
@@ -85,13 +86,13 @@ impl Meter {
         }
     }
 
-    /// Bytes of the heap in use.
+    /// Returns the number of heap bytes in use.
     pub(crate) fn used(&self) -> usize {
         self.used.get()
     }
 
-    /// Asks for more bytes. Every larger block comes by here, and with it the account of the stack that every error
-    /// gets. So a stack that is nearly used up is seen, even if guest code catches that error.
+    /// Requests more bytes, and returns whether they fit. Every larger block is requested here, and so is the stack
+    /// trace that every error gets. So a nearly full stack is noticed even if guest code catches that error.
     pub(crate) fn grow(&self, bytes: usize) -> bool {
         self.check_stack();
         match self.used.get().checked_add(bytes) {
@@ -106,7 +107,7 @@ impl Meter {
         }
     }
 
-    /// Looks how much of the stack is left.
+    /// Checks how much of the stack is left.
     pub(crate) fn check_stack(&self) {
         if self.stack_base.get().saturating_sub(stack_address())
             > self.limits.stack.saturating_sub(STACK_RESERVE)
@@ -115,13 +116,13 @@ impl Meter {
         }
     }
 
-    /// Gives bytes back.
+    /// Returns bytes to the budget.
     pub(crate) fn shrink(&self, bytes: usize) {
         self.used.set(self.used.get().saturating_sub(bytes));
     }
 }
 
-/// Returns about where the stack ends now.
+/// Returns the approximate address of the stack's current end.
 #[inline(never)]
 fn stack_address() -> usize {
     let mark = 0u8;

@@ -1,4 +1,4 @@
-//! One vat: a runtime and a context of its own, driven one order at a time.
+//! The engine of one vat: a runtime and a context, which carry out one order at a time.
 
 mod loader;
 mod memory;

@@ -1,4 +1,4 @@
-//! The state of one vat that the realm's natives and the vat's driver share.
+//! The state of one vat that the host functions of the realm share with the code that carries out orders.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,10 @@ use crate::pass::raw;
 use crate::source::{self, StackPlace};
 use crate::source_map;
 
-/// The bytes that a report costs beside its text, against the vat's memory.
+/// The number of bytes that a report costs beyond its text. They count against the vat's memory.
 const REPORT_COST: usize = 256;
 
-/// Things of the host's, each with its count, and questions that the vat is done with.
+/// The host's objects that the vat has released, each with its count, and the questions that the vat no longer needs.
 #[derive(Default)]
 struct Released {
     imports: Vec<(u32, u32)>,
@@ -33,23 +33,24 @@ struct Released {
 pub(crate) struct VatState {
     pub(crate) vat: VatId,
     pub(crate) meter: Rc<Meter>,
-    /// There once the realm is locked, and until the vat ends.
+    /// The realm's functions. They are set from the locking of the realm until the vat ends.
     kit: RefCell<Option<Rc<Kit>>>,
-    /// The reports of this turn, and their cost.
+    /// The reports of this turn.
     outbox: RefCell<Vec<Report>>,
     outbox_cost: Cell<usize>,
     asked: Cell<u32>,
     pub(crate) open_questions: RefCell<BTreeSet<u32>>,
     pub(crate) answers: RefCell<BTreeSet<u32>>,
-    /// How often things of the host's came in, and things of the vat's went out.
+    /// The counts of how often each object of the host came in. The next field counts the objects of the vat that
+    /// went out.
     imports: RefCell<BTreeMap<u32, u32>>,
     exports: RefCell<BTreeMap<u32, u32>>,
     released: RefCell<Released>,
     guards: RefCell<Vec<Rc<InterfaceGuard<u32>>>>,
-    /// The exports whose guards the host was told.
+    /// The exports whose guards have been reported to the host.
     reported_guards: RefCell<BTreeSet<u32>>,
     console_left: Cell<Option<usize>>,
-    /// The source last evaluated, and how many there were.
+    /// The number of evaluated sources, and the last of them.
     sources: RefCell<(u32, String)>,
     pub(crate) programs: Programs,
 }
@@ -86,7 +87,7 @@ impl VatState {
         *self.kit.borrow_mut() = kit.map(Rc::new);
     }
 
-    /// Leaves the realm's functions where they are: the engine must not be asked to let go of them.
+    /// Forgets the realm's functions without dropping them, because the engine must not be asked to free them.
     pub(crate) fn forget_kit(&self) {
         std::mem::forget(self.kit.borrow_mut().take());
     }
@@ -97,7 +98,7 @@ impl VatState {
         self.console_left.set(Some(self.meter.limits.console));
     }
 
-    /// Says something, once the turn is over.
+    /// Adds a report, which leaves the vat when the turn is over.
     pub(crate) fn report(&self, report: Report) {
         self.charge(REPORT_COST);
         self.outbox.borrow_mut().push(report);
@@ -109,7 +110,7 @@ impl VatState {
         }
     }
 
-    /// Takes the reports of the turn, and one of the references that the vat released.
+    /// Takes the reports of the turn. If the vat has released references, the last report lists them.
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.meter.shrink(self.outbox_cost.take());
         let mut reports = self.outbox.take();
@@ -122,7 +123,7 @@ impl VatState {
         reports
     }
 
-    /// Writes a line to the console.
+    /// Reports a console line, if the console's limit allows it. The first line beyond the limit becomes a note.
     pub(crate) fn console(&self, level: Level, text: String) {
         let Some(left) = self.console_left.get() else { return };
         let cost = text.len().saturating_add(32);
@@ -140,7 +141,7 @@ impl VatState {
         self.report(Report::Console { vat: self.vat, level, text });
     }
 
-    /// Returns a number for a new question, if there may be one more.
+    /// Returns the number for a new question, or `None` if too many questions are open.
     pub(crate) fn new_question(&self) -> Option<u32> {
         let mut open = self.open_questions.borrow_mut();
         let number = self.asked.get().checked_add(1).filter(|_| open.len() < self.meter.limits.sends)?;
@@ -149,7 +150,7 @@ impl VatState {
         Some(number)
     }
 
-    /// Counts the references of a value that came in.
+    /// Counts the references of a value that came from the host.
     pub(crate) fn received(&self, value: &Passable<Slot>) {
         for slot in distinct(value) {
             if let Slot::Host(number) = slot {
@@ -160,7 +161,7 @@ impl VatState {
         }
     }
 
-    /// Records that the vat will not mention this slot any more.
+    /// Records that the vat will not use this slot any more.
     pub(crate) fn record_release(&self, slot: Slot) {
         match slot {
             Slot::Host(number) => {
@@ -173,7 +174,7 @@ impl VatState {
         }
     }
 
-    /// Counts the host's release of an export. Returns whether the host holds it no longer.
+    /// Counts the host's release of an export. Returns whether the host no longer holds it.
     pub(crate) fn export_dropped(&self, number: u32, count: u32) -> bool {
         let mut exports = self.exports.borrow_mut();
         let Some(left) = exports.get_mut(&number) else { return false };
@@ -190,7 +191,7 @@ impl VatState {
         self.exports.borrow().contains_key(&number)
     }
 
-    /// Returns a value on its way out, its references counted.
+    /// Returns a value in the form that goes to the host, and counts its references.
     pub(crate) fn outward<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<Slot>> {
         let kit = self.kit(ctx)?;
         let mut naming = SlotNaming { touched: Vec::new(), guarded: Vec::new() };
@@ -223,7 +224,7 @@ impl VatState {
         made.map(|(made, _)| made)
     }
 
-    /// Reports the guard of an object that goes out, once. A guard with references stays in the vat.
+    /// Reports the guard of an object that goes out, once for each object. A guard with references is not reported.
     fn report_guard(&self, export: u32, guard: u32) {
         if !self.reported_guards.borrow_mut().insert(export) {
             return;
@@ -235,7 +236,7 @@ impl VatState {
         }
     }
 
-    /// Returns a value to be compared with a pattern: nothing is handed out.
+    /// Returns a value for comparison with a pattern. No reference goes out.
     pub(crate) fn compared<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<u32>> {
         let kit = self.kit(ctx)?;
         Ok(self.walk(ctx, &kit, value, &mut NumberNaming)?.0)
@@ -267,7 +268,7 @@ impl VatState {
     }
 
     pub(crate) fn keep_guard(&self, guard: InterfaceGuard<u32>) -> u32 {
-        // It lives outside of the engine's heap, for as long as the vat: its memory counts all the same.
+        // The guard is kept outside the engine's heap, as long as the vat lives. Its memory counts all the same.
         self.meter.grow(1024 + 1024 * guard.methods.len());
         let mut guards = self.guards.borrow_mut();
         guards.push(Rc::new(guard));
@@ -283,7 +284,7 @@ impl VatState {
         *sources = (sources.0.saturating_add(1), source.to_owned());
     }
 
-    /// Returns where an error arose, from the engine's account of its stack.
+    /// Returns the place where an error arose, according to the engine's stack trace.
     pub(crate) fn place(&self, stack: &str) -> Option<Place> {
         source::stack_places(stack).iter().find_map(|spot| self.place_at(spot)).or_else(|| {
             let (name, line, column) = self.programs.failed_import_place()?;
@@ -301,7 +302,7 @@ impl VatState {
         }
         let (label, module) = self.programs.get(name)?;
         let Module::Source { language, text } = module else { return None };
-        // The code that runs for JSON and text is not their own text.
+        // For JSON and text, the engine runs generated code, so the line and column are not those of the file.
         let is_module = language == Language::Module;
         let (line, column) = if is_module { (line, column) } else { in_json.unwrap_or((1, 1)) };
         let folder = label.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -318,10 +319,10 @@ impl VatState {
     }
 }
 
-/// Names things by slots, and remembers which of the vat's own were named.
+/// The naming of references by slots. It remembers which of the vat's own objects were named.
 struct SlotNaming {
     touched: Vec<u32>,
-    /// The objects that go out with a guard: the object's number, and the guard's.
+    /// The objects that go out with a guard: the object's number, and the guard's number.
     guarded: Vec<(u32, u32)>,
 }
 
@@ -361,7 +362,7 @@ impl Naming<Slot> for SlotNaming {
     }
 }
 
-/// Names things by numbers of the realm's own, for comparing.
+/// The naming of references by the realm's own numbers, for comparisons.
 struct NumberNaming;
 
 fn number(value: &Value<'_>) -> u32 {

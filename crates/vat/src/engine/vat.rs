@@ -1,4 +1,4 @@
-//! A vat takes orders, one at a time, and reports the outcome of each.
+//! The vat, which carries out orders one at a time and reports the outcome of each.
 
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
@@ -18,7 +18,7 @@ use crate::pass::kit::call;
 use crate::pass::raw;
 use crate::{FaultKind, Limits, Modules, realm, source};
 
-/// The intrinsics of a realm. No dates, no clocks; weak references are for the prelude alone.
+/// The intrinsics of a realm. There are no dates and no clocks. Weak references are only for the prelude.
 type Intrinsics = (
     has::Eval,
     has::RegExpCompiler,
@@ -31,9 +31,10 @@ type Intrinsics = (
     has::WeakRef,
 );
 
-/// A locked realm with a heap of its own.
+/// A locked realm with its own heap.
 ///
-/// It is bound to its thread. An order runs until nothing is left to do in the vat: all promise jobs are part of it.
+/// A vat is bound to its thread. An order runs until nothing is left to do in the vat: all promise jobs are part of
+/// the order.
 pub struct Vat {
     shared: Rc<VatState>,
     context: ManuallyDrop<Context>,
@@ -41,11 +42,11 @@ pub struct Vat {
     blocks: Rc<Blocks>,
 }
 
-/// Why an order could not be begun.
+/// The reason why an order could not be begun.
 enum OrderError {
-    /// The order made no sense.
+    /// The order was invalid.
     Refused(String),
-    /// The engine threw.
+    /// The engine threw an exception.
     Engine,
 }
 
@@ -59,7 +60,7 @@ impl Vat {
     /// Makes a vat.
     ///
     /// # Errors
-    /// The limit that does not even allow the realm itself.
+    /// The limit that is too small even for the realm itself.
     pub fn new(vat: VatId, limits: Limits, clock: Clock) -> std::result::Result<Vat, FaultKind> {
         let meter = Rc::new(Meter::new(limits.clamped(), clock));
         meter.begin();
@@ -93,18 +94,18 @@ impl Vat {
         }
     }
 
-    /// Returns the limit that the vat went over. It takes no more orders then.
+    /// Returns the limit that the vat exceeded. After a fault, the vat takes no more orders.
     pub fn fault(&self) -> Option<FaultKind> {
         self.shared.meter.fault()
     }
 
-    /// Bytes of the heap in use.
+    /// Returns the number of heap bytes in use.
     pub fn memory(&self) -> usize {
         self.shared.meter.used()
     }
 
-    /// Carries out an order for this vat; [`Order::Open`], [`Order::Close`] and [`Order::Ping`] are the caller's.
-    /// The last report is [`Report::Idle`], [`Report::Refused`] or [`Report::Fault`].
+    /// Carries out an order for this vat. [`Order::Open`], [`Order::Close`] and [`Order::Ping`] are handled by the
+    /// caller. The last report is [`Report::Idle`], [`Report::Refused`] or [`Report::Fault`].
     pub fn carry_out(&mut self, order: &Order) -> Vec<Report> {
         let vat = self.shared.vat;
         if let Some(kind) = self.fault() {
@@ -127,7 +128,7 @@ impl Vat {
             begun
         });
         if let Some(kind) = self.fault() {
-            // A turn that went over a limit has said nothing.
+            // The reports of a turn that exceeded a limit are dropped.
             drop(self.shared.take_reports());
             return vec![fault(vat, kind)];
         }
@@ -248,7 +249,7 @@ impl Vat {
     ) -> std::result::Result<(), OrderError> {
         modules.check().map_err(OrderError::Refused)?;
         self.claim(answer)?;
-        // They are kept outside of the engine's heap, for as long as the vat, and count all the same.
+        // The modules are kept outside the engine's heap, as long as the vat lives. Their memory counts all the same.
         if !self.shared.meter.grow(modules.bytes()) {
             return Err(OrderError::Engine);
         }
@@ -315,7 +316,7 @@ impl Vat {
             Verb::Get(property) => (2, name(property)?),
         };
         let args = self.inward(ctx, args)?;
-        // The realm may keep it, and the guest must not see more of it than its elements.
+        // The realm may keep the array of arguments, but guest code gets only its elements.
         let found: bool = call(ctx, &kit.deliver, (answer, kind, number, verb, name, args))?;
         if let (false, Some(answer)) = (found, answer) {
             let outcome = Outcome::Err(Passable::error("ReferenceError", "the target is gone"));
@@ -327,17 +328,18 @@ impl Vat {
 
 impl Drop for Vat {
     fn drop(&mut self) {
-        // After a memory fault the engine may have lost track of some of its own objects, and would end the process when
-        // it finds out. So it is not asked: its memory is taken from under it.
+        // After a memory fault, the engine may have lost track of some of its own objects. It would end the process
+        // when it finds out. So the engine is not asked to free its memory: the blocks are freed directly.
         if matches!(self.fault(), Some(FaultKind::Memory | FaultKind::Engine)) {
             self.shared.forget_kit();
             self.shared.programs.clear();
-            // SAFETY: the runtime, its context and the kit's values are never dropped, and nothing else has any.
+            // SAFETY: the runtime, its context and the kit's values are never dropped, and nothing else refers to
+            // them.
             unsafe { self.blocks.take_back() };
             return;
         }
         self.shared.set_kit(None);
-        // SAFETY: both are dropped once, here, and not used afterwards.
+        // SAFETY: both are dropped exactly once, here, and are not used afterwards.
         unsafe {
             ManuallyDrop::drop(&mut self.context);
             ManuallyDrop::drop(&mut self.runtime);
@@ -349,7 +351,7 @@ fn fault(vat: VatId, kind: FaultKind) -> Report {
     Report::Fault { vat, kind, line: kind.line().to_owned() }
 }
 
-/// Returns the error that the engine threw at the host itself, in one line.
+/// Returns the error that the engine threw at the host, in one line.
 fn engine_error(ctx: &Ctx<'_>) -> String {
     let thrown = ctx.catch();
     let message = thrown.as_exception().and_then(rquickjs::Exception::message);

@@ -1,4 +1,4 @@
-//! From passable values into the engine: frozen copies, presences and promises.
+//! The conversion of passable values to the engine's values: frozen copies, presences and promises.
 
 use passable::{Reference, Value as Passable};
 use rquickjs::object::Property;
@@ -8,7 +8,7 @@ use super::kit::{Kit, call};
 use super::raw;
 use crate::frame::Slot;
 
-/// Returns how the realm writes slots: a letter and a number.
+/// Returns a slot in the realm's notation: a letter and a number.
 pub(crate) fn slot_text(slot: Slot) -> String {
     match slot {
         Slot::Host(number) => format!("h{number}"),
@@ -18,7 +18,7 @@ pub(crate) fn slot_text(slot: Slot) -> String {
     }
 }
 
-/// Reads a slot that [`slot_text`] wrote.
+/// Returns the slot for a text that [`slot_text`] returned, or `None` if the text is malformed.
 pub(crate) fn slot_of(text: &str) -> Option<Slot> {
     let number = text.get(1..)?.parse().ok()?;
     match text.as_bytes().first()? {
@@ -30,7 +30,7 @@ pub(crate) fn slot_of(text: &str) -> Option<Slot> {
     }
 }
 
-/// Makes the engine's value. `find` gives the vat's own objects and answers back.
+/// Returns the engine's value for a passable value. The vat's own objects and answers become the originals.
 pub(crate) fn value<'js>(ctx: &Ctx<'js>, kit: &Kit, value: &Passable<Slot>) -> Result<Value<'js>> {
     Ok(match value {
         Passable::Undefined => Value::new_undefined(ctx.clone()),
@@ -52,7 +52,7 @@ pub(crate) fn value<'js>(ctx: &Ctx<'js>, kit: &Kit, value: &Passable<Slot>) -> R
             let made = Object::new(ctx.clone())?;
             for (name, field) in fields.iter() {
                 let field = self::value(ctx, kit, field)?;
-                // Defined and not assigned: `__proto__` is a name like any other.
+                // The property is defined, not assigned, so that `__proto__` is a name like any other.
                 made.prop(raw::string(ctx, name)?, Property::from(field).enumerable())?;
             }
             frozen(ctx, made.into_value())?
@@ -81,7 +81,7 @@ fn frozen<'js>(ctx: &Ctx<'js>, made: Value<'js>) -> Result<Value<'js>> {
     Ok(made)
 }
 
-/// Returns the references of a value, each once.
+/// Returns the references in a value, each of them once.
 pub(crate) fn distinct<C: Reference>(value: &Passable<C>) -> Vec<C> {
     let mut found: Vec<C> = Vec::new();
     let mut seen = std::collections::HashSet::new();

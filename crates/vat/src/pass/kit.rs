@@ -1,4 +1,4 @@
-//! The functions of the realm's own code that the host calls: the prelude gave them back.
+//! The functions of the realm's own code that the host calls. The prelude returns them when it has run.
 
 use rquickjs::function::IntoArgs;
 use rquickjs::{Ctx, FromJs, Function, Object, Persistent, Result};
@@ -53,7 +53,7 @@ kit! {
     cancel "cancel"
 }
 
-/// Calls one of them.
+/// Calls one of the prelude's functions.
 pub(crate) fn call<'js, A: IntoArgs<'js>, R: FromJs<'js>>(
     ctx: &Ctx<'js>,
     function: &Persistent<Function<'static>>,

@@ -1,4 +1,4 @@
-//! Values of the engine as passable values, and back.
+//! The conversion between the engine's values and passable values.
 
 pub(crate) mod inward;
 pub(crate) mod kit;

@@ -1,5 +1,5 @@
-//! From the engine to passable values. No guest code runs meanwhile: properties are read as they are, a getter is
-//! refused, and so is every proxy.
+//! The conversion of the engine's values to passable values. No guest code runs during it: properties are read
+//! without getters, and an accessor or a proxy is refused.
 
 use passable::{MAX_DEPTH, Symbol, Text, Value as Passable};
 use rquickjs::{Ctx, Exception, Object, Result, Value};
@@ -7,36 +7,36 @@ use rquickjs::{Ctx, Exception, Object, Result, Value};
 use super::kit::{Kit, call};
 use super::raw::{self, Property};
 
-/// How references are named.
+/// A way to name the references in a value.
 pub(crate) trait Naming<C> {
-    /// Returns the reference of an object that is declared to be passed by reference, and the interface that it
-    /// alleges.
+    /// Returns the reference of an object that is passed by reference, and the name of its interface, if it gives
+    /// one.
     fn remotable<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, thing: &Value<'js>) -> Result<(C, Option<Text>)>;
-    /// Returns a promise.
+    /// Returns the reference of a promise.
     fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<C>;
 }
 
-/// A walk over one value.
+/// The conversion of one value.
 pub(crate) struct Outward<'a, 'js, C, N: Naming<C>> {
     pub(crate) ctx: &'a Ctx<'js>,
     pub(crate) kit: &'a Kit,
     pub(crate) naming: &'a mut N,
-    /// Bytes that the message may still have, roughly; a shared value counts as often as it is mentioned.
+    /// The approximate number of bytes that the message may still have. A shared value counts as often as it occurs.
     pub(crate) room: usize,
-    /// Set where the room did not suffice.
+    /// Whether the message became too large.
     pub(crate) too_large: bool,
     pub(crate) reference: std::marker::PhantomData<C>,
 }
 
 /// The kind of a value.
 enum Kind<'js, C> {
-    /// Itself: nothing is in it.
+    /// A value without parts, already converted.
     Made(Passable<C>),
-    /// An array of the realm's own kind.
+    /// An array with the realm's own array prototype.
     Array,
     /// A record.
     Record,
-    /// A tag, and its payload.
+    /// A tagged value: its tag and its payload.
     Tagged(Text, Value<'js>),
 }
 
@@ -64,8 +64,8 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         Ok(text)
     }
 
-    /// Returns the value, `depth` levels down. The functions that recurse are kept apart from those that do not: a
-    /// level must not take much of the stack.
+    /// Returns the passable form of a value at nesting level `depth`. Recursive functions are separate from the
+    /// others, so that a level needs little of the stack.
     pub(crate) fn value(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         self.spend(8)?;
         if depth > MAX_DEPTH {
@@ -82,7 +82,7 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         }
     }
 
-    /// Returns the kind of a value, with the value itself if nothing is in it.
+    /// Returns the kind of a value. A value without parts is converted at once.
     #[inline(never)]
     fn classify(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
         if value.is_object() { self.thing(value) } else { self.atom(value).map(Kind::Made) }
@@ -192,7 +192,8 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
 
     fn array(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         let length = raw::length(self.ctx, value)?;
-        // A hole at the front refuses an array of any length before anything is set aside for it.
+        // No memory is reserved for the length. So an array with a huge length and a hole at the front is refused
+        // cheaply.
         let mut elements = Vec::new();
         for index in 0..length {
             let element = self.element(value, index)?;

@@ -1,5 +1,4 @@
-//! The parts of the engine that its Rust binding does not offer. All of the crate's dealings with raw values are
-//! here.
+//! The parts of the engine that its Rust binding does not offer. All of the crate's code for raw values is here.
 
 use std::ffi::CStr;
 
@@ -7,19 +6,19 @@ use passable::Text;
 use rquickjs::qjs::{self, JSAtom, JSValue};
 use rquickjs::{Ctx, Error, Result, Value};
 
-/// A property as it is: reading it has run no guest code.
+/// A property of an object, read without running guest code.
 pub(crate) enum Property<'js> {
-    /// A value, and whether it is enumerable.
+    /// A data property: its value, and whether it is enumerable.
     Data(Value<'js>, bool),
-    /// A getter, or a setter.
+    /// A property with a getter or a setter.
     Accessor,
-    /// There is none.
+    /// A missing property.
     Missing,
 }
 
-/// Takes over a value that the engine just made.
+/// Takes ownership of a value that the engine has just made. An exception becomes an error.
 fn own<'js>(ctx: &Ctx<'js>, value: JSValue) -> Result<Value<'js>> {
-    // SAFETY: the engine gave this reference away, and it belongs to this context.
+    // SAFETY: the engine has given up this reference, and the value belongs to this context.
     unsafe {
         match qjs::JS_IsException(value) {
             true => Err(Error::Exception),
@@ -30,7 +29,7 @@ fn own<'js>(ctx: &Ctx<'js>, value: JSValue) -> Result<Value<'js>> {
 
 fn property_at<'js>(ctx: &Ctx<'js>, thing: &Value<'js>, atom: JSAtom) -> Result<Property<'js>> {
     let mut found = std::mem::MaybeUninit::<qjs::JSPropertyDescriptor>::zeroed();
-    // SAFETY: the descriptor is filled in exactly if the answer is 1; its values are then ours.
+    // SAFETY: the descriptor is filled exactly if the result is 1. Its values then belong to this function.
     unsafe {
         match qjs::JS_GetOwnProperty(ctx.as_raw().as_ptr(), found.as_mut_ptr(), thing.as_raw(), atom) {
             0 => Ok(Property::Missing),
@@ -54,7 +53,7 @@ fn property_at<'js>(ctx: &Ctx<'js>, thing: &Value<'js>, atom: JSAtom) -> Result<
 
 /// Returns the element of an array at an index.
 pub(crate) fn element<'js>(ctx: &Ctx<'js>, array: &Value<'js>, index: u32) -> Result<Property<'js>> {
-    // SAFETY: the atom is ours and freed once.
+    // SAFETY: the atom belongs to this function and is freed once.
     unsafe {
         let atom = qjs::JS_NewAtomUInt32(ctx.as_raw().as_ptr(), index);
         let found = property_at(ctx, array, atom);
@@ -63,14 +62,14 @@ pub(crate) fn element<'js>(ctx: &Ctx<'js>, array: &Value<'js>, index: u32) -> Re
     }
 }
 
-/// Returns the properties of a thing that is no proxy, keys first.
+/// Returns the properties of an object, each with its key first. The object must not be a proxy.
 pub(crate) fn properties<'js>(
     ctx: &Ctx<'js>,
     thing: &Value<'js>,
 ) -> Result<Vec<(Value<'js>, Property<'js>)>> {
     let (mut table, mut count) = (std::ptr::null_mut(), 0);
     let which = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK) as i32;
-    // SAFETY: the table holds `count` entries if the call succeeds, and is freed once, after its last use.
+    // SAFETY: if the call succeeds, the table has `count` entries. It is freed once, after its last use.
     unsafe {
         let raw = ctx.as_raw().as_ptr();
         if qjs::JS_GetOwnPropertyNames(raw, &mut table, &mut count, thing.as_raw(), which) != 0 {
@@ -90,7 +89,8 @@ pub(crate) fn properties<'js>(
     }
 }
 
-/// Returns the length of an array, which may be as much as 2^32 - 1: the binding's own way to ask would panic then.
+/// Returns the length of an array, which can be up to 2^32 - 1. The binding's own function would panic at such
+/// lengths.
 pub(crate) fn length<'js>(ctx: &Ctx<'js>, array: &Value<'js>) -> Result<u32> {
     let mut length = 0;
     // SAFETY: the value is an array, whose length is plain data.
@@ -100,7 +100,7 @@ pub(crate) fn length<'js>(ctx: &Ctx<'js>, array: &Value<'js>) -> Result<u32> {
     }
 }
 
-/// Returns how many properties a thing that is no proxy has.
+/// Returns the number of an object's properties. The object must not be a proxy.
 pub(crate) fn count<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<u32> {
     let (mut table, mut count) = (std::ptr::null_mut(), 0);
     let which = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK) as i32;
@@ -115,10 +115,10 @@ pub(crate) fn count<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<u32> {
     Ok(count)
 }
 
-/// Returns the text of a string; lone surrogates stay.
+/// Returns the text of a string, with any lone surrogates.
 pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &Value<'js>) -> Result<Text> {
     let mut length = 0;
-    // SAFETY: the engine's buffer has `length` items until it is freed, which is once.
+    // SAFETY: the engine's buffer has `length` items until it is freed, and it is freed once.
     unsafe {
         let raw = ctx.as_raw().as_ptr();
         let bytes = qjs::JS_ToCStringLen(raw, &mut length, string.as_raw());
@@ -142,7 +142,7 @@ pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &Value<'js>) -> Result<Text> {
     }
 }
 
-/// Returns a string of the engine's.
+/// Returns a new string of the engine with this text.
 pub(crate) fn string<'js>(ctx: &Ctx<'js>, text: &Text) -> Result<Value<'js>> {
     let raw = ctx.as_raw().as_ptr();
     match text.as_str() {
@@ -156,7 +156,7 @@ pub(crate) fn string<'js>(ctx: &Ctx<'js>, text: &Text) -> Result<Value<'js>> {
     }
 }
 
-/// Freezes something that the host has made itself.
+/// Freezes an object that the host has made.
 pub(crate) fn freeze<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<()> {
     // SAFETY: the value belongs to the context.
     match unsafe { qjs::JS_FreezeObject(ctx.as_raw().as_ptr(), thing.as_raw()) } {
@@ -165,23 +165,23 @@ pub(crate) fn freeze<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<()> {
     }
 }
 
-/// Returns whether a value is an `ArrayBuffer` that cannot change.
+/// Returns whether a value is an immutable `ArrayBuffer`.
 pub(crate) fn is_immutable_buffer(thing: &Value<'_>) -> bool {
-    // SAFETY: only looks at the value's class.
+    // SAFETY: the calls only read the value's class.
     unsafe { qjs::JS_IsArrayBuffer(thing.as_raw()) && qjs::JS_IsImmutableArrayBuffer(thing.as_raw()) == 1 }
 }
 
-/// Returns a copy of the bytes of an `ArrayBuffer`, if it is one.
+/// Returns a copy of the bytes of an `ArrayBuffer`, or `None` for another value.
 pub(crate) fn buffer_bytes(ctx: &Ctx<'_>, thing: &Value<'_>) -> Option<Vec<u8>> {
     let mut length = 0;
-    // SAFETY: the bytes are the buffer's for as long as no guest code runs, and they are copied at once.
+    // SAFETY: the bytes stay valid as long as no guest code runs, and they are copied at once.
     unsafe {
         if !qjs::JS_IsArrayBuffer(thing.as_raw()) {
             return None;
         }
         let bytes = qjs::JS_GetArrayBuffer(ctx.as_raw().as_ptr(), &mut length, thing.as_raw());
         match bytes.is_null() {
-            // Detached, or empty.
+            // The buffer is detached or empty.
             true => {
                 ctx.catch();
                 Some(Vec::new())
@@ -191,9 +191,9 @@ pub(crate) fn buffer_bytes(ctx: &Ctx<'_>, thing: &Value<'_>) -> Option<Vec<u8>> 
     }
 }
 
-/// Returns an immutable buffer.
+/// Returns a new immutable `ArrayBuffer` with these bytes.
 pub(crate) fn immutable_buffer<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> Result<Value<'js>> {
-    // SAFETY: the engine copies the bytes; the buffer is new, so no code has seen it change.
+    // SAFETY: the engine copies the bytes. The buffer is new, so no code has seen it in its mutable state.
     unsafe {
         let made = qjs::JS_NewArrayBufferCopy(ctx.as_raw().as_ptr(), bytes.as_ptr(), bytes.len() as _);
         let made = own(ctx, made)?;
@@ -202,22 +202,22 @@ pub(crate) fn immutable_buffer<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> Result<Valu
     }
 }
 
-/// Counts the engine's own stack from here on.
+/// Makes the engine count its stack from the caller's frame.
 pub(crate) fn stack_begins_here(ctx: &Ctx<'_>) {
-    // SAFETY: only notes an address.
+    // SAFETY: the call only stores an address.
     unsafe { qjs::JS_UpdateStackTop(qjs::JS_GetRuntime(ctx.as_raw().as_ptr())) }
 }
 
-/// Compiles a script of our own; gives its bytecode.
+/// Compiles a script of the host's own, and returns its bytecode.
 pub(crate) fn compile(ctx: &Ctx<'_>, source: &CStr, name: &CStr) -> Result<Vec<u8>> {
     let flags = qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_COMPILE_ONLY | qjs::JS_EVAL_FLAG_STRICT;
-    // SAFETY: both texts end in zero; the buffer is copied before it is freed.
+    // SAFETY: both texts end with a zero byte. The buffer is copied before it is freed.
     unsafe {
         let raw = ctx.as_raw().as_ptr();
         let length = source.count_bytes() as _;
         let script = own(ctx, qjs::JS_Eval(raw, source.as_ptr(), length, name.as_ptr(), flags as i32))?;
         let mut length = 0;
-        // Without the source: the realm is no secret, but there is one copy of it for each vat.
+        // The source is left out to save memory, because every vat would have a copy of it.
         let flags = qjs::JS_WRITE_OBJ_BYTECODE | qjs::JS_WRITE_OBJ_STRIP_SOURCE;
         let bytes = qjs::JS_WriteObject(raw, &mut length, script.as_raw(), flags as i32);
         if bytes.is_null() {
@@ -229,12 +229,12 @@ pub(crate) fn compile(ctx: &Ctx<'_>, source: &CStr, name: &CStr) -> Result<Vec<u
     }
 }
 
-/// Runs bytecode.
+/// Runs bytecode and returns its result.
 ///
 /// # Safety
-/// The bytes must come from [`compile`] in this very process: the engine does not check them.
+/// The bytes must come from [`compile`] in this process, because the engine does not check them.
 pub(crate) unsafe fn run<'js>(ctx: &Ctx<'js>, bytecode: &[u8]) -> Result<Value<'js>> {
-    // SAFETY: the caller vouches for the bytes; `JS_EvalFunction` takes the function over.
+    // SAFETY: the caller guarantees the origin of the bytes. `JS_EvalFunction` takes ownership of the function.
     unsafe {
         let raw = ctx.as_raw().as_ptr();
         let flags = qjs::JS_READ_OBJ_BYTECODE as i32;
@@ -246,9 +246,9 @@ pub(crate) unsafe fn run<'js>(ctx: &Ctx<'js>, bytecode: &[u8]) -> Result<Value<'
     }
 }
 
-/// Evaluates a script of our own in sloppy mode; gives its completion value.
+/// Evaluates a script of the host's own in sloppy mode, and returns its completion value.
 pub(crate) fn sloppy<'js>(ctx: &Ctx<'js>, source: &CStr, name: &CStr) -> Result<Value<'js>> {
-    // SAFETY: both texts end in zero.
+    // SAFETY: both texts end with a zero byte.
     unsafe {
         let length = source.count_bytes() as _;
         let flags = qjs::JS_EVAL_TYPE_GLOBAL as i32;

@@ -1,4 +1,4 @@
-  // assert, with upstream's shapes: messages show of a value only its type, unless it is quoted.
+  // `assert`, with the functions that Endo has. Messages show only the type of a value, unless the code quotes it.
   const quoted = new TheWeakMap();
   const an = word => (/^[aeiou]/i.test(word) ? `an ${word}` : `a ${word}`);
   const typeName = value => (value === null ? 'object' : typeof value);
@@ -45,7 +45,7 @@
   };
   const detailsText = new TheWeakMap();
   const textOf = (template, values) => {
-    // The template comes from a guest: it may be anything.
+    // A guest passes the template, so it may be any value.
     const parts = isObject(template) && !isProxy(template) && isArray(template) ? template : [''];
     let text = `${parts[0]}`;
     for (let at = 0; at < values.length; at += 1) {

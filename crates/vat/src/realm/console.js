@@ -1,4 +1,4 @@
-  // console: lines for the run's journal. Nothing that a guest wrote runs while a line is made.
+  // `console` writes lines into the journal of the run. No code of a guest runs while the realm builds a line.
   const line = args => {
     let text = '';
     for (let at = 0; at < args.length && at < 100; at += 1) {

@@ -1,4 +1,4 @@
-  // Eventual sends. E(x).m(…) never runs anything now, and never throws: what is wrong becomes a rejected promise.
+  // Eventual sends. E(x).m(…) runs nothing at once, and an error becomes a rejected promise. Only `noPromise` throws.
   const CALL = 0, APPLY = 1, GET = 2;
   const rejection = reason => {
     const promise = ThePromise.reject(reason);
@@ -56,7 +56,7 @@
       return entry.good ? send(entry.value, verb, name, args, wanted) : rejection(entry.value);
     }
     harden(args);
-    // A promise of the vat's own, or something that pretends to be one: first wait for it.
+    // The target has a `then` method but is no plain promise: make it a plain one and wait for that first.
     if (isObject(target) && !isPlainPromise(target) && !farIface.has(target) && !isProxy(target) && typeof target.then === 'function') {
       return then(plainPromise(target), value => send(value, verb, name, args, true));
     }
@@ -76,12 +76,12 @@
       const sent = send(target, verb, name, args, false);
       if (sent !== undefined) then(sent, ignore, ignore);
     } catch (error) {
-      // Nobody asked how it went.
+      // The caller of `sendOnly` wants no result, so it gets no error either.
     }
   };
 
   const refuse = what => () => { throw new TheTypeError(`${what} of E(…) cannot be changed`); };
-  // Without `name` and `length`, or methods of these names could not be sent.
+  // Removes `name` and `length`, so that code can send methods with these names.
   const emptyTarget = () => {
     const target = (...args) => undefined;
     delete target.name;
@@ -99,7 +99,7 @@
     setPrototypeOf: refuse('the prototype'),
     preventExtensions: refuse('the properties'),
   }));
-  // Whoever awaits E(x) by mistake would wait for ever: functions cannot be sent.
+  // Code that awaits E(x) by mistake gets an error, or it would wait for ever: functions cannot be passed.
   const noPromise = args => {
     if (typeof args[0] === 'function' && !farIface.has(args[0])) {
       throw new TheTypeError('E(…) is no promise: call one of its methods');
@@ -123,7 +123,7 @@
   };
   for (const name of ownKeys(eParts)) defineProperty(E, name, { value: eParts[name], enumerable: true });
 
-  // What the host asks for.
+  // The functions below carry out requests of the host and answer them.
   const reply = (answer, result) => {
     if (!isObject(result)) {
       answers.set(answer, result);
@@ -141,8 +141,8 @@
     failed(answer, reason);
   };
 
-  // The source is parsed by a direct eval in a scope that holds the endowments and a name `eval`. That name is the real
-  // one for exactly this call: `take` turns it into the one that refuses, before the source is parsed.
+  // A direct eval parses the source in a scope that holds the endowments and the name `eval`. The name is the real
+  // function for this one call only: `take` replaces it with `noEval` before the engine parses the source.
   const noEval = freeze(() => { throw new EvalError('eval is not available: there is no dynamic code in a vat'); });
   parseDirectly.take = () => {
     parseDirectly.swap(noEval);

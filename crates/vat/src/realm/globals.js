@@ -1,4 +1,4 @@
-  // The globals: those of the list, and the realm's own. They cannot be changed, and none can be added.
+  // The globals: those in `permitted`, and those that the realm defines. Code can neither change nor add a global.
   const endowed = {
     E, Far, makeExo, M, harden, assert, console, TextEncoder, TextDecoder, URL, URLSearchParams, Function: inertFunction, eval: noEval,
   };

@@ -1,4 +1,4 @@
-  // harden: freezes a thing and all that can be reached from it.
+  // `harden` freezes an object and everything that can be reached from it.
   const hardened = new WeakSet();
   const hardenedHas = WeakSet.prototype.has, hardenedAdd = WeakSet.prototype.add;
   const isTypedArray = value => apply(typedArrayTag, value, []) !== undefined;
@@ -6,12 +6,12 @@
     if (!isObject(root) || apply(hardenedHas, hardened, [root])) return root;
     const found = new TheSet();
     found.add(root);
-    // A set is visited in the order of insertion, also what is added meanwhile.
+    // The loop also visits the objects that are added to the set while it runs.
     for (const each of found) {
       const consider = next => {
         if (isObject(next) && !apply(hardenedHas, hardened, [next])) found.add(next);
       };
-      // Elements of typed arrays cannot be frozen; the rest of them can.
+      // A typed array cannot be frozen, because its elements stay writable. It can only be made non-extensible.
       if (isTypedArray(each)) preventExtensions(each);
       else freeze(each);
       consider(getPrototypeOf(each));

@@ -1,5 +1,5 @@
-  // The lock: what makes code or looks at the outside goes or refuses, and all the rest is frozen. It comes before
-  // the rest of the realm, which so never meets an intrinsic that can change.
+  // Locks the realm: removes or disables everything that makes code or looks outside, and freezes the rest. This runs
+  // before the other pieces of the realm, which therefore never see an intrinsic that can change.
   const permitted = [
     'Infinity', 'NaN', 'undefined', 'globalThis', 'Object', 'Array', 'Number', 'Boolean', 'String', 'Symbol', 'BigInt',
     'Math', 'JSON', 'Reflect', 'Proxy', 'Promise', 'Map', 'Set', 'WeakMap', 'WeakSet', 'RegExp', 'Iterator', 'Error',
@@ -15,7 +15,7 @@
     getPrototypeOf(Iterator.from({ next: ignore })), getOwnPropertyDescriptor((function () { return arguments; })(), 'callee').get,
     getOwnPropertyDescriptor((function () { return arguments; })(), 'callee').set,
   ];
-  // Errors are known by their intrinsic prototype; what a guest wrote over it is not looked at.
+  // The kind of an error by its intrinsic prototype. The realm never reads the `name` property of that prototype.
   const errorKinds = new TheMap();
   for (const Kind of [TheError, TheTypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError]) {
     errorKinds.set(Kind.prototype, Kind.name);
@@ -39,7 +39,7 @@
     [String.prototype, ['localeCompare', 'toLocaleLowerCase', 'toLocaleUpperCase']], [globalThis, [toStringTag]],
   ];
   for (const [thing, keys] of gone) for (const key of keys) delete thing[key];
-  // The last match of whoever ran a regular expression is nobody else's business.
+  // Removes RegExp.$1 and the like, which would show code the last match of other code.
   for (const key of ownKeys(RegExp)) {
     if (typeof key === 'string' && /^(?:\$|input$|last|left|right)/.test(key)) delete RegExp[key];
   }
@@ -47,7 +47,7 @@
     value: { random: () => { throw new TheTypeError('Math.random is not available: a vat is deterministic'); } }.random,
   });
 
-  // Frozen prototypes would forbid to define a property of the same name by assignment on what inherits from them.
+  // Otherwise, code could not assign a property to an object if a frozen prototype has one of the same name.
   const overridable = (prototype, keys) => {
     for (const key of keys) {
       const property = getOwnPropertyDescriptor(prototype, key);

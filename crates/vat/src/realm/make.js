@@ -1,5 +1,5 @@
-  // A program of modules: once all of them have run, the first one's `make` is called.
-  // Hooks run when the program is cancelled, before its heap goes. Nothing that they send goes out any more.
+  // A program of modules: after all of them have run, the realm calls the function `make` of the first one.
+  // Hooks run after the program is cancelled and before its heap is freed. Messages that they send no longer go out.
   const contextOf = (id, own) => {
     const hooks = [];
     let done = false, tellDisposed;
@@ -7,13 +7,13 @@
     freeze(disposed);
     const dispose = async () => {
       done = true;
-      // Those that come meanwhile run as well.
+      // No hook can be added any more, because `done` is set.
       for (let at = 0; at < hooks.length; at += 1) {
         const hook = hooks[at];
         try {
           await hook();
         } catch (error) {
-          // The others run all the same.
+          // A hook that fails does not stop the other hooks.
         }
       }
       tellDisposed();

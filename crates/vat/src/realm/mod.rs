@@ -1,4 +1,4 @@
-//! The locked realm: the prelude in JavaScript, and the few functions of the host that it calls.
+//! The locked realm: the prelude in JavaScript, and the few host functions that it calls.
 
 mod natives;
 mod url;
@@ -13,7 +13,7 @@ use crate::engine::VatState;
 use crate::pass::kit::Kit;
 use crate::pass::raw;
 
-/// The prelude: one function, in pieces of one concept each.
+/// The source pieces of the prelude. Together they are one function, with one concept in each piece.
 const PIECES: &[&str] = &[
     include_str!("take.js"),
     include_str!("harden.js"),
@@ -30,13 +30,13 @@ const PIECES: &[&str] = &[
     include_str!("globals.js"),
 ];
 
-/// Its name in stack traces, which only the host sees.
+/// The name of the prelude in stack traces, which only the host sees.
 const NAME: &CStr = c"realm";
 
-/// The version of the realm, for journals. Raise it when the same guest code could come to another result.
+/// The version of the realm, for journals. It must be increased when the same guest code could have another result.
 pub const REALM_VERSION: u32 = 2;
 
-/// The names that code has without being given them, in their order.
+/// The names of the globals that all guest code has, in alphabetical order.
 pub const GLOBALS: &[&str] = &[
     "AggregateError",
     "Array",
@@ -106,9 +106,9 @@ pub const GLOBALS: &[&str] = &[
     "unescape",
 ];
 
-/// Returns the engine's own version, for the journal.
+/// Returns the engine's version, for the journal.
 pub fn engine_version() -> &'static str {
-    // SAFETY: the engine gives a constant text that ends in zero.
+    // SAFETY: the engine returns a constant text that ends with a zero byte.
     let text = unsafe { CStr::from_ptr(rquickjs::qjs::JS_GetVersion()) };
     text.to_str().unwrap_or("unknown")
 }
@@ -123,17 +123,17 @@ fn bytecode(ctx: &Ctx<'_>) -> Result<&'static [u8]> {
     Ok(COMPILED.get_or_init(|| compiled))
 }
 
-/// Locks the realm of a context. Returns the functions that the host calls from now on.
+/// Locks the realm of a context. Returns the functions that the host calls from then on.
 pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<VatState>) -> Result<Kit> {
-    // SAFETY: the bytes were compiled by this process, just above.
+    // SAFETY: `bytecode` has compiled the bytes in this process.
     let start: Function<'_> = unsafe { raw::run(ctx, bytecode(ctx)?)? }.get()?;
     let host = natives::host(ctx, shared)?;
     let given: Object<'_> = start.call((host,))?;
     Kit::take(ctx, &given)
 }
 
-/// Returns the scope in which a source is evaluated: its endowments as constants, and the name `eval`, which the
-/// prelude turns from the real one into the one that refuses just before the source is parsed.
+/// Returns the scope in which a source is evaluated. It has the endowments as constants, and the name `eval`. Just
+/// before the source is parsed, the prelude replaces the real `eval` with one that refuses.
 pub(crate) fn scope<'js>(ctx: &Ctx<'js>, names: &[String]) -> Result<Value<'js>> {
     let mut text = String::from("(eval => {\n");
     for (index, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The functions of the host that the realm calls. The prelude alone can reach them.
+//! The host functions that the realm calls. Only the prelude can reach them.
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use crate::frame::{Level, Name, Outcome, Report, Verb};
 use crate::pass::inward::slot_of;
 use crate::pass::raw;
 
-/// The engine's message where the stack ends. An answer with this error is a stack fault, even if guest code wrote
+/// The engine's message for a stack overflow. An answer with this error is a stack fault, even if guest code wrote
 /// the message.
 const STACK_OVERFLOW_MESSAGE: &str = "Maximum call stack size exceeded";
 
 type Native = for<'js> fn(&Ctx<'js>, &Rc<VatState>, Args<'js>) -> Result<Value<'js>>;
 
-/// The arguments of a call; a missing one is `undefined`.
+/// The arguments of a call. A missing argument is `undefined`.
 pub(super) struct Args<'js>(Ctx<'js>, Vec<Value<'js>>);
 
 impl<'js> Args<'js> {
@@ -68,7 +68,7 @@ const NATIVES: &[(&str, Native)] = &[
     ("queryText", url::query_text),
 ];
 
-/// Returns the object that the prelude gets.
+/// Returns the object with all host functions, which the prelude gets.
 pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>) -> Result<Object<'js>> {
     let made = Object::new(ctx.clone())?;
     for (name, native) in NATIVES {
@@ -103,7 +103,7 @@ fn name<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, value: &Value<'js>) -> Resul
     Ok(Name::Text(raw::text(ctx, value)?.to_str_lossy().into_owned()))
 }
 
-/// `send(slot, verb, name, args, wanted)`: the number of the question, if an answer is wanted.
+/// Implements `send(slot, verb, name, args, wanted)`. Returns the number of the question, if an answer is wanted.
 fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let slot = args.text(0)?;
     let Some(target) = slot.as_str().and_then(slot_of) else {
@@ -131,7 +131,7 @@ fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<V
     }
 }
 
-/// Returns a result or error as an outcome. A value that cannot be passed becomes an error that says so.
+/// Returns a result or an error as an outcome. A value that cannot be passed becomes an error with the reason.
 fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, good: bool, value: &Value<'js>) -> Outcome {
     match shared.outward(ctx, value) {
         Ok(value) if good => Outcome::Ok(value),
@@ -146,7 +146,7 @@ fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, good: bool, value: &Value
     }
 }
 
-/// `answer(number, good, value, stack)`.
+/// Implements `answer(number, good, value, stack)`, which reports the answer to an order.
 fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (vat, answer) = (shared.vat, args.number(0));
     let outcome = outcome(ctx, shared, args.truth(1), &args.at(2));
@@ -164,7 +164,7 @@ fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result
     nothing(ctx)
 }
 
-/// `resolve(number, good, value)`.
+/// Implements `resolve(number, good, value)`, which reports the outcome of a promise.
 fn resolve<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (vat, promise) = (shared.vat, args.number(0));
     let outcome = outcome(ctx, shared, args.truth(1), &args.at(2));
@@ -172,7 +172,7 @@ fn resolve<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Resul
     nothing(ctx)
 }
 
-/// `dropped(slot)`.
+/// Implements `dropped(slot)`, which records that the vat has released a slot.
 fn dropped<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     if let Some(slot) = args.text(0)?.as_str().and_then(slot_of) {
         shared.record_release(slot);
@@ -180,7 +180,7 @@ fn dropped<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Resul
     nothing(ctx)
 }
 
-/// `console(level, text)`.
+/// Implements `console(level, text)`, which writes a line to the console.
 fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let level = match args.text(0)?.as_str() {
         Some("debug") => Level::Debug,
@@ -197,7 +197,7 @@ fn throw<'js, T>(ctx: &Ctx<'js>, message: &str) -> Result<T> {
     Err(Exception::from_message(ctx.clone(), message)?.throw())
 }
 
-/// `guard(value)`: the number under which the checks know it.
+/// Implements `guard(value)`. Returns the number by which the check functions know the guard.
 fn guard<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let value = shared.compared(ctx, &args.at(0))?;
     match InterfaceGuard::from_value(&value) {
@@ -206,7 +206,7 @@ fn guard<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<
     }
 }
 
-/// Finds the guard of a method and its name in messages, and checks something with them.
+/// Finds the guard of a method and the method's name for messages, and runs a check with them.
 fn check<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<VatState>,
@@ -239,26 +239,27 @@ fn check<'js>(
     }
 }
 
-/// `checkArguments(guard, method, args)`.
+/// Implements `checkArguments(guard, method, args)`, which throws if the arguments do not match the method's guard.
 fn check_arguments<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let given = shared.compared(ctx, &args.at(2))?;
     let given = given.as_array().unwrap_or_default();
     check(ctx, shared, &args, |guard, interface, method| guard.check_arguments(interface, method, given))
 }
 
-/// `checkResult(guard, method, result)`.
+/// Implements `checkResult(guard, method, result)`, which throws if the result does not match the method's guard.
 fn check_result<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let result = shared.compared(ctx, &args.at(2))?;
     check(ctx, shared, &args, |guard, interface, method| guard.check_result(interface, method, &result))
 }
 
-/// `checkPassable(value)`.
+/// Implements `checkPassable(value)`, which throws if the value cannot be passed.
 fn check_passable<'js>(ctx: &Ctx<'js>, shared: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     shared.compared(ctx, &args.at(0))?;
     nothing(ctx)
 }
 
-/// `fromUtf8(buffer, offset, length, fatal)`: the text, or `undefined` if it must be UTF-8 and is not.
+/// Implements `fromUtf8(buffer, offset, length, fatal)`. Returns the text. If `fatal` is true and the bytes are not
+/// UTF-8, returns `undefined`.
 fn from_utf8<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let Some(bytes) = raw::buffer_bytes(ctx, &args.at(0)) else {
         return Err(Exception::throw_type(ctx, "bytes are needed: an ArrayBuffer or a view of one"));

@@ -1,6 +1,6 @@
-  // What can be passed: Far objects, presences, tagged values, errors, symbols.
+  // Makes and recognizes values that a vat and the host can pass: Far objects, tagged values, errors, symbols.
   const passStyle = symbolFor('passStyle');
-  // Far objects, Far functions and presences, with what they allege to be.
+  // Maps Far objects, Far functions and presences to the interface names that they claim.
   const farIface = new TheWeakMap();
   const taggedParts = new TheWeakMap();
 

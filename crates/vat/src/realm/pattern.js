@@ -1,4 +1,4 @@
-  // M makes patterns and guards, the same values as everywhere; `passable` checks them, so errors are alike.
+  // `M` makes patterns and guards as tagged values. The crate `passable` checks them, so errors are alike everywhere.
   const matcher = (name, payload) => makeTagged(`match:${name}`, payload);
   const limited = (name, parts, limits) => matcher(name, limits === undefined ? parts : [...parts, limits]);
   const kind = name => matcher('kind', name);
@@ -89,7 +89,7 @@
     return parts === undefined ? undefined : parts[0];
   };
   const payloadOf = value => taggedParts.get(value)[1];
-  // Arguments that a guard leaves alone are not shown to the check either.
+  // The check sees `undefined` in place of an argument whose guard is `M.raw()`.
   const checked = (guards, rest, args) => args.map((arg, at) =>
     (tagOf(at < guards.length ? guards[at] : rest) === 'guard:rawGuard' ? undefined : harden(arg)));
   const guardedMethod = (number, key, guard, method, context) => {

@@ -1,26 +1,26 @@
-  // Who is known to whom: presences of the host's objects, promises on their way, and what the vat handed out.
+  // The tables of references: presences of objects of the host, open promises, and objects that the vat gave out.
   //
-  // An entry says of a presence or a promise of the host's side where it lives. A promise's entry is `settled` once
-  // the host has said what it is.
+  // An entry holds the slot of a presence, or of a promise from the host. The entry of a promise is `settled` once
+  // the host has fulfilled or rejected the promise.
   const entries = new TheWeakMap();
   const imports = new TheMap();
   const waiting = new TheMap();
   const exportsByNumber = new TheMap();
   const exportsByThing = new TheWeakMap();
   const answers = new TheMap();
-  // Under which number the checks know the guard of an object that has one.
+  // Maps an object that has a guard to the number that the host gave to the guard.
   const guardNumbers = new TheWeakMap();
   let lastExport = 0;
 
   const presences = new TheRegistry(({ slot, mark }) => {
     const now = imports.get(slot);
-    // The same thing may have come again meanwhile, as a new presence.
+    // The host may have sent the same object again meanwhile; the table then holds a new presence.
     if (now !== undefined && now.mark === mark) {
       imports.delete(slot);
       host.dropped(slot);
     }
   });
-  // What the host sends back to its owner.
+  // Returns the vat's own object or answer to which the host refers.
   const ownThing = slot => {
     const number = +slot.slice(1);
     const table = slot[0] === 'v' ? exportsByNumber : answers;
@@ -55,7 +55,7 @@
     const promise = new ThePromise((resolve, reject) => { entry.done = [resolve, reject]; });
     freeze(promise);
     entry.promise = promise;
-    // Whoever looks sees a rejection; nobody has to.
+    // Code that uses the promise sees a rejection. If no code uses it, the rejection is not reported as unhandled.
     then(promise, ignore, ignore);
     entries.set(promise, entry);
     waiting.set(slot, entry);
@@ -110,7 +110,7 @@
     return `v${number}`;
   };
 
-  // For checks against patterns, where nothing is handed out: things as numbers.
+  // Gives each object a number for checks against patterns, which export no object.
   const numbers = new TheWeakMap();
   let lastNumber = 0;
   const identity = thing => {

@@ -1,5 +1,5 @@
-// What the realm itself needs of the intrinsics is taken here, before any guest code runs.
-// All of it is one function: the host's functions go in, what the host calls comes out.
+// Takes the intrinsics that the realm itself needs, before any guest code runs.
+// All pieces form one function. It takes the functions of the host and returns the functions that the host calls.
 'use strict';
 (host => {
   const {
@@ -19,14 +19,14 @@
   const typedArrayTag = getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), toStringTag).get;
   const { isProxy, isPromise } = host;
 
-  // As many lines as the engine gives: an account of this size is no small block, so the host sees an error that arises
-  // where the stack ends.
+  // As many lines as the engine gives. A stack trace of this size is a large block of memory. The host checks the
+  // stack at each large block, so it sees an error that arises where the stack ends.
   TheError.stackTraceLimit = 64;
 
   const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function';
-  // Only for promises that are known to be plain: no constructor of a guest's is looked up.
+  // Only for promises that are known to be plain, so that the engine looks up no constructor of a guest's.
   const then = (promise, good, bad) => apply(promiseThen, promise, [good, bad]);
-  // A plain promise for anything. What the thing does when it is asked for its `then` happens to the guest's turn.
+  // Returns a plain promise for any value. A getter of `then` on the value runs in the guest's own turn.
   const plainPromise = value => new ThePromise(resolve => resolve(value));
   const isPlainPromise = value =>
     isObject(value) && isPromise(value) && getPrototypeOf(value) === promisePrototype && ownKeys(value).length === 0;

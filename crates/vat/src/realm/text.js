@@ -1,4 +1,4 @@
-  // TextEncoder and TextDecoder, for UTF-8 and in one piece.
+  // TextEncoder and TextDecoder, only for UTF-8 and without streams: the whole input must be there at once.
   const TheUint8Array = Uint8Array;
   const typedArrayPrototype = getPrototypeOf(TheUint8Array.prototype);
   const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;

@@ -1,4 +1,4 @@
-  // URL and URLSearchParams, over a parser outside of the engine.
+  // URL and URLSearchParams. The host parses the text, outside of the JavaScript engine.
   const PARTS = ['protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'];
   const parseUrl = (href, base) => host.parseUrl(`${href}`, base === undefined ? undefined : `${base}`);
   class URLSearchParams {
@@ -15,7 +15,7 @@
         this.#pairs = ownKeys(init).filter(key => typeof key === 'string').map(key => [key, `${init[key]}`]);
       }
     }
-    // Only the realm's own URL calls this: the second argument is not reachable from outside.
+    // Only the class `URL` below calls this. The realm deletes it from the class, so that guests cannot reach it.
     static attach(params, changed) {
       params.#changed = changed;
       return params;

@@ -1,4 +1,4 @@
-//! URLs for the realm, by a parser that works on copies.
+//! URLs for the realm. The functions get and return texts, and keep no state.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ fn parts<'js>(ctx: &Ctx<'js>, url: &Url) -> Result<Value<'js>> {
     Ok(made.into_value())
 }
 
-/// `parseUrl(href, base)`: the parts, or `undefined`.
+/// Implements `parseUrl(href, base)`. Returns the parts of the URL, or `undefined` if it is invalid.
 pub(super) fn parse<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let base = match args.at(1).is_undefined() {
         true => None,
@@ -46,13 +46,14 @@ pub(super) fn parse<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> R
     }
 }
 
-/// `setUrl(href, part, value)`: the parts afterwards. A value that does not fit changes nothing, as on the web.
+/// Implements `setUrl(href, part, value)`. Returns the parts of the changed URL. An invalid value changes nothing, as
+/// on the web.
 pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let (href, part, value) = (args.lossy(0)?, args.lossy(1)?, args.lossy(2)?);
     let Ok(mut url) = Url::parse(&href) else {
         return Ok(Value::new_undefined(ctx.clone()));
     };
-    // A part that cannot be set stays as it is, as the standard says.
+    // If a part cannot be set, it stays unchanged, as the URL standard requires.
     let _unchanged = match part.as_str() {
         "protocol" => quirks::set_protocol(&mut url, &value).is_err(),
         "username" => quirks::set_username(&mut url, &value).is_err(),
@@ -76,7 +77,7 @@ pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Res
     parts(ctx, &url)
 }
 
-/// `parseQuery(text)`: pairs.
+/// Implements `parseQuery(text)`. Returns the pairs of names and values.
 pub(super) fn parse_query<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let text = args.lossy(0)?;
     let made = Array::new(ctx.clone())?;
@@ -89,7 +90,7 @@ pub(super) fn parse_query<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>
     Ok(made.into_value())
 }
 
-/// `queryText(pairs)`: the pairs are the realm's own.
+/// Implements `queryText(pairs)`. Returns the query text. The pairs come from the prelude, not from guest code.
 pub(super) fn query_text<'js>(ctx: &Ctx<'js>, _: &Rc<VatState>, args: Args<'js>) -> Result<Value<'js>> {
     let mut out = form_urlencoded::Serializer::new(String::new());
     if let Some(pairs) = args.at(0).as_array() {

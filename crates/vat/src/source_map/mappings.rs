@@ -1,22 +1,22 @@
-//! The mappings of a source map: read once from the left, and nothing of them kept but the best one so far.
+//! The search in the mappings of a source map. They are read once, and only the best mapping so far is kept.
 
-/// The most mappings that are read.
+/// The maximum number of mappings that are read.
 const MAX_MAPPINGS: usize = 1_000_000;
-/// Bits of a digit, and the one that says that more follow.
+/// The number of value bits in a digit. The next bit, the continuation bit, says that more digits follow.
 const DIGIT_BITS: u32 = 5;
 const CONTINUATION_BIT: u8 = 1 << DIGIT_BITS;
 
-/// Where something was in the original: all from 0.
+/// A place in the original source. All numbers are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// Which of the map's sources.
+    /// The index of the source in the map's list.
     pub(super) source: usize,
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-/// Returns the origin of the last mapping at or before a position, both from 0. `None` if that line has no such
-/// mapping, if the mapping has no origin, or if the mappings up to there are malformed.
+/// Returns the origin of the last mapping at or before a position, which is counted from 0. Returns `None` if the
+/// line has no such mapping, the mapping has no origin, or the mappings before are malformed.
 pub(super) fn find(mappings: &str, line: u32, column: u32) -> Option<Origin> {
     let mut at = Fields::default();
     let mut left = MAX_MAPPINGS;
@@ -27,7 +27,7 @@ pub(super) fn find(mappings: &str, line: u32, column: u32) -> Option<Origin> {
             left = left.checked_sub(1)?;
             let origin = at.read(mapping)?;
             let here = u32::try_from(at.column).ok()?;
-            // They need not be in order.
+            // The mappings of a line need not be in order.
             let better = here <= column && best.is_none_or(|(known, _)| known < here);
             if index == line as usize && better {
                 best = Some((here, origin));
@@ -37,7 +37,7 @@ pub(super) fn find(mappings: &str, line: u32, column: u32) -> Option<Origin> {
     best?.1
 }
 
-/// Each mapping says by how much it differs from the one before.
+/// The fields of the current mapping. Each mapping only gives the differences to the one before.
 #[derive(Default)]
 struct Fields {
     column: i64,
@@ -47,7 +47,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Takes one mapping in; gives where it leads, if it leads anywhere, and `None` if it is no mapping.
+    /// Reads one mapping and returns its origin. `Some(None)` is a mapping without an origin, `None` a malformed one.
     #[expect(clippy::option_option, reason = "a mapping may say that it leads nowhere")]
     fn read(&mut self, mapping: &str) -> Option<Option<Origin>> {
         let mut digits = mapping.bytes();
@@ -56,7 +56,7 @@ impl Fields {
         self.source += source;
         self.original_line += number(&mut digits)??;
         self.original_column += number(&mut digits)??;
-        // The last one would be a name; then nothing may follow.
+        // A fifth number would be the index of a name. A sixth one is not allowed.
         if number(&mut digits)?.is_some() && number(&mut digits)?.is_some() {
             return None;
         }
@@ -68,8 +68,8 @@ impl Fields {
     }
 }
 
-/// Returns the next number: its lowest bit is the sign. `Some(None)` at the end, `None` for digits that are no number
-/// of 32 bits.
+/// Returns the next number, whose lowest bit is the sign. `Some(None)` means that there are no more digits. `None`
+/// means that the digits are not a number of 32 bits.
 #[expect(clippy::option_option, reason = "there may be no more numbers, or what is there is none")]
 fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
     let (mut sum, mut shift) = (0u64, 0u32);
@@ -88,7 +88,7 @@ fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
     (shift == 0).then_some(None)
 }
 
-/// Returns the value of a character of base 64.
+/// Returns the value of a base-64 character.
 fn digit(char: u8) -> Option<u8> {
     match char {
         b'A'..=b'Z' => Some(char - b'A'),
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn find_returns_the_last_mapping_of_the_line() {
-        // Line 0: column 2 is 0:0:4; column 6 has no origin; column 8 is 1:3:3. Line 1: nothing. Line 2: 0 is 1:2:0.
+        // In line 0, column 2 is 0:0:4, column 6 has no origin, and column 8 is 1:3:3. Line 1 has no mappings. In
+        // line 2, column 0 is 1:2:0.
         let mappings = "EAAI,I,ECGD;;AADH";
         for (line, column, expected) in [
             (0, 0, None),
@@ -128,7 +129,8 @@ mod tests {
         ] {
             assert_eq!(find(mappings, line, column), expected, "{line}:{column}");
         }
-        // Out of order on a line: 8 before 2. And the first of two that begin at the same column.
+        // The mappings of a line may be out of order: here 8 comes before 2. Of two mappings for the same column, the
+        // first counts.
         assert_eq!(find("QAAA,NACA", 0, 5), origin(0, 1, 0));
         assert_eq!(find("AAAA,AACA", 0, 5), origin(0, 0, 0));
         assert_eq!(find("AAAAA", 0, 5), origin(0, 0, 0));
@@ -155,7 +157,7 @@ mod tests {
         ] {
             assert_eq!(find(mappings, 0, 0), None, "{why}");
         }
-        // Sums have bounds too.
+        // The sums of the differences are bounded too.
         let far = "AA+/////DA,".repeat(3);
         assert_eq!(find(&far, 0, 0), None);
         let many = "A,".repeat(MAX_MAPPINGS + 1);

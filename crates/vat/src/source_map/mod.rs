@@ -1,11 +1,11 @@
-//! From a place in compiled code to the place in its original source, as a source map tells it.
+//! The use of source maps: from a place in compiled code to the place in its original source.
 //!
-//! A map comes with the code, and is as foreign as that is. It is read when a place is asked for and not before, here
-//! in the process of the vat. Nothing is fetched for it: it lies in the code itself, or beside it in an archive. A
-//! map that is too large or malformed changes nothing, and a false map can be false about its own code only.
+//! A map comes with the code, and is as foreign as the code. It is read only when a place is needed, in the process
+//! of the vat. Nothing is fetched for it: the map is in the code itself, or beside it in an archive. A map that is
+//! too large or malformed changes nothing. A false map can only lie about its own code.
 //!
-//! The reader is written by hand since it needs one place only: a map may have millions of mappings. Libraries keep
-//! them all, and this memory is not the vat's own to be limited. Nothing is kept here.
+//! This module has its own reader, because it needs only one place, and a map may have millions of mappings.
+//! Libraries keep them all in memory, which would not count against the vat's limit. This reader keeps none.
 
 mod mappings;
 
@@ -17,30 +17,31 @@ use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
 use mappings::find;
 
-/// The most bytes of one map, and of all that an archive has beside its code.
+/// The maximum size of one map, and of all maps in an archive together, in bytes.
 pub(crate) const MAX_MAP_BYTES: usize = 2 << 20;
-/// The most originals of one map.
+/// The maximum number of original sources in one map.
 const MAX_SOURCES: usize = 10_000;
-/// The most maps that one is put together from.
+/// The maximum number of sections in one map.
 const MAX_SECTIONS: usize = 1_000;
-/// The most characters of an original's name that are shown.
+/// The maximum number of characters of a source's name that are shown.
 const MAX_NAME_LEN: usize = 200;
-/// How many lines at the end of the code are looked at.
+/// The number of lines at the end of the code that are searched for the map's address.
 const LAST_LINES: usize = 10;
 
 /// A place in the original source of compiled code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OriginalPlace {
-    /// The name of the file, as the map has it. Foreign text.
+    /// The name of the file in the map, which is foreign text.
     pub(crate) name: String,
-    /// Line and column, from 1.
+    /// The line and column, counted from 1.
     pub(crate) at: (u32, u32),
-    /// Its text, if the map has it.
+    /// The text of the file, if the map contains it.
     pub(crate) text: Option<String>,
 }
 
-/// Returns where a place of this code, its line and column in bytes from 1, was in the original; `beside` is the map
-/// that came with it if it does not hold one itself, and `folder` is where relative names begin.
+/// Returns the original place of a place in compiled code. The line and the column in bytes are counted from 1.
+/// `beside` is the map that came with the code, for code without an inline map. Relative names in the map start at
+/// `folder`.
 pub(crate) fn original(
     code: &str,
     beside: Option<&str>,
@@ -60,7 +61,7 @@ pub(crate) fn original(
     Some(OriginalPlace { name: name(folder, root, source), at, text })
 }
 
-/// Returns the file that code names as its map, if it is one beside it.
+/// Returns the map that the code names, if it is a relative path of a file.
 pub(crate) fn beside(code: &str) -> Option<&str> {
     let relative = |url: &&str| {
         !url.is_empty()
@@ -71,7 +72,7 @@ pub(crate) fn beside(code: &str) -> Option<&str> {
     reference(code).filter(relative)
 }
 
-/// Returns the address of the map, from the comment at the end of code.
+/// Returns the address of the map, from the comment at the end of the code.
 fn reference(code: &str) -> Option<&str> {
     for line in code.trim_end().rsplit('\n').take(LAST_LINES) {
         let line = line.trim();
@@ -79,7 +80,7 @@ fn reference(code: &str) -> Option<&str> {
         if let Some(url) = named.or_else(|| line.strip_prefix("//@ sourceMappingURL=")) {
             return url.split_whitespace().next();
         }
-        // Other comments may follow it, code not.
+        // Other comments may follow the address, but no code.
         if !line.is_empty() && !line.starts_with("//") {
             return None;
         }
@@ -87,7 +88,7 @@ fn reference(code: &str) -> Option<&str> {
     None
 }
 
-/// Returns the text of a map that is written into the comment itself.
+/// Returns the text of a map that is contained in the address.
 fn unwrapped(url: &str) -> Option<String> {
     let (kind, data) = url.strip_prefix("data:application/json")?.split_once(',')?;
     if !kind.ends_with(";base64") || data.len() / 4 * 3 > MAX_MAP_BYTES {
@@ -97,7 +98,7 @@ fn unwrapped(url: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns the text without the line that keeps a map from being run as code.
+/// Returns the text of a map without its first line, if that line prevents the map from being run as code.
 fn without_guard(text: &str) -> &str {
     match text.strip_prefix(")]}'") {
         Some(rest) => rest.split_once('\n').map_or("", |(_, rest)| rest),
@@ -105,13 +106,13 @@ fn without_guard(text: &str) -> &str {
     }
 }
 
-/// Returns a column in units of UTF-16, which maps count: the engine counts bytes.
+/// Returns a column in UTF-16 units, which maps use, for a column in bytes, which the engine uses.
 fn in_units(line: &str, bytes: usize) -> Option<u32> {
     let before = line.char_indices().take_while(|(at, _)| *at < bytes).map(|(_, char)| char.len_utf16());
     u32::try_from(before.sum::<usize>()).ok()
 }
 
-/// Returns a name as it is shown: seen from where the code is, if it is no address.
+/// Returns the name of a source in the form that is shown. A relative name is joined to the folder of the code.
 fn name(folder: &str, root: &str, source: &str) -> String {
     let joined = match root.is_empty() || root.ends_with('/') {
         true => format!("{root}{source}"),
@@ -138,7 +139,7 @@ fn tidied(path: &str) -> String {
     parts.join("/")
 }
 
-/// A map, as it is written: by itself, or put together from several, which are not put together themselves.
+/// A source map. It is plain or consists of sections, which are plain maps.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "S: Deserialize<'de>")]
 struct SourceMap<S> {
@@ -160,7 +161,7 @@ struct Section {
     map: SourceMap<IgnoredAny>,
 }
 
-/// Where a part begins, from 0.
+/// The place at which a section begins, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 struct Offset {
     line: u32,
@@ -168,7 +169,7 @@ struct Offset {
 }
 
 impl SourceMap<Section> {
-    /// Returns the part in which a position is, and the position in it.
+    /// Returns the section that contains a position, and the position within the section.
     fn at(self, at: Offset) -> Option<(SourceMap<IgnoredAny>, Offset)> {
         let SourceMap { version, mappings, sources, sources_content, source_root, sections } = self;
         if sections.0.is_empty() {
@@ -189,7 +190,7 @@ impl SourceMap<Section> {
     }
 }
 
-/// A list that is read only as long as it is not too long.
+/// A list with at most `MOST` elements. Reading a longer list is an error.
 struct BoundedList<T, const MOST: usize>(Vec<T>);
 
 impl<T, const MOST: usize> Default for BoundedList<T, MOST> {

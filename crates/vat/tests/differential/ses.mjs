@@ -2,7 +2,7 @@
 // as a JSON array on standard input; what each came to is the last line of standard output, as a JSON array of lines.
 //
 // A line is the smallcaps of the result and where its slots live, or `throws` and the error's name or the smallcaps of
-// what was thrown. What an object alleges to be is left out: who names it differs, a vat or the side of its maker.
+// what was thrown. Lines leave out the claimed names of objects, because vats and Compartments name them differently.
 import 'ses';
 import '@endo/eventual-send/shim.js';
 
@@ -17,7 +17,7 @@ const { makeMarshal } = await import('@endo/marshal');
 const { M } = await import('@endo/patterns');
 const { makeExo } = await import('@endo/exo');
 
-// Whoever waits longer waits for something that never comes.
+// A program whose result takes longer than this counts as a program without a result.
 const PATIENCE_MS = 2_000;
 
 const silent = harden(Object.fromEntries(['debug', 'log', 'info', 'warn', 'error'].map(level => [level, () => undefined])));
