@@ -1,4 +1,4 @@
-//! The contents of the vault, and their form inside the encryption.
+//! The contents of the vault, and their serialized form inside the encryption.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,35 @@ use zeroize::Zeroizing;
 use crate::error::VaultError;
 use crate::secret::Secret;
 
-/// The longest value, in bytes.
+/// The maximum size of a value, in bytes.
 pub const MAX_VALUE_LEN: usize = 64 << 10;
 
-/// The most secrets.
+/// The maximum number of secrets.
 const MAX_SECRETS: usize = 1000;
 
-/// The form that is written.
+/// The version of the serialized form.
 const VERSION: u32 = 1;
 
-/// One secret.
+/// A secret with its allowed servers and its times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The value.
     pub value: Secret,
-    /// The servers to which it may be sent. With none it goes nowhere.
+    /// The servers to which the value may be sent. If the list is empty, it is sent to no server.
     #[serde(default)]
     pub origins: Vec<Origin>,
-    /// When it was first set, in milliseconds since 1970.
+    /// The time at which the secret was first set, in milliseconds since 1970.
     pub set_ms: i64,
-    /// When it got the value that it has.
+    /// The time at which the present value was set, in milliseconds since 1970.
     pub changed_ms: i64,
 }
 
-/// All secrets, and the key under which values of forms are sealed.
+/// All secrets, and the key that seals the values of forms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Contents {
     version: u32,
     pub(crate) secrets: BTreeMap<String, Entry>,
-    /// As hexadecimal digits.
+    /// The key that seals the values of forms, as hexadecimal digits.
     #[serde(default)]
     pub(crate) sealing: Option<Secret>,
 }
@@ -47,12 +47,13 @@ impl Contents {
         Contents { version: VERSION, secrets: BTreeMap::new(), sealing: None }
     }
 
-    /// Returns the contents as bytes, in one piece of memory that is wiped afterwards.
+    /// Returns the serialized contents, in one block of memory that is wiped when it is dropped.
     pub(crate) fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, String> {
-        // Room for everything at once: memory that is moved when it grows is not wiped.
+        // The block has room for everything from the start. If it grew, it would be moved, and the old memory would
+        // not be wiped.
         let each = |(name, entry): (&String, &Entry)| {
             let origins: usize = entry.origins.iter().map(|origin| origin.to_string().len() + 8).sum();
-            // An escape makes six bytes of one.
+            // An escape sequence turns one byte into six.
             name.len() + 6 * entry.value.reveal().len() + origins + 128
         };
         let room: usize = self.secrets.iter().map(each).sum();
@@ -62,7 +63,7 @@ impl Contents {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Contents, String> {
-        // A message of the parser could repeat a value, so only the place of the error is kept.
+        // A parser's message could repeat a value, so only the place of the error is kept.
         let contents: Contents = serde_json::from_slice(bytes)
             .map_err(|e| format!("its inside is not in order (byte {})", e.column()))?;
         if contents.version != VERSION {
@@ -71,7 +72,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Gives a secret a value. A secret that is there keeps its servers if no others are given.
+    /// Sets the value of a secret. Without new servers, an existing secret keeps its servers.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -107,10 +108,10 @@ impl Contents {
 /// Checks that a text can be the name of a secret.
 ///
 /// # Errors
-/// When it cannot.
+/// [`VaultError::Name`].
 pub fn check_name(name: &str) -> Result<(), VaultError> {
     let fits = resource::secret::is_name(name);
-    // A value that was typed where a name belongs must not come back in a message.
+    // A user may have typed a value in the place of the name, and the message must not show it.
     let shown = || if name.len() <= 20 { name.to_owned() } else { "what was given".to_owned() };
     fits.then_some(()).ok_or_else(|| VaultError::Name(shown()))
 }

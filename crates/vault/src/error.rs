@@ -2,29 +2,29 @@
 
 use std::path::PathBuf;
 
-/// Why a vault could not be read or changed. Nothing here holds a value.
+/// The reason why a vault could not be read or changed. No variant contains a secret value.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// The key lies under a passphrase that the user has not given yet.
+    /// The key is protected by a passphrase that the user has not entered yet.
     #[error("the vault is locked: its key lies under a passphrase")]
     Locked,
-    /// The passphrase is another one.
+    /// The passphrase is wrong.
     #[error("this is not the vault's passphrase")]
     WrongPassphrase,
-    /// No key that could be found opens the vault.
+    /// No available key opens the vault.
     #[error("the key of {vault} is not there: neither in {key} nor in the keyring")]
     NoKey {
-        /// The vault.
+        /// The vault's file.
         vault: PathBuf,
-        /// Where the key was looked for.
+        /// The file that may hold the key.
         key: PathBuf,
     },
-    /// A file is damaged, or not a file of this kind.
+    /// A file is damaged, or is not a vault or key file.
     #[error("{path} cannot be read: {why}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The fault of the file.
+        /// A description of the damage.
         why: String,
     },
     /// The file system failed.
@@ -32,33 +32,33 @@ pub enum VaultError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// The keyring failed.
     #[error("the keyring: {0}")]
     Keyring(String),
-    /// The name is none.
+    /// The text cannot be the name of a secret.
     #[error(
         "`{0}` is no name for a secret: letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64"
     )]
     Name(String),
-    /// There is no secret of this name.
+    /// There is no secret with this name.
     #[error("there is no secret `{0}`")]
     Missing(String),
-    /// The value is empty, or longer than any may be.
+    /// The value is empty or too long.
     #[error("a value has 1 to {most} bytes, not {got}", most = crate::MAX_VALUE_LEN)]
     Size {
-        /// How many bytes were given.
+        /// The number of bytes of the value.
         got: usize,
     },
-    /// There are as many secrets as there may be.
+    /// The vault has the maximum number of secrets.
     #[error("the vault is full: it holds at most {0} secrets")]
     Full(usize),
 }
 
 impl VaultError {
-    /// Returns the way out, in one line.
+    /// Returns a way to fix the problem, in one line.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Files that are replaced whole.
+//! Files that are replaced atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -7,13 +7,14 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The largest file that is read.
+/// The maximum size of a file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 128 << 20;
 
-/// A hook that runs before each step that a crash could come before; tests answer with an error.
+/// A hook that runs before each step at which a crash could happen. Tests return an error from it.
 pub(crate) type CrashHook<'a> = &'a dyn Fn() -> io::Result<()>;
 
-/// Replaces a file, or makes it. A reader at any moment, a crash included, finds the old bytes or the new.
+/// Replaces a file, or creates it. At every moment, even after a crash, a reader finds either the old bytes or the
+/// new ones.
 pub(crate) fn replace(path: &Path, bytes: &[u8], step: CrashHook<'_>) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::NotFound)?;
     let mut name = path.as_os_str().to_owned();
@@ -33,7 +34,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], step: CrashHook<'_>) -> io::Res
     File::open(dir)?.sync_all()
 }
 
-/// Removes a file; one that is not there is as good.
+/// Removes a file. A missing file is no error.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -41,7 +42,8 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the bytes of a file; `None` if there is none. Only its owner may be able to read it from then on.
+/// Returns the bytes of a file, or `None` if there is no such file. If others could read the file, its permissions
+/// are tightened.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(nofollow).open(path) {

@@ -1,4 +1,4 @@
-//! The key of the vault, and how it is itself protected.
+//! The key of the vault, and its protection.
 
 use age::secrecy::{ExposeSecret as _, SecretString};
 use age::x25519;
@@ -8,15 +8,15 @@ use zeroize::Zeroizing;
 use crate::error::VaultError;
 use crate::secret::Secret;
 
-/// How the key is protected.
+/// The present protection of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
-    /// It lies in the keyring of the operating system.
+    /// The key is in the keyring of the operating system.
     Keyring,
-    /// It lies beside the vault, under a passphrase.
+    /// The key is in a file beside the vault, encrypted with a passphrase.
     Passphrase,
-    /// It lies beside the vault as it is.
+    /// The key is in a file beside the vault, unencrypted.
     File,
 }
 
@@ -38,19 +38,19 @@ impl Protection {
     }
 }
 
-/// How the key shall be protected.
+/// The protection that the key is to get.
 #[derive(Clone, Copy, Debug)]
 pub enum ProtectionChoice<'a> {
-    /// In the keyring.
+    /// The keyring of the operating system.
     Keyring,
-    /// Under this passphrase.
+    /// A file that is encrypted with this passphrase.
     Passphrase(&'a Secret),
-    /// As it is.
+    /// An unencrypted file.
     File,
 }
 
 impl ProtectionChoice<'_> {
-    /// Returns the kind of it.
+    /// Returns the kind of protection.
     #[must_use]
     pub fn kind(self) -> Protection {
         match self {
@@ -64,15 +64,15 @@ impl ProtectionChoice<'_> {
 /// The first bytes of an age file.
 const MAGIC: &[u8] = b"age-encryption.org/v1";
 
-/// The most work that a passphrase may cost to check, as a power of two: a file that asks for more is not ours.
+/// The maximum work factor of a passphrase, as a power of two. A file with a larger one is not from this program.
 const MAX_WORK: u8 = 20;
 
-/// Returns whether a key file is one that a passphrase opens.
+/// Returns whether a key file is encrypted with a passphrase.
 pub(crate) fn is_wrapped(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
 
-/// Identities as the text of a key file.
+/// Returns the text of a key file with these identities.
 pub(crate) fn to_text(identities: &[&x25519::Identity]) -> Secret {
     let mut text = String::with_capacity(identities.len() * 80);
     for identity in identities {
@@ -87,14 +87,14 @@ pub(crate) fn from_text(text: &str) -> Vec<x25519::Identity> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-/// Puts the text of a key file under a passphrase.
+/// Encrypts the text of a key file with a passphrase.
 pub(crate) fn wrap(text: &Secret, passphrase: &Secret, work: u8) -> Result<Vec<u8>, String> {
     let mut recipient = age::scrypt::Recipient::new(SecretString::from(passphrase.reveal().to_owned()));
     recipient.set_work_factor(work);
     age::encrypt(&recipient, text.reveal().as_bytes()).map_err(|e| e.to_string())
 }
 
-/// Returns the text of a key file that lies under a passphrase; `None` if it is another passphrase.
+/// Decrypts the text of a key file with a passphrase. Returns `None` if the passphrase is wrong.
 pub(crate) fn unwrap(file: &[u8], passphrase: &Secret) -> Result<Option<Secret>, String> {
     let mut identity = age::scrypt::Identity::new(SecretString::from(passphrase.reveal().to_owned()));
     identity.set_max_work_factor(MAX_WORK);
@@ -113,7 +113,7 @@ pub(crate) fn unwrap(file: &[u8], passphrase: &Secret) -> Result<Option<Secret>,
     }
 }
 
-/// Encrypts for an identity.
+/// Encrypts bytes for an identity.
 pub(crate) fn encrypt(identity: &x25519::Identity, bytes: &[u8]) -> Result<Vec<u8>, VaultError> {
     age::encrypt(&identity.to_public(), bytes)
         .map_err(|e| VaultError::Keyring(format!("the vault cannot be encrypted: {e}")))

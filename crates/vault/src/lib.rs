@@ -1,12 +1,12 @@
 //! Secrets by name, in one file that is encrypted with age.
 //!
-//! The file is `vault.age` in the daemon's state directory. Its key is an age identity, which lies in the keyring of
-//! the operating system, or beside the file in `vault.key`. There it lies under a passphrase. Without a keyring and
-//! without a user to ask, it lies there as it is. Both files are replaced whole, so that a crash leaves the old or
-//! the new.
+//! The file is `vault.age` in the daemon's state directory. Its key is an age identity. The key is in the keyring of
+//! the operating system, or in `vault.key` beside the file. That file is encrypted with a passphrase. If there is no
+//! keyring and no user to ask for a passphrase, it is not encrypted. Both files are replaced atomically, so that a
+//! crash leaves the old file or the new one.
 //!
-//! Values have no way to be printed, and are wiped when they are dropped. Only the copies that the encryption and the
-//! reading of JSON make on their way cannot be wiped.
+//! Values cannot be printed, and are wiped when they are dropped. Only the temporary copies that encryption and JSON
+//! parsing make cannot be wiped.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the vault owns its files, and asks the keyring's own program")]
 

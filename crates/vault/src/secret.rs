@@ -1,29 +1,30 @@
-//! A value that can be used and not printed.
+//! A value that can be used but not printed.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
 
-/// A secret text. `Debug` shows nothing of it, and its memory is wiped when it is dropped.
+/// A secret text. Its `Debug` output does not show the text, and its memory is wiped when it is dropped.
 ///
-/// It can be serialised, since it has to reach its file and the daemon: the caller answers for where it goes.
+/// It can be serialized, because it must reach the vault's file and the daemon. The caller is responsible for the
+/// destination.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes over a text.
+    /// Returns a secret with this text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(Zeroizing::new(text.into()))
     }
 
-    /// Returns the text itself, for the one who uses it.
+    /// Returns the text itself.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether there is nothing in it.
+    /// Returns whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

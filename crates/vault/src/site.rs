@@ -1,4 +1,4 @@
-//! Where the vault lies, and the vault itself while it is open.
+//! The place of a vault, and the open vault itself.
 
 use std::fmt;
 use std::io;
@@ -16,10 +16,10 @@ use crate::key::{self, Protection, ProtectionChoice};
 use crate::keyring::Keyring;
 use crate::secret::Secret;
 
-/// The work that a passphrase costs, as a power of two: some tenths of a second and 128 MiB for each guess.
+/// The work factor of a passphrase, as a power of two. Each guess takes some tenths of a second and 128 MiB.
 const PASSPHRASE_WORK: u8 = 17;
 
-/// Where a vault lies or will lie.
+/// The place of a vault, whether the vault exists yet or not.
 #[derive(Clone)]
 pub struct Site {
     dir: PathBuf,
@@ -34,7 +34,7 @@ impl fmt::Debug for Site {
     }
 }
 
-/// A vault that is open.
+/// An open vault.
 pub struct Vault {
     site: Site,
     identity: x25519::Identity,
@@ -49,36 +49,36 @@ impl fmt::Debug for Vault {
 }
 
 impl Site {
-    /// Returns the vault of a state directory, with the keyring that there is.
+    /// Returns the place of a vault in a state directory, with the keyring, if there is one.
     pub fn new(dir: &Path, keyring: Option<Arc<dyn Keyring>>) -> Site {
         Site { dir: dir.to_owned(), keyring, work: PASSPHRASE_WORK, step: Arc::new(|| Ok(())) }
     }
 
-    /// Returns the same site with cheaper passphrases, for tests.
+    /// Returns the same site with another work factor for passphrases, for tests.
     #[must_use]
     pub fn with_work(self, work: u8) -> Site {
         Site { work, ..self }
     }
 
-    /// Returns the file that holds the secrets.
+    /// Returns the path of the file with the secrets.
     #[must_use]
     pub fn vault(&self) -> PathBuf {
         self.dir.join("vault.age")
     }
 
-    /// Returns the file that holds the key, if it is in a file.
+    /// Returns the path of the file with the key, if the key is in a file.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.dir.join("vault.key")
     }
 
-    /// Returns whether there is a keyring that could hold a key.
+    /// Returns whether there is a keyring that could keep a key.
     #[must_use]
     pub fn has_keyring(&self) -> bool {
         self.keyring.is_some()
     }
 
-    /// Returns how the key of the vault is protected; `None` if there is no vault yet. Nothing is opened for it.
+    /// Returns the protection of the vault's key, or `None` if there is no vault yet. The vault is not opened.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -93,7 +93,7 @@ impl Site {
         }))
     }
 
-    /// Makes an empty vault. Nothing is kept of an earlier key without a vault.
+    /// Creates an empty vault. An earlier key without a vault is replaced.
     ///
     /// # Errors
     /// When the key or the vault cannot be written.
@@ -106,10 +106,10 @@ impl Site {
         Ok(vault)
     }
 
-    /// Opens the vault; `None` if there is none.
+    /// Opens the vault. Returns `None` if there is no vault.
     ///
     /// # Errors
-    /// When its key cannot be had, or a file is damaged.
+    /// When the key is not available, or a file is damaged.
     pub fn open(&self, passphrase: Option<&Secret>) -> Result<Option<Vault>, VaultError> {
         let Some(sealed) = self.read(&self.vault())? else { return Ok(None) };
         let mut found: Vec<(x25519::Identity, Protection)> = Vec::new();
@@ -131,7 +131,7 @@ impl Site {
                 return Ok(Some(vault));
             }
         }
-        // A change of keys that was cut off may have left the one that is needed here.
+        // An interrupted change of the protection may have left the key in the keyring, although there is a key file.
         if let Some(text) = self.keyring.as_ref().map(|keyring| keyring.get()).transpose()?.flatten() {
             for identity in key::from_text(text.reveal()) {
                 if let Some(vault) = self.try_open(&sealed, identity, Protection::Keyring)? {
@@ -160,7 +160,7 @@ impl Site {
         }
     }
 
-    /// Keeps identities as the key, in one step.
+    /// Stores identities as the key, in one step.
     fn keep_key(
         &self,
         identities: &[&x25519::Identity],
@@ -182,7 +182,7 @@ impl Site {
         }
     }
 
-    /// Removes the key from wherever it is not any more.
+    /// Removes the key from the places where it no longer belongs.
     fn forget_other_keys(&self, now: Protection) -> Result<(), VaultError> {
         if now == Protection::Keyring {
             (self.step)().map_err(|source| self.io(&self.key(), source))?;
@@ -208,33 +208,33 @@ impl Site {
 }
 
 impl Vault {
-    /// Returns how its key is protected.
+    /// Returns the protection of the key.
     #[must_use]
     pub fn protection(&self) -> Protection {
         self.protection
     }
 
-    /// Returns all secrets by name.
+    /// Returns all secrets, with their names.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.contents.secrets.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// Returns one secret.
+    /// Returns the secret with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.contents.secrets.get(name)
     }
 
-    /// Returns the key under which values of forms are sealed, as hexadecimal digits.
+    /// Returns the key that seals the values of forms, as hexadecimal digits.
     #[must_use]
     pub fn sealing(&self) -> Option<&Secret> {
         self.contents.sealing.as_ref()
     }
 
-    /// Keeps the key under which values of forms are sealed.
+    /// Stores the key that seals the values of forms.
     ///
     /// # Errors
-    /// When it cannot be written; nothing has changed then.
+    /// When the vault cannot be written. Nothing has changed then.
     pub fn set_sealing(&mut self, key: Secret) -> Result<(), VaultError> {
         self.change(|contents| {
             contents.sealing = Some(key);
@@ -242,10 +242,10 @@ impl Vault {
         })
     }
 
-    /// Gives a secret a value, and, if they are said, the servers that it is for.
+    /// Sets the value of a secret. If `origins` is given, they become the servers to which it may be sent.
     ///
     /// # Errors
-    /// When the name or the value is none, or it cannot be written; nothing has changed then.
+    /// When the name or the value is invalid, or the vault cannot be written. Nothing has changed then.
     pub fn set(
         &mut self,
         name: &str,
@@ -256,10 +256,10 @@ impl Vault {
         self.change(|contents| contents.set(name, value, origins, now_ms))
     }
 
-    /// Says anew which servers a secret is for.
+    /// Replaces the servers to which a secret may be sent.
     ///
     /// # Errors
-    /// When there is no such secret, or it cannot be written.
+    /// When there is no such secret, or the vault cannot be written. Nothing has changed then.
     pub fn pin(&mut self, name: &str, origins: Vec<Origin>) -> Result<(), VaultError> {
         self.change(|contents| {
             let entry = contents.secrets.get_mut(name).ok_or_else(|| VaultError::Missing(name.to_owned()))?;
@@ -271,20 +271,21 @@ impl Vault {
     /// Removes a secret.
     ///
     /// # Errors
-    /// When there is none, or it cannot be written; nothing has changed then.
+    /// When there is no such secret, or the vault cannot be written. Nothing has changed then.
     pub fn remove(&mut self, name: &str) -> Result<(), VaultError> {
         self.change(|contents| {
             contents.secrets.remove(name).map(|_| ()).ok_or_else(|| VaultError::Missing(name.to_owned()))
         })
     }
 
-    /// Encrypts everything under a new key with this protection. At every moment there is a key that opens the vault.
+    /// Encrypts the vault with a new key, which gets this protection. At every moment there is a key that opens the
+    /// vault.
     ///
     /// # Errors
-    /// When a file or the keyring fails; the vault opens with the old key or the new one then.
+    /// When a file or the keyring fails. The vault opens with the old key or the new one then.
     pub fn rotate_key(&mut self, how: ProtectionChoice<'_>) -> Result<(), VaultError> {
         let new = x25519::Identity::generate();
-        // Both first, so that whichever the vault is under when the power fails, its key is there.
+        // Both keys are stored first. If the power fails, the key that the vault needs is there, whichever it is.
         self.site.keep_key(&[&new, &self.identity], how)?;
         let old = std::mem::replace(&mut self.identity, new);
         if let Err(error) = self.save() {

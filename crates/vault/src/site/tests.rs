@@ -68,7 +68,7 @@ fn vault_without_its_key_stays_closed() {
     assert!(matches!(site.open(Some(&Secret::new("wrong"))), Err(VaultError::WrongPassphrase)));
     std::fs::remove_file(site.key()).unwrap();
     assert!(matches!(site.open(Some(&passphrase)), Err(VaultError::NoKey { .. })));
-    // The key of another vault.
+    // This is the key of another vault.
     let other = tempfile::tempdir().unwrap();
     Site::new(other.path(), None).create(ProtectionChoice::File).unwrap();
     std::fs::copy(other.path().join("vault.key"), site.key()).unwrap();
@@ -91,7 +91,7 @@ fn damaged_vault_is_reported_as_damaged() {
     assert!(matches!(site.open(None), Err(VaultError::Damaged { .. })));
 }
 
-/// Does something with a vault once for each step before which a crash can come, and checks the vault that is left.
+/// Changes a vault once for each step at which a crash can happen, and checks the vault that is left.
 fn crash_at_every_step(
     passphrase: &Secret,
     from: ProtectionChoice<'_>,
@@ -112,7 +112,7 @@ fn crash_at_every_step(
         let done = act(&mut vault);
         let found = opened(&site, passphrase);
         assert!(["old", "new"].contains(&found.as_str()), "step {at}: {found}");
-        // The daemon's memory has the state of the disk, or the disk is ahead by a change that is not synced yet.
+        // The value in memory is the one on disk. Or the disk already has the new value, which was not synced.
         let kept = vault.get("A").map(|entry| entry.value.reveal().to_owned());
         assert!(kept.as_deref() == Some(found.as_str()) || found == "new", "step {at}");
         if done.is_ok() {
@@ -163,7 +163,7 @@ fn old_key_opens_nothing_after_key_rotation() {
 fn keyring_program_gets_the_key_through_a_pipe() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("tool");
-    // A stand-in that keeps its input in a file, and writes down the arguments of each call.
+    // This program replaces `secret-tool`. It keeps its input in a file, and records the arguments of each call.
     let script = "#!/bin/sh\necho \"$@\" >> \"$0.calls\"\ncase \"$1\" in\nstore) cat > \"$0.kept\";;\n\
         lookup) cat \"$0.kept\" 2>/dev/null;;\nclear) rm -f \"$0.kept\";;\nesac\n";
     std::fs::write(&program, script).unwrap();
@@ -179,7 +179,7 @@ fn keyring_program_gets_the_key_through_a_pipe() {
     let calls = std::fs::read_to_string(dir.path().join("tool.calls")).unwrap();
     assert!(calls.contains("store --label") && calls.contains("application almoner vault"), "{calls}");
     assert!(!calls.contains("AGE-SECRET-KEY"));
-    // One that keeps nothing is noticed before anything depends on it.
+    // A keyring that stores nothing is noticed before the vault depends on it.
     std::fs::write(&program, "#!/bin/sh\nexit 0\n").unwrap();
     let other = tempfile::tempdir().unwrap();
     let site = Site::new(other.path(), Some(Arc::new(SecretTool::new(&program, other.path()))));
