@@ -1,4 +1,5 @@
-//! Waiting for a time: the run holds no memory meanwhile, and outlives the daemon.
+//! Timers. A run that waits for a time uses no memory, and continues even if the daemon was restarted in the
+//! meantime.
 
 use kernel::command::Move;
 use kernel::proposal::Finding;
@@ -12,7 +13,7 @@ use crate::definition;
 use crate::driver_port::DriverPort;
 use crate::trouble::internal;
 
-/// The longest that is waited, in milliseconds: a year.
+/// The maximum time that a run can wait, in milliseconds: one year.
 const MAX_WAIT_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
 /// Returns the interface of a timer slot: one method, `wait`.
@@ -34,7 +35,7 @@ fn how_long(args: &[Value]) -> Result<u64, Box<Finding>> {
     })
 }
 
-/// Returns the facts of a call for the gates, before the call is made.
+/// Returns the facts about a call that the gates check before the call is made.
 pub(crate) fn facts(args: &[Value]) -> Facts {
     let text = args.first().and_then(Value::as_str).unwrap_or_default();
     let line = format!("waits for {}", visible_line(text));
@@ -45,7 +46,7 @@ pub(crate) fn facts(args: &[Value]) -> Facts {
     }
 }
 
-/// Returns the end of a call that has begun.
+/// Returns the run's next move for a call that has begun: it waits, or the call is refused.
 pub(crate) fn wait_move(world: &dyn DriverPort, begun: &StartedEffect) -> Result<Move, Trouble> {
     let proposal = begun.step().step;
     Ok(match how_long(&begun.proposal().args) {

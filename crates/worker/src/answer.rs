@@ -1,11 +1,11 @@
-//! A model's final answer, checked against the worker's output pattern.
+//! The check of a model's final answer against the worker's output pattern.
 
 use kernel::proposal::Finding;
 use kernel::{Pattern, Value};
 use model::{Reply, Stop};
 use passable::quoting;
 
-/// Returns the value that the answer is, or why it is none.
+/// Returns the value of the answer, or the reasons why the answer cannot be used.
 pub(crate) fn check(reply: &Reply, output: Option<&Pattern>) -> Result<Value, Vec<Finding>> {
     if reply.stop == Stop::Length {
         let finding = Finding::new("output/length", "the answer was cut off because it was too long");

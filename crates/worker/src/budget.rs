@@ -1,4 +1,5 @@
-//! The limits of a run, checked before it goes on. When one is used up, the driver asks a person for more.
+//! The limits of a run, which are checked before each step. If a limit is reached, the driver asks a person to raise
+//! it.
 
 use kernel::budget::LimitKind;
 use kernel::run::{Run, Shape, Trouble};
@@ -9,29 +10,29 @@ use crate::fold::Fold;
 use crate::model_worker::model_worker;
 use crate::trouble::trouble;
 
-/// The help text for a limit that is reached and that no person raises.
+/// The help text for a limit that was reached and that no person has raised.
 const LIMIT_HELP: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
 
-/// The kind of the step that comes next.
+/// The kind of the next step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepKind {
-    /// The model is asked once more.
+    /// A request to the model.
     Turn,
-    /// Something is done.
+    /// A call.
     Call,
-    /// A result that is paid for is written. This costs no tokens.
+    /// The writing of a result that is already paid for, which costs no tokens.
     Write,
 }
 
-/// Why a run does not go on.
+/// The reason why a run cannot continue.
 pub(crate) enum Shortage {
-    /// The run has used up this limit.
+    /// The run has reached this limit.
     LimitReached(LimitKind, Trouble),
-    /// The run has a limit in money, and the price of its model is not known.
+    /// The run has a cost limit, but the price of its model is unknown.
     PriceUnknown(Trouble),
 }
 
-/// Returns why the run's limits do not allow the next step, if they do not.
+/// Returns the limit that does not allow the next step, or `None` if the step is allowed.
 pub(crate) fn find_shortage(
     world: &dyn DriverPort,
     run: &Run,
@@ -41,7 +42,7 @@ pub(crate) fn find_shortage(
     let (limits, used) = (run.limits, run.used);
     let out =
         |kind, code: &str, message| Some(Shortage::LimitReached(kind, trouble(code, message, LIMIT_HELP)));
-    // In a conversation each answer has as many.
+    // In a conversation, the limit counts from the person's last message.
     let turns = if run.shape == Shape::Chat { fold.turns_since_said() } else { fold.turns.len() };
     if next == StepKind::Turn && turns >= limits.turns as usize {
         let message = format!("the limit of {} turns is reached", limits.turns);
@@ -75,13 +76,14 @@ pub(crate) fn find_shortage(
     (fold.ran_ms >= limits.wall_ms).then(|| time_shortage(run))
 }
 
-/// Returns why a request to a model in a slot is not sent: reading it alone would exceed the rest of the slot's
-/// tokens or money. Parallel calls have a share each, and none of them may exceed its share.
+/// Returns the reason why a request to a model in a slot is not sent, if there is one. The reason is that reading the
+/// request would exceed the slot's remaining tokens or money. Parallel calls have a share each, and none of them may
+/// exceed its share.
 pub(crate) fn too_large(world: &dyn DriverPort, run: &Run, bundle: &Bundle, bytes: usize) -> Option<Trouble> {
     if bundle.source != model_worker().source {
         return None;
     }
-    // A token has some three or four bytes.
+    // A token has about four bytes.
     let tokens = (bytes / 4) as u64;
     let left = run.limits.tokens.saturating_sub(run.used.tokens());
     let help = "ask for less at once, or hand over more: `-e SLOT=model:NAME?tokens=…`";
@@ -101,14 +103,14 @@ pub(crate) fn too_large(world: &dyn DriverPort, run: &Run, bundle: &Bundle, byte
     })
 }
 
-/// Returns the shortage of a call that would start a worker deeper than the run may.
+/// Returns the shortage for a call that would start a worker at a greater depth than the limit.
 pub(crate) fn depth_shortage(run: &Run, slot: &str) -> Shortage {
     let (depth, limit) = (run.depth + 1, run.limits.depth);
     let message = format!("the call of `{slot}` would start a worker {depth} deep; the limit is {limit}");
     Shortage::LimitReached(LimitKind::Depth, trouble("depth/limit", message, LIMIT_HELP))
 }
 
-/// Returns the shortage of a run that has worked as long as it may.
+/// Returns the shortage for a run that has reached its time limit.
 pub(crate) fn time_shortage(run: &Run) -> Shortage {
     let message = format!("the limit of {} s of work is reached", run.limits.wall_ms / 1000);
     Shortage::LimitReached(LimitKind::Wall, trouble("budget/wall", message, LIMIT_HELP))

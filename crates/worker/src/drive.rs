@@ -1,6 +1,6 @@
-//! The driver: takes a run from where its journal ends to where it must wait.
+//! The driver, which takes a run from the end of its journal to the point where the run must wait.
 //!
-//! It holds nothing that the journal does not: after a crash the same steps follow.
+//! All state of the driver can be rebuilt from the journal, so after a crash the same steps follow.
 
 mod deferred;
 mod depth_approval;
@@ -38,16 +38,17 @@ use crate::workshop;
 
 use deferred::DeferredMoves;
 
-/// How often in a row a model may be told that its answer is no use.
+/// The maximum number of times in a row that a model is told that its answer cannot be used.
 const MAX_REPAIRS: usize = 3;
 
-/// The reason for waiting of a run that has called workers.
+/// The text that a run gives as its reason to wait after it has called workers.
 const WAIT_FOR_CHILDREN: &str = "for its children";
 
-/// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is told of runs that can go on.
+/// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is called with other runs that can
+/// continue.
 ///
 /// # Errors
-/// When the store or the worker's definition fails; the journal then ends before the step that failed.
+/// When the store or the worker's definition fails. The journal then ends before the step that failed.
 pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> Result<(), Trouble> {
     let first = world.run(run)?;
     if first.state != State::Ready {
@@ -55,7 +56,7 @@ pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun]))
     }
     let program = program::load(world, &first.name, &first.definition, &first.includes)?;
     let slots = match Slots::open(world, &first, &program.definition) {
-        // The target of a slot is gone, and the run does no more with it.
+        // The target of a slot is gone. The run was cancelled, so it does not need the target any more.
         Err(trouble) if first.cancelled.is_some() => return give_up(world, &first, &trouble),
         opened => opened?,
     };
@@ -78,8 +79,8 @@ pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun]))
     };
     let outcome = driver.go();
     if outcome.is_err() && driver.deferred.has_turn() {
-        // The journal gets the deferred turn first and the reason for stopping after it. If this fails as well, the
-        // first error counts.
+        // The deferred turn must be in the journal before the reason for stopping. If recording it fails too, the
+        // first error is returned.
         let _ = driver.advance(vec![]);
     }
     if outcome.is_ok() && driver.is_resting {
@@ -89,7 +90,7 @@ pub fn drive(world: &dyn DriverPort, run: RunNumber, ready: &dyn Fn(&[HostRun]))
     outcome
 }
 
-/// Ends the calls that a cancelled run had begun and cannot complete.
+/// Completes the calls that a cancelled run has begun and cannot finish, with an unknown outcome.
 fn give_up(world: &dyn DriverPort, run: &Run, trouble: &Trouble) -> Result<(), Trouble> {
     let begun = run.open.iter().filter(|(_, phase)| matches!(phase, Phase::Executing { .. }));
     let moves = begun.map(|(step, _)| Move::Complete {
@@ -105,8 +106,8 @@ fn unknown_outcome(why: &str) -> Finding {
     Finding::new("effect/unknown", message)
 }
 
-/// Returns the tokens that the run pays for. If a server counts none, every three bytes read or written count as one
-/// token. So a limit holds with every server.
+/// Returns the number of tokens that the run pays for. If a server reports none, every three bytes read or written
+/// count as one token. So a limit works with every server.
 fn counted_usage(request: &Request, reply: &Reply) -> model::Usage {
     let usage = reply.usage;
     if usage.input_tokens > 0 || usage.output_tokens > 0 {
@@ -132,17 +133,17 @@ struct Driver<'w> {
     program: Arc<Program>,
     slots: Slots,
     fold: Fold,
-    /// Effects that began in this process and have not been performed.
+    /// The effects that began in this process and have not been performed.
     begun: BTreeMap<u64, StartedEffect>,
-    /// The number of the first step that the journal did not have when it was looked at last.
+    /// The number of the first step that was not in the journal when it was last read.
     recorded: u64,
-    /// The moves that go out with the next step. Repeating them is harmless.
+    /// The moves that are recorded with the next step. It is harmless to make them again.
     deferred: DeferredMoves,
-    /// The model's last answer, so that it need not be read back.
+    /// The model's last reply, so that it need not be read from the store.
     last_reply: Option<(BlobHash, Reply)>,
-    /// Whether the last steps were refused because somebody else came first.
+    /// Whether the last steps were refused because another writer came first.
     is_overtaken: bool,
-    /// Whether it waits for its children, which will wake it soon.
+    /// Whether the run waits for its children, which will wake it soon.
     is_resting: bool,
     ready: &'w dyn Fn(&[HostRun]),
 }
@@ -152,13 +153,13 @@ impl Driver<'_> {
         self.catch_up()?;
         let mut is_known = true;
         while !self.world.is_stopping() {
-            // Whether a turn that is still to go out was overtaken is found out when it does.
+            // A deferred turn is only checked for other writers when it is recorded.
             if !is_known && !self.deferred.has_turn() && !self.refresh()? {
                 break;
             }
             is_known = false;
             let flow = self.step()?;
-            // After a conflict with another writer the driver looks again.
+            // After a conflict with another writer, the loop goes on with the new state.
             if flow == Flow::Stop && !std::mem::take(&mut self.is_overtaken) {
                 break;
             }
@@ -166,10 +167,10 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Catches up with the journal. False if the run is not to be driven any more.
+    /// Reads the new steps of the journal. Returns `false` if the run is not ready any more.
     fn refresh(&mut self) -> Result<bool, Trouble> {
         let run = self.world.run(self.run.number)?;
-        // The run has made a worker, or has got a slot that it asked for.
+        // The run has made a worker, or has got a slot that it requested.
         if run.grants != self.run.grants {
             self.slots = Slots::open(self.world, &run, &self.program.definition)?;
         }
@@ -203,7 +204,8 @@ impl Driver<'_> {
             return Ok(Flow::Continue);
         }
         if self.run.cancelled.is_some() {
-            // Begun calls complete, and no new step follows. Children that still complete their calls end the run.
+            // Begun calls are completed, and no new step follows. Children that are still completing their calls will
+            // end the run.
             if self.deferred.moves.is_empty() {
                 return Ok(Flow::Stop);
             }
@@ -250,7 +252,7 @@ impl Driver<'_> {
         self.suspend_with(vec![Move::Suspend { seen: self.recorded, why: asked }], rests)
     }
 
-    /// Suspends, unless there is something to do after all.
+    /// Suspends the run, unless the journal has new entries.
     fn suspend_with(&mut self, moves: Vec<Move>, rests: bool) -> Result<Flow, Trouble> {
         Ok(match self.advance(moves)? {
             CommandReply::NotSuspended => Flow::Continue,
@@ -275,7 +277,7 @@ impl Driver<'_> {
         self.finish(RunOutcome::Failed(trouble))
     }
 
-    /// Takes the model's turns, then the worker's own steps.
+    /// Takes the next step of a run that is not split: a turn of the model, or a step that the worker file makes.
     fn one(&mut self) -> Result<Flow, Trouble> {
         let Some(turn) = self.fold.turns.last().cloned() else { return self.prompt() };
         let Some((replied, hash)) = turn.replied else {
@@ -301,12 +303,12 @@ impl Driver<'_> {
             }
             return self.prompt();
         }
-        // A person can also reply to a message of a run that is not a chat.
+        // A person can reply to a message even if the run is not a chat.
         if self.fold.has_news() {
             return self.prompt();
         }
         match answer::check(&reply, self.program.definition.output.as_ref()) {
-            // The journal has the answer, and the person speaks next.
+            // The journal has the answer, and the person's next message is awaited.
             Ok(_) if self.run.shape == Shape::Chat => self.suspend(),
             Ok(output) => self.then(&output),
             Err(findings) => {
@@ -316,7 +318,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Asks the model once more.
+    /// Makes the next request to the model.
     fn prompt(&mut self) -> Result<Flow, Trouble> {
         if let Some(flow) = self.ask_for_more(StepKind::Turn)? {
             return Ok(flow);
@@ -340,7 +342,7 @@ impl Driver<'_> {
         Ok(Flow::Continue)
     }
 
-    /// Asks a person for more when the run has used up a limit. The run loses none of its results.
+    /// Asks a person to raise a limit that the run has reached. The run keeps its results.
     fn ask_for_more(&mut self, next: StepKind) -> Result<Option<Flow>, Trouble> {
         match budget::find_shortage(self.world, &self.run, &self.fold, next) {
             None => Ok(None),
@@ -358,7 +360,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Has the model answer a request that stands in the journal, or will. After a crash it is the same request.
+    /// Gets the model's reply to a request that is in the journal, or will be. After a crash, the request is the
+    /// same.
     fn ask(&mut self, prompted: u64, mut request: Request) -> Result<Flow, Trouble> {
         // A request has no more time than the run has left, even if its server would allow more.
         let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
@@ -366,7 +369,7 @@ impl Driver<'_> {
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run).map(|provider| {
-            // Nothing is shown of a step that is not recorded: it will be at once.
+            // Progress is not shown for a step that is not recorded yet. It will be recorded soon.
             let is_recorded = prompted < self.recorded;
             let mut shown = |progress| {
                 if is_recorded {
@@ -381,7 +384,7 @@ impl Driver<'_> {
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
                 return self.handle_shortage(budget::time_shortage(&self.run));
             }
-            // One item of many does not hold up the others for an error that only another request could avoid.
+            // If only another request could avoid this error, one item of many fails, so that the others go on.
             Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
                 return self.fail(of_model(&error));
             }
@@ -403,8 +406,9 @@ impl Driver<'_> {
         self.deferred.bytes.push(bytes);
         self.last_reply = Some((hash, reply));
         let replied = Move::Reply { prompted, reply: hash, usage, model: by };
-        // The reply of a deferred request is deferred too: later steps name it by its number, which is certain only
-        // if both go out together. Any other reply is recorded at once, so that the model is not asked again.
+        // The reply to a deferred request is deferred too. Later steps refer to the request by its number, which is
+        // certain only if both are recorded together. Any other reply is recorded at once, so that the model is not
+        // asked again.
         match prompted >= self.recorded {
             true => self.defer(replied),
             false => drop(self.advance(vec![replied])?),
@@ -412,7 +416,7 @@ impl Driver<'_> {
         Ok(Flow::Continue)
     }
 
-    /// Turns the reply's calls into proposals, or tells the model why they cannot be.
+    /// Turns the reply's calls into proposals, or tells the model why a call cannot be proposed.
     fn propose_calls(
         &mut self,
         replied: u64,
@@ -476,7 +480,7 @@ impl Driver<'_> {
                 .allowed("a JSON object");
             moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
         }
-        // If all calls go to workers, the run waits until they are done, unless the kernel refuses one.
+        // If all calls go to workers, the run suspends in the same step, unless the kernel refuses one.
         let waits = self.run.shape != Shape::Chat
             && !proposals.is_empty()
             && proposals
@@ -498,7 +502,7 @@ impl Driver<'_> {
         bound.is_some_and(|bound| matches!(bound.reach, SlotTarget::Worker(_)))
     }
 
-    /// Takes the worker's `then` steps, one after the other, and then the steps that follow them.
+    /// Makes the worker's `then` calls, one after the other, and then the steps after them.
     fn then(&mut self, output: &Value) -> Result<Flow, Trouble> {
         let results = steps::results(&self.program, &self.fold, output);
         for index in 0..self.program.definition.then.len() {
@@ -558,7 +562,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Judges a call that the worker file wrote down. The inner error is one that ends the run.
+    /// Judges a call that the worker file makes. The inner error ends the run.
     fn judge_step(
         &self,
         bench: &JudgingContext<'_>,
@@ -583,8 +587,8 @@ impl Driver<'_> {
         bench.judge(site, slot, bound, method, args).map(Ok)
     }
 
-    /// Takes the worker's `write` steps: all of them are one step, and so one card. An item that cannot be written
-    /// does not hold up the others.
+    /// Makes the worker's `write` steps. All of them are one step, and so one card. An item that cannot be written
+    /// does not stop the others.
     fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
         let (writes, mut files) = match steps::writes(&self.program, &self.run, items) {
             Ok(planned) => planned,
@@ -610,7 +614,7 @@ impl Driver<'_> {
         let written: Vec<_> =
             self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
         let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
-        // A write that was tried says more than one that was impossible.
+        // The failure of a write that was tried is reported before that of a write that was impossible.
         let code = written
             .iter()
             .find_map(|call| call.completion.as_ref())
@@ -625,8 +629,8 @@ impl Driver<'_> {
     }
 }
 
-/// Returns the error code of a run that has written no file, by the outcome of its first write. Either a person
-/// refused it, or its file changed after it was shown, or the file system failed.
+/// Returns the error code of a run that has written no file, according to its first write. The code tells whether a
+/// person refused the write, its file changed after it was shown, or the file system failed.
 fn write_failure_code(completion: &Completion) -> &'static str {
     match completion {
         Completion::Refused(findings) if findings.iter().any(|f| CHANGE_RULES.contains(&f.rule.as_str())) => {
@@ -637,7 +641,7 @@ fn write_failure_code(completion: &Completion) -> &'static str {
     }
 }
 
-/// The rules of findings about a state that changed after it was shown.
+/// The rules of findings about data that changed after it was shown.
 const CHANGE_RULES: [&str; 2] = ["dir/changed", "approval/stale"];
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {

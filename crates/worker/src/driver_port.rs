@@ -13,56 +13,58 @@ use policy::{Rules, Secrets};
 
 use crate::memory::Memory;
 
-/// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that names the way out; the driver
-/// then leaves the run as its journal has it.
+/// The daemon as the driver of a run uses it. Every method may fail with a [`Trouble`] that names a way to fix the
+/// problem. The driver then leaves the run in the state of its journal.
 pub trait DriverPort: Send + Sync {
     /// Returns the agent for whom runs act.
     fn host(&self) -> FormulaId;
-    /// Returns the clock's reading, in milliseconds since 1970.
+    /// Returns the current time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
     /// Returns the cache that drivers leave for later drivers.
     fn memory(&self) -> &Memory;
-    /// Returns the run as it stands.
+    /// Returns the present state of the run.
     fn run(&self, run: RunNumber) -> Result<Run, Trouble>;
     /// Returns the run's steps from number `from` on.
     fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble>;
-    /// Lets the run take steps, in one transaction; returns when they are durable.
+    /// Records steps of the run in one transaction. Returns when they are durable.
     fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble> {
         self.advance_with(run, moves, vec![])
     }
-    /// Does the same, and keeps these bytes with the steps: they are durable when the steps are.
+    /// Records steps of the run as [`DriverPort::advance`] does, together with bytes. The bytes are durable when the
+    /// steps are.
     fn advance_with(&self, run: RunNumber, moves: Vec<Move>, bytes: Vec<Vec<u8>>)
     -> Result<Outcome, Trouble>;
-    /// Takes up an effect that had begun; `None` if its outcome is known by now.
+    /// Reopens an effect that had begun. Returns `None` if its outcome is known by now.
     fn reopen(&self, step: StepRef) -> Result<Option<StartedEffect>, Trouble>;
     /// Returns a grant and its target.
     fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble>;
-    /// Keeps bytes; returns when they are durable.
+    /// Stores bytes. Returns when they are durable.
     fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble>;
-    /// Bytes that were kept.
+    /// Returns stored bytes.
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
-    /// Returns the run's model, if it may read the data that the run has read.
+    /// Returns the run's model, if it is allowed to read the data that the run has read.
     fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble>;
-    /// Returns whether a run's model only looks its answers up. Such a model costs nothing and answers at once, and
-    /// no other program sees the request. So the driver may ask it again at any time.
+    /// Returns whether a run's model only looks its answers up. Such a model costs nothing, answers at once, and
+    /// passes the request to no other program. So the driver may ask it again at any time.
     fn looks_up(&self, run: &Run) -> bool;
-    /// Returns the first of these models that may not read private data, if there is one.
+    /// Returns the first of these models that is not allowed to read private data, if there is one.
     fn kept_from_private(&self, model: &str) -> Option<String>;
-    /// Returns a model's price, or the highest of several; `None` where it is not known.
+    /// Returns a model's price, or the highest of several. Returns `None` if it is unknown.
     fn price(&self, model: &str) -> Option<Price>;
-    /// Returns the documents that a model takes as they are; of several models, those that all of them take.
+    /// Returns the kinds of documents that a model accepts as files. For several models, these are the kinds that all
+    /// of them accept.
     fn takes(&self, model: &str) -> MediaSupport;
-    /// Returns the rules that judge the proposals of a run now, beside the gates' own code.
+    /// Returns the policy rules that apply to a run's proposals now. The gates have further rules in code.
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
-    /// Returns the vault's values, made ready to be looked for.
+    /// Returns the vault's values in a form that can be searched for.
     fn secrets(&self) -> Arc<Secrets>;
     /// Returns the host services for a run's web capability: addresses, values of secrets, and whether policies
-    /// judge.
+    /// apply.
     fn outside(&self, run: &Run) -> Arc<dyn caps::HostServices>;
     /// Returns the switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
-    /// Shows how far a model has come with the request of this step. May be lost.
+    /// Shows the progress of a model's reply to the request of this step. A report may be lost.
     fn progress(&self, run: RunNumber, prompted: u64, progress: Progress);
-    /// Returns whether the daemon is about to end: drivers stop at the next step.
+    /// Returns whether the daemon is about to end. Drivers then stop before their next step.
     fn is_stopping(&self) -> bool;
 }

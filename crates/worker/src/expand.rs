@@ -1,4 +1,4 @@
-//! A worker file with everything filled in: its defaults, its includes, and the tools of its slots.
+//! The expanded form of a worker file: with its defaults, its includes, and the tools of its slots.
 
 use std::fmt::Write as _;
 
@@ -13,19 +13,19 @@ use crate::model_worker::model_worker;
 use crate::slot_binding::worker_interface;
 use crate::{alarm, mail, question, workshop};
 
-/// How wide patterns are written, in columns.
+/// The line width of patterns, in columns.
 const WIDTH: usize = 100;
 
 /// The maximum depth of includes that are replaced by their text.
 const MAX_DEPTH: usize = 8;
 
-/// The most bytes of text that includes may come to.
+/// The maximum size of the text with included texts, in bytes.
 const MAX_INLINED_BYTES: usize = 1 << 20;
 
-/// Returns the worker with everything filled in, the same for the same files. `callee` finds the worker of a slot, if
-/// it is known.
+/// Returns the expanded form of a worker file. The same files always give the same text. `callee` finds the worker of
+/// a slot, if it is known.
 ///
-/// Quoted texts are not changed: the caller makes them visible before it shows them.
+/// Quoted texts are not escaped. The caller must make them visible before showing them.
 pub fn expand(
     definition: &Definition,
     bundle: &Bundle,
@@ -62,7 +62,7 @@ pub fn expand(
     out
 }
 
-/// Returns a text in quotes.
+/// Returns a text as a JSON string in quotes.
 fn text(text: &str) -> String {
     Json::String(text.to_owned()).to_string()
 }
@@ -124,7 +124,7 @@ fn steps(out: &mut String, definition: &Definition, bundle: &Bundle) {
             WriteScope::Once => "once",
         };
         let path = Json::String(write.path.text.clone());
-        // Content from a file of its own is shown with the name of that file.
+        // For content from a separate file, the name of the file is shown too.
         let (content, from) = match &write.content.place {
             Place::File(name) => (
                 bundle.includes.get(name).unwrap_or(&write.content.text),
@@ -152,8 +152,8 @@ fn piece(piece: &Piece) -> String {
     }
 }
 
-/// Returns a text in which the included text replaces each `include`, between marks. An `include` that is unknown,
-/// nested too deep or too large stays as it is.
+/// Returns a text with each `include` replaced by the included text, between marks. An `include` that is unknown,
+/// nested too deep or too large stays unchanged.
 fn inlined(text: &str, bundle: &Bundle, depth: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -228,13 +228,13 @@ fn of_capability(slot: &Slot, holds_secrets: bool) -> Vec<(String, Json)> {
         Kind::Ask => Some(question::interface()),
         Kind::Timer => Some(alarm::interface()),
         Kind::Mail => Some(mail::interface()),
-        // A model's tool is the call of the worker that stands for it.
+        // A slot for a model is filled by a built-in worker, so its tool is the call of that worker.
         Kind::Model => {
             let model = parse(&model_worker()).0.map(|definition| worker_interface(&definition));
             let methods = model.into_iter().flat_map(|model| model.methods);
             return methods.map(|method| tool(&slot.name, &method)).collect();
         }
-        // Which tools a server has is known when it is handed over.
+        // The tools of a worker or a server are known only when the slot is filled.
         Kind::Worker | Kind::Mcp => return vec![],
         kind => caps::interface_of(kind).cloned(),
     };

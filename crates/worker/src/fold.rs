@@ -7,116 +7,116 @@ use kernel::proposal::{Finding, Fingerprint, Proposal};
 use kernel::run::{Attachment, CallSite, Completion, Entry, RunOutcome, Step};
 use kernel::{BlobHash, RunNumber};
 
-/// One turn of the model: a request and, once it is there, the reply with the outcomes of its calls.
+/// One turn of the model: a request and, if there is one yet, the reply with the outcomes of its calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// The step that asked.
+    /// The number of the step with the request.
     pub prompted: u64,
-    /// The request's bytes.
+    /// The hash of the request's bytes.
     pub request: BlobHash,
-    /// The step that answered and the reply's bytes.
+    /// The number of the step with the reply, and the hash of the reply's bytes.
     pub replied: Option<(u64, BlobHash)>,
-    /// The outcomes of the reply's calls, by their index in it.
+    /// The outcomes of the reply's calls, by their index in the reply.
     pub calls: BTreeMap<usize, CallOutcome>,
-    /// Why the final answer was sent back.
+    /// The findings for which the final answer was rejected.
     pub rejected: Option<Vec<Finding>>,
 }
 
 /// A person's message in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserMessage {
-    /// The step at which it was said.
+    /// The number of the step with the message.
     pub step: u64,
     /// The text of the message.
     pub text: String,
-    /// The documents that came with it.
+    /// The documents that came with the message.
     pub documents: Vec<Attachment>,
 }
 
 /// The outcome of one call of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallOutcome {
-    /// It was proposed at this step.
+    /// The call was proposed in the step with this number.
     Proposed(u64),
-    /// It could not be a proposal.
+    /// The call could not be proposed.
     Rejected(Vec<Finding>),
-    /// It read on in a result.
+    /// The call read a further part of a large result.
     Paged {
-        /// In that of the call that this step proposed.
+        /// The number of the step that proposed the call with the result.
         of: u64,
-        /// The first byte.
+        /// The position of the first byte.
         from: u64,
-        /// How many at most.
+        /// The maximum number of bytes.
         bytes: u64,
     },
 }
 
-/// A result that is kept beside the journal.
+/// A large result, which is stored beside the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredResult {
-    /// Its bytes.
+    /// The hash of the result's bytes.
     pub hash: BlobHash,
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
-/// A proposal and how far it has come.
+/// A proposal and its progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The place that made the call: a turn of the model or a step of the worker file.
     pub site: CallSite,
     /// The proposal.
     pub proposal: Box<Proposal>,
-    /// Its fingerprint.
+    /// The fingerprint of the proposal.
     pub fingerprint: Fingerprint,
-    /// Whether a person has approved it.
+    /// Whether a person has approved the call.
     pub approved: bool,
-    /// Whether its effect has begun.
+    /// Whether the effect of the call has begun.
     pub begun: bool,
-    /// Whether the person or the clock brings it to its end.
+    /// Whether an answer of a person, or a time, completes the call.
     pub questioned: bool,
-    /// The child run that is its effect.
+    /// The child run that carries out the call.
     pub child: Option<RunNumber>,
-    /// The outcome, once it is known.
+    /// The outcome of the call, once it is known.
     pub completion: Option<Completion>,
-    /// Where the whole of that is, if it is large.
+    /// The place of the whole result, if it is large.
     pub whole: Option<StoredResult>,
 }
 
-/// A run's journal, folded.
+/// The state of a run, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
     /// The number that the next step will have.
     pub next: u64,
     /// The model's turns.
     pub turns: Vec<Turn>,
-    /// The person's messages in a conversation.
+    /// The messages of the person in a conversation.
     pub said: Vec<UserMessage>,
     /// All proposals by the step that made them.
     pub calls: BTreeMap<u64, Call>,
-    /// The children of items.
+    /// The items whose children were started.
     pub spawned: BTreeSet<usize>,
-    /// The outcomes of items.
+    /// The outcomes of the items whose children have ended.
     pub collected: BTreeMap<usize, RunOutcome>,
-    /// Whether a person has said that it goes no deeper.
+    /// Whether a person has refused more depth in this run.
     pub goes_no_deeper: bool,
     /// Whether the run is over.
     pub finished: bool,
-    /// How long the run has been at work, waiting left out, in milliseconds.
+    /// The working time of the run without waiting times, in milliseconds.
     pub ran_ms: u64,
     last_ms: Option<i64>,
     is_idle: bool,
 }
 
 impl Fold {
-    /// Folds a whole journal.
+    /// Returns the fold of a whole journal.
     pub fn of<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Fold {
         let mut fold = Fold { next: 1, ..Fold::default() };
         steps.into_iter().for_each(|step| fold.push(step));
         fold
     }
 
-    /// Adds one step.
+    /// Adds one step to the fold.
     pub fn push(&mut self, step: &Step) {
         self.next = step.number + 1;
         self.pass_time(step);
@@ -144,7 +144,8 @@ impl Fold {
                 }
             },
             Entry::Proposed { site, proposal, replaces, fingerprint } => {
-                // The journal keeps the approved proposal, which had no effect; from here on its replacement counts.
+                // The journal still has the approved proposal, which had no effect. From here on, only its
+                // replacement counts.
                 if let Some(before) = replaces {
                     self.calls.remove(before);
                 }
@@ -227,7 +228,8 @@ impl Fold {
     }
 
     fn pass_time(&mut self, step: &Step) {
-        // The time before a run is resumed is no work, even if the daemon died before it could record the stop.
+        // The time before a resumption does not count as work, even if the daemon died before it could record the
+        // stop.
         let resumed = matches!(step.entry, Entry::Resumed { .. });
         if let Some(last) = self.last_ms.filter(|_| !self.is_idle && !resumed) {
             self.ran_ms = self.ran_ms.saturating_add(step.at_ms.saturating_sub(last).max(0).unsigned_abs());
@@ -250,7 +252,8 @@ impl Fold {
         }
     }
 
-    /// Proposals whose effect has begun outside the store and has no outcome: to be performed or probed.
+    /// Returns the proposals whose effect has begun outside the store and has no outcome. They must be performed or
+    /// checked.
     pub fn unfinished_effects(&self) -> impl Iterator<Item = u64> {
         self.calls
             .iter()
@@ -258,7 +261,7 @@ impl Fold {
             .map(|(step, _)| *step)
     }
 
-    /// Proposals that a person has approved and that have not begun.
+    /// Returns the proposals that a person has approved and that have not begun.
     pub fn approved(&self) -> impl Iterator<Item = u64> {
         self.calls
             .iter()
@@ -266,17 +269,17 @@ impl Fold {
             .map(|(step, _)| *step)
     }
 
-    /// Returns whether any proposal waits for a person or a child.
+    /// Returns whether any proposal has no outcome yet.
     pub fn is_waiting(&self) -> bool {
         self.calls.values().any(|c| c.completion.is_none())
     }
 
-    /// Returns the proposal made by a step of the worker's own list.
+    /// Returns the call that was made at this place of the worker file.
     pub fn made_by(&self, site: &CallSite) -> Option<&Call> {
         self.calls.values().find(|c| c.site == *site)
     }
 
-    /// Returns the documents with which a run began: not those that a person handed over later.
+    /// Returns the documents with which the run began, without those that a person added later.
     pub fn begun_with(&self, documents: &[Attachment]) -> Vec<Attachment> {
         let came_later = |document: &&Attachment| {
             self.said.iter().any(|said| said.documents.iter().any(|later| later.name == document.name))
@@ -284,26 +287,26 @@ impl Fold {
         documents.iter().filter(|document| !came_later(document)).cloned().collect()
     }
 
-    /// Returns how often the model was asked since a person last said something.
+    /// Returns the number of model requests since the person's last message.
     pub fn turns_since_said(&self) -> usize {
         let last = self.said.last().map_or(0, |said| said.step);
         self.turns.iter().filter(|turn| turn.prompted > last).count()
     }
 
-    /// Returns how many calls were proposed since a person last said something, with any outcome.
+    /// Returns the number of calls that were proposed since the person's last message, with any outcome.
     pub fn calls_since_said(&self) -> usize {
         let last = self.said.last().map_or(0, |said| said.step);
         self.calls.range(last..).count()
     }
 
-    /// Returns whether a person has said something that the model has not been asked about.
+    /// Returns whether the person has sent a message that is not in any request yet.
     pub fn has_news(&self) -> bool {
         let asked = self.turns.last().map_or(0, |turn| turn.prompted);
         self.said.last().is_some_and(|said| said.step > asked)
     }
 
     /// Returns how often in a row the model's answer or all of its calls were refused, and the model tried something
-    /// else. Proposing a refused call again without a change is no repair: the model gets the same refusal.
+    /// else. Making a refused call again without a change does not count, because the model gets the same refusal.
     pub fn repairs(&self) -> usize {
         let mut refused = BTreeSet::new();
         let streak = self.turns.iter().rev().take_while(|turn| self.is_fruitless(turn)).count();
@@ -311,7 +314,7 @@ impl Fold {
         tried.filter(|turn| self.fingerprints(turn).is_none_or(|all| tries_anew(&mut refused, all))).count()
     }
 
-    /// Returns why a person has refused exactly this call before in this run, if one has.
+    /// Returns the finding with which a person has refused exactly this call in this run, if there is one.
     pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
         self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
             let Some(Completion::Refused(findings)) = &call.completion else { return None };
@@ -319,7 +322,7 @@ impl Fold {
         })
     }
 
-    /// Returns the fingerprints of a turn's calls; `None` if some of it was no proposal.
+    /// Returns the fingerprints of a turn's calls, or `None` if a part of the turn was not a proposal.
     fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
         let of = |handled: &CallOutcome| match handled {
             CallOutcome::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
@@ -346,7 +349,7 @@ impl Fold {
 /// The rule of findings about a call that a person refused.
 const DENIAL_RULE: &str = "host/denied";
 
-/// Returns whether any of these has not been refused before; all of them have been from now on.
+/// Returns whether any of these fingerprints is new, and adds all of them to `refused`.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {
     let before = refused.len();
     refused.extend(all);
@@ -366,10 +369,10 @@ mod tests {
         let steps = [
             step(1, 1_000, prompted()),
             step(2, 1_500, Entry::Suspended { why: String::new() }),
-            // Days of waiting.
+            // The run has waited for days before this step.
             step(3, 900_000_000, resumed()),
             step(4, 900_000_200, prompted()),
-            // Killed here; up again a week later.
+            // The daemon was killed before this step, and started again much later.
             step(5, 1_900_000_000, resumed()),
             step(6, 1_900_000_050, prompted()),
         ];

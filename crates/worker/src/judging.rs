@@ -1,4 +1,4 @@
-//! From a call to a judgement: facts are gathered, arguments traced, gates asked.
+//! The judgement of a call: facts are gathered, arguments are traced to their sources, and the gates decide.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::spill;
 use crate::trouble::internal;
 use crate::workshop;
 
-/// Everything that the judging of one step's calls shares.
+/// The data that the judgements of one step's calls share.
 pub(crate) struct JudgingContext<'a> {
     pub(crate) world: &'a dyn DriverPort,
     pub(crate) run: &'a Run,
@@ -80,7 +80,7 @@ impl<'a> JudgingContext<'a> {
                 }
             }
         };
-        // A call can do more than its method declares, and never less.
+        // A call can have a stronger effect than its method declares, but never a weaker one.
         let effect = facts.raises.map_or(method.effect, |raised| raised.max(method.effect));
         let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
         let documents: Vec<Document<'_>> =
@@ -91,17 +91,17 @@ impl<'a> JudgingContext<'a> {
             grant: bound.grant.id,
             slot: slot.to_owned(),
             method: method.name.clone(),
-            // A call that only reads is not shown to a person, and a trace takes time.
+            // A call that only reads is not shown to a person, so it is not traced, which would take time.
             traces: if effect == Effect::Observe { vec![] } else { policy::trace(named, &documents) },
             args,
             effect,
-            // The arguments pass on a model's words, even if the worker file makes the call.
+            // The arguments may contain a model's words, even if the worker file makes the call.
             caller: Caller::Model,
             pins: facts.pins.clone(),
             provenance: self.run.provenance.join(&Provenance::of(Source::Model(self.run.model.clone()))),
             place: None,
         };
-        // Writing a result that is paid for costs no tokens.
+        // A write needs no more tokens, because its result is already paid for.
         let used = match site {
             CallSite::Write { .. } => kernel::run::Usage::default(),
             _ => self.run.used,
@@ -125,15 +125,15 @@ impl<'a> JudgingContext<'a> {
             spent: &spent,
             rules: &rules,
         });
-        // A refusal holds for the run: a person is not asked the same question twice. The worker's own steps ask only
-        // once anyway.
+        // A person's refusal holds for the whole run, so that the person is not asked the same again. The worker's
+        // own steps ask only once anyway.
         if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
             let message = Quoting::ours("a person has refused exactly this call in this run: ");
             verdict.findings.insert(at, denied.clone().saying(message.then(&denied.message_quoting())));
         }
-        // A gate quotes its evidence, such as the target of a link or the address of a name.
+        // A gate's findings may quote values, such as the target of a link or the address of a name.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
         if let (SlotTarget::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
@@ -141,8 +141,8 @@ impl<'a> JudgingContext<'a> {
         Ok(Judgement { site, proposal, verdict })
     }
 
-    /// Keeps the data that the call depends on, as a person is about to see it. If it changes before the answer, the
-    /// difference can be shown.
+    /// Keeps the data on which the call depends, in the state that a person is about to see. If the data changes
+    /// before the answer, the difference can be shown.
     pub(crate) fn keep_operands(
         &self,
         capability: &dyn caps::Capability,
@@ -150,7 +150,7 @@ impl<'a> JudgingContext<'a> {
     ) -> Result<(), Trouble> {
         for pin in &proposal.pins {
             let Some(digest) = pin.digest else { continue };
-            // It can change between the look and this one; then there is nothing to keep.
+            // The data may have changed since its digest was taken, and then it is not kept.
             if let Some(bytes) = capability.operand(pin).filter(|bytes| BlobHash::of(bytes) == digest) {
                 self.world.put_blob(&bytes)?;
             }
@@ -159,13 +159,13 @@ impl<'a> JudgingContext<'a> {
     }
 }
 
-/// Returns whether text for a model may leave this machine. A model that is not known counts as one elsewhere.
+/// Returns whether text for a model may leave this machine. An unknown model counts as one outside.
 fn leaves_machine(model: &str) -> bool {
     model::parse_list(model).map_or(true, |all| !all.iter().all(model::ModelRef::is_self_contained))
 }
 
 impl JudgingContext<'_> {
-    /// Returns the texts of the documents that a call hands on.
+    /// Returns the texts of the documents that a call passes on.
     fn attachment_texts(&self, names: Option<&Value>) -> Vec<(String, Value)> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
@@ -173,7 +173,7 @@ impl JudgingContext<'_> {
         handed.map(|(_, text)| ("attachments".to_owned(), Value::from(text.as_str()))).collect()
     }
 
-    /// Returns why another model may not read the run's data, if it may not.
+    /// Returns a finding if the callee's model is not allowed to read the run's data.
     fn privacy_finding(&self, bound: &OpenSlot) -> Option<Finding> {
         let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;
         let kept = self.world.kept_from_private(model)?;
@@ -181,8 +181,8 @@ impl JudgingContext<'_> {
         Some(Finding::new("model/private", message).at("input").allowed("an answer without this model"))
     }
 
-    /// Returns findings about the attachments of a call: those that the callee does not take, and those that the run
-    /// may not pass on.
+    /// Returns findings about the attachments of a call: those that the callee does not accept, and those that the
+    /// run may not pass on.
     fn attachment_findings(
         &self,
         takes: &Attachments,
@@ -204,7 +204,7 @@ impl JudgingContext<'_> {
         if bytes > takes.bytes {
             finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
         }
-        // The caller's side: the limits of its own file for the slot.
+        // These are the limits that the caller's own worker file sets for the slot.
         if let Some(own) = self.slots.attachment_limits(slot) {
             if names.len() > own.max as usize {
                 let message =
@@ -227,7 +227,7 @@ impl JudgingContext<'_> {
                 finding(what, own.types.join(", "));
             }
         }
-        // The user's side: the limits that the user set when binding the worker to the slot.
+        // These are the limits that the user set when binding the worker to the slot.
         let Attenuation { suffixes, max_bytes, total_bytes, .. } = &grant.attenuation;
         if let Some(most) = total_bytes.filter(|most| bytes > *most) {
             let message =
@@ -268,7 +268,7 @@ fn content_type(document: &Attachment) -> &str {
     Some(document.media_type.as_str()).filter(|told| !told.is_empty()).unwrap_or("of an unknown type")
 }
 
-/// Returns everything that the run has read, by name.
+/// Returns the texts of all documents and results that the run has read, by name.
 fn documents(world: &dyn DriverPort, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
     let mut documents = Vec::new();
     for document in run.input.attachments.iter().chain(&run.input.items) {
@@ -292,7 +292,7 @@ fn documents(world: &dyn DriverPort, run: &Run, fold: &Fold) -> Result<Vec<(Stri
                 _ => None,
             })
             .collect();
-        // A worker's result may depend on several documents, and does not say which.
+        // A worker's result may depend on several documents, and it is unknown on which.
         let is_answer = provenance.sources.iter().any(|source| matches!(source, Source::Run(_)));
         if is_answer && names.len() > 1 {
             documents.push((format!("what `{}` gave back", call.proposal.slot), text));
@@ -305,17 +305,16 @@ fn documents(world: &dyn DriverPort, run: &Run, fold: &Fold) -> Result<Vec<(Stri
     Ok(documents)
 }
 
-/// Returns the text of the input that was read from a file with this hash. Text that the person typed beside it is
-/// not the file's.
+/// Returns the text of the input that was read from a file with this hash. Text that the person typed does not count.
 fn input_text(values: &Value, hash: &BlobHash) -> String {
     let mut texts = values.as_record().into_iter().flatten().filter_map(|(_, value)| value.as_str());
     texts.find(|text| BlobHash::of(text.as_bytes()) == *hash).unwrap_or_default().to_owned()
 }
 
-/// Returns every file that the run itself has written.
+/// Returns the files that the run itself has written.
 fn written(world: &dyn DriverPort, fold: &Fold) -> Result<Vec<WrittenFile>, Trouble> {
     let mut written = Vec::new();
-    // A call that only read a file has a path and a digest as well.
+    // A call that only read a file has a path and a digest in its result too.
     let changes = fold.calls.values().filter(|call| call.proposal.effect != Effect::Observe);
     for call in changes {
         let Some(Completion::Done { value, .. }) = &call.completion else { continue };

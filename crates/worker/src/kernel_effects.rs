@@ -1,4 +1,4 @@
-//! Calls that the kernel completes: once one has begun, the driver only passes it to the kernel.
+//! Calls that the kernel completes. The driver only passes a begun call to the kernel.
 
 use kernel::command::Move;
 use kernel::proposal::Finding;
@@ -9,7 +9,7 @@ use crate::driver_port::DriverPort;
 use crate::slot_binding::{SlotTarget, Slots};
 use crate::{alarm, mail, question, workshop};
 
-/// Returns the move that passes a begun call to the kernel; `None` if a capability makes the call.
+/// Returns the move that passes a begun call to the kernel, or `None` if a capability makes the call.
 pub(crate) fn kernel_move(
     world: &dyn DriverPort,
     run: &Run,
@@ -20,7 +20,7 @@ pub(crate) fn kernel_move(
     if let (true, Some(SlotTarget::Questions | SlotTarget::Alarm | SlotTarget::Mail)) =
         (run.cancelled.is_some(), reach)
     {
-        // A cancelled run asks no person any more.
+        // A cancelled run must not ask a person any more.
         let finding = Finding::new("run/cancelled", "the run was cancelled");
         let completion = Completion::Refused(vec![finding]);
         return Ok(Some(Move::Complete { proposal: begun.step().step, completion }));

@@ -1,19 +1,19 @@
-//! Workers: prompt programs. [`definition`] reads worker files, [`drive()`] takes a run of one from where its journal
-//! ends to where it must wait.
+//! Workers: programs that consist of a prompt. [`definition`] reads worker files. [`drive()`] takes a run of a worker
+//! from the end of its journal to the point where it must wait.
 //!
-//! | module | contents |
-//! | --- | --- |
-//! | [`definition`] | the content of a worker file |
-//! | [`fold`] | the state of a run, from its journal |
-//! | `slot_binding` | the targets of the slots, and the tools that the model is offered for them |
-//! | `conversation` | the request to the model |
-//! | `answer` | the check of the model's final answer |
-//! | `nesting_limit` | the refusal of calls that nest too deep to be kept |
-//! | `judging` | the way from a call to a proposal with a verdict |
-//! | `steps` | the steps that the worker file makes without a model |
-//! | `workshop` | the slots that a model may give to workers that it makes |
-//! | `drive` | the next step of a run |
-//! | `expand` | a worker file with everything filled in |
+//! The modules:
+//!
+//! - [`definition`]: the content of a worker file
+//! - [`fold`]: the state of a run, from its journal
+//! - `slot_binding`: the targets of the slots, and the tools that are offered to the model for them
+//! - `conversation`: the request to the model
+//! - `answer`: the check of the model's final answer
+//! - `nesting_limit`: the refusal of calls that nest too deep to be kept
+//! - `judging`: the way from a call to a proposal with a verdict
+//! - `steps`: the steps that the worker file makes without a model
+//! - `workshop`: the workers that a model makes, and the slots that it may give to them
+//! - `drive`: the next step of a run
+//! - `expand`: the expanded form of a worker file
 #![forbid(unsafe_code)]
 
 mod alarm;

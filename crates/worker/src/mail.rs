@@ -1,5 +1,5 @@
-//! Mail to the person whose run it is: a notice, a request for a thing, or code that the run proposes. A request or
-//! proposal is a message in the inbox, and the run waits for the answer as long as it takes.
+//! Mail from a run to its person: a notice, a request for a capability or a value, or proposed code. A request or
+//! proposal is a message in the inbox, and the run waits for the answer without a time limit.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::definition::{self, OWN_TOOLS};
 use crate::slot_binding::Slots;
 use crate::trouble::internal;
 
-/// The longest text that is said or asked with, in characters.
+/// The maximum length of a notice or a description, in characters.
 const MAX_LEN: f64 = 4_000.0;
 
-/// The longest code, in characters.
+/// The maximum length of proposed code, in characters.
 const MAX_CODE_LEN: f64 = 65_536.0;
 
 /// Returns the interface of a mail slot.
@@ -60,7 +60,7 @@ pub(crate) fn interface() -> Interface {
     Interface::new("Mail", "mail to the user").with(send).with(request).with(define)
 }
 
-/// Returns the facts of a call for the gates, before the call is made.
+/// Returns the facts about a call that the gates check before the call is made.
 pub(crate) fn facts(slots: &Slots, method: &str, args: &[Value]) -> Facts {
     let shown = visible_line(text(args, 0));
     let line = match method {
@@ -75,7 +75,7 @@ pub(crate) fn facts(slots: &Slots, method: &str, args: &[Value]) -> Facts {
     Facts { line, problems, ..Facts::default() }
 }
 
-/// Returns the move that writes the message of a begun call.
+/// Returns the move that writes the message of a begun call, or refuses the call.
 pub(crate) fn message_move(slots: &Slots, begun: &StartedEffect) -> Result<Move, Trouble> {
     let call = begun.proposal();
     let proposal = begun.step().step;
@@ -84,7 +84,7 @@ pub(crate) fn message_move(slots: &Slots, begun: &StartedEffect) -> Result<Move,
     }
     Ok(match writing(slots, &call.method, &call.args) {
         Ok(writing) => Move::Write { proposal, writing },
-        // Another call of the same turn has taken the name, say.
+        // For example, another call of the same turn may have taken the name.
         Err(problem) => Move::Complete { proposal, completion: Completion::Refused(vec![*problem]) },
     })
 }
@@ -121,7 +121,7 @@ fn writing(slots: &Slots, method: &str, args: &[Value]) -> Result<Writing, Box<F
     })
 }
 
-/// Refuses a name that is none, or that would give the model two tools under one name.
+/// Refuses a text that cannot be a slot's name, and a name that would give the model two tools with the same name.
 fn check_name(slots: &Slots, name: &str) -> Result<(), Box<Finding>> {
     let refuse = |message: String, allowed: &str| {
         Err(Box::new(Finding::new("mail/name", message).at("name").allowed(allowed.to_owned())))
@@ -141,7 +141,7 @@ fn check_name(slots: &Slots, name: &str) -> Result<(), Box<Finding>> {
     Ok(())
 }
 
-/// Returns the slots of code, by name.
+/// Returns the slots of proposed code, by name.
 fn code_slots(given: Option<&Value>) -> Result<BTreeMap<String, Slot>, Box<Finding>> {
     let wrong = |message: String, allowed: &str| {
         Box::new(Finding::new("define/slots", message).at("slots").allowed(allowed.to_owned()))

@@ -1,5 +1,5 @@
-//! The cache that drivers leave for later drivers. All of it may be lost: programs are read again, and journals are
-//! folded again.
+//! The cache that drivers leave for later drivers. All of it may be lost, because programs can be read again and
+//! journals folded again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use kernel::{BlobHash, HostRun};
 use crate::fold::Fold;
 use crate::program::Program;
 
-/// How many programs are remembered.
+/// The maximum number of cached programs.
 const MAX_PROGRAMS: usize = 64;
 
-/// How many runs are remembered that wait for their children.
+/// The maximum number of cached folds, of runs that wait for their children.
 const MAX_FOLDS: usize = 8;
 
 /// The maximum number of calls in a cached fold. A longer run is folded again, so that its results do not stay in
@@ -35,18 +35,18 @@ pub(crate) struct ProgramKey {
     pub(crate) includes: BTreeMap<String, BlobHash>,
 }
 
-/// A journal that was folded so far.
+/// The fold of a journal up to some step.
 #[derive(Default)]
 pub(crate) struct CachedFold {
     pub(crate) fold: Fold,
-    /// The first step that was not read.
+    /// The number of the first step that was not read from the journal.
     pub(crate) recorded: u64,
-    /// The entries from there on, which are folded already.
+    /// The predicted entries from that step on, which the fold already includes.
     pub(crate) entries: Vec<Entry>,
 }
 
 impl Memory {
-    /// Forgets everything.
+    /// Clears the cache.
     pub fn forget(&self) {
         lock(&self.programs).clear();
         lock(&self.resting).clear();
@@ -63,7 +63,7 @@ impl Memory {
         programs.truncate(MAX_PROGRAMS);
     }
 
-    /// Lets the fold of a run rest that will soon be woken by its children.
+    /// Keeps the fold of a run that its children will wake soon.
     pub(crate) fn keep_fold(&self, run: HostRun, rest: CachedFold) {
         if rest.fold.calls.len() <= MAX_FOLD_CALLS {
             let mut resting = lock(&self.resting);

@@ -1,10 +1,10 @@
-//! A model in a slot: a built-in worker that only passes its prompt on to that model.
+//! The built-in worker for a slot that is filled by a model. It only passes its prompt to that model.
 
 use std::collections::BTreeMap;
 
 use crate::definition::Bundle;
 
-/// The worker's file. It holds nothing, and answers once.
+/// The text of the worker file. The worker has no slots, and answers once.
 const SOURCE: &str = "---
 description: Asks another model, which sees only what you write here. It has no tools.
 input: { prompt: string, system?: string }
@@ -16,7 +16,7 @@ limits: { turns: 2, depth: 0 }
 {% endif %}{{ input.prompt }}
 ";
 
-/// Returns the worker that stands for a model.
+/// Returns the worker that represents a model.
 pub fn model_worker() -> Bundle {
     Bundle {
         name: "model".to_owned(),

@@ -1,12 +1,12 @@
-//! Calls whose arguments nest too deep to be kept.
+//! The refusal of calls whose arguments nest too deep to be stored.
 
 use model::{MalformedCall, Reply};
 use serde_json::Value as Json;
 
-/// The maximum nesting depth of a call's arguments. Deeper ones could not be read back from the store.
+/// The maximum nesting depth of a call's arguments. Deeper arguments could not be read back from the store.
 const MAX_DEPTH: usize = 64;
 
-/// Makes calls whose arguments nest too deep into malformed ones, which the model is told about.
+/// Turns calls whose arguments nest too deep into malformed calls, which are reported to the model.
 pub(crate) fn reject_deep_calls(reply: &mut Reply) {
     let calls = std::mem::take(&mut reply.calls);
     let (deep, fine): (Vec<_>, Vec<_>) =

@@ -6,8 +6,8 @@ use crate::fold::Fold;
 use crate::slot_binding::{OpenSlot, SlotTarget, Slots};
 use crate::trouble::trouble;
 
-/// Returns the reason that blocks an approved call, if a person can remove it. The run then waits before the call
-/// begins, and keeps the approval: a locked vault does not use it up.
+/// Returns the problem that prevents an approved call, if a person can fix it. The run then waits before the call
+/// begins, and the call stays approved. For example, a locked vault does not use up the approval.
 pub(crate) fn blocked_by(slots: &Slots, fold: &Fold, approved: &[u64]) -> Option<Trouble> {
     approved.iter().find_map(|step| {
         let call = &fold.calls.get(step)?.proposal;

@@ -1,4 +1,4 @@
-//! A run's worker, read back from the bytes that were kept when the run began.
+//! The program of a run's worker, read from the bytes that were stored when the run began.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Program {
     pub(crate) definition: Definition,
 }
 
-/// Reads a worker's program.
+/// Returns a worker's program, from the cache or from the store.
 pub(crate) fn load(
     world: &dyn DriverPort,
     name: &str,
@@ -39,7 +39,7 @@ pub(crate) fn load(
             world.memory().remember(made_of, &program);
             Ok(program)
         }
-        // It was checked when the run began, so a newer daemon has stricter rules.
+        // The definition was checked when the run began. So a newer daemon must have stricter rules.
         None => Err(trouble(
             "definition/invalid",
             diagnostics.first().map_or_else(|| "the worker cannot be read".to_owned(), |d| d.message.clone()),

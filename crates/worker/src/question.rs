@@ -1,4 +1,5 @@
-//! Questions to the person whose run it is: a form in the inbox, for which the run waits as long as it takes.
+//! Questions from a run to its person. Each is a form in the inbox, and the run waits for the answer without a time
+//! limit.
 
 use kernel::command::Move;
 use kernel::message::Field;
@@ -13,10 +14,10 @@ use policy::Facts;
 use crate::definition;
 use crate::trouble::internal;
 
-/// The field of a question that has no fields of its own.
+/// The name of the only field in a question without a form.
 const ANSWER: &str = "answer";
 
-/// The longest question, and the longest text of a choice, in characters.
+/// The maximum length of a question, and of the text of a choice, in characters.
 const MAX_LEN: f64 = 2_000.0;
 
 /// Returns the interface of a slot for questions.
@@ -37,7 +38,7 @@ pub(crate) fn interface() -> Interface {
     Interface::new("Questions", "asks the user").with(ask).with(form)
 }
 
-/// Returns the facts of a call for the gates, before the call is made.
+/// Returns the facts about a call that the gates check before the call is made.
 pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
     let asked = args.first().and_then(Value::as_str).unwrap_or_default();
     let line = format!("asks you: {}", visible_line(asked));
@@ -47,7 +48,7 @@ pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
     }
 }
 
-/// Returns the form of a call that has begun.
+/// Returns the move that asks the question of a begun call, or refuses the call.
 pub(crate) fn question_move(begun: &StartedEffect) -> Result<Move, Trouble> {
     let proposal = begun.proposal();
     let asked =

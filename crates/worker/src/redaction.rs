@@ -1,5 +1,5 @@
-//! The redaction of the vault's values in requests to a model, in its replies, and in results: once, before they are
-//! kept.
+//! The redaction of the vault's values in requests to a model, in its replies, and in results. It happens once,
+//! before they are stored.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     text(secrets, &mut request.system);
     for tool in &mut request.tools {
-        // A server of tools describes them as it likes, and may have been started with a secret.
+        // A tool server chooses the descriptions of its tools, and may have been started with a secret.
         text(secrets, &mut tool.description);
         json(secrets, &mut tool.parameters);
     }
@@ -39,8 +39,8 @@ pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     }
 }
 
-/// Redacts a model's reply. A call with a stand-in in it is refused, so that no call is made with less than was
-/// meant.
+/// Redacts a model's reply. If a call contains a stand-in for a secret, the gates refuse it, so that no call is made
+/// with altered arguments.
 pub(crate) fn reply(secrets: &Secrets, reply: &mut Reply) {
     text(secrets, &mut reply.text);
     reply.calls.iter_mut().for_each(|own| call(secrets, own));
@@ -51,7 +51,7 @@ pub(crate) fn reply(secrets: &Secrets, reply: &mut Reply) {
     });
 }
 
-/// Redacts a call. A model chooses its name and, with some providers, its id as freely as its arguments.
+/// Redacts a call. A model is free to choose its name and, with some providers, its id.
 fn call(secrets: &Secrets, call: &mut Call) {
     text(secrets, &mut call.id);
     text(secrets, &mut call.name);
@@ -69,7 +69,7 @@ pub(crate) fn settled(secrets: &Secrets, settled: Settled) -> Settled {
     }
 }
 
-/// Returns the redacted result or error of a call: a server may repeat a value that it was sent, even in an address.
+/// Returns the redacted result or error of a call. A server may repeat a value that it was sent, even in an address.
 fn completion(secrets: &Secrets, completion: Completion) -> Completion {
     match completion {
         Completion::Done { value, provenance: own } => {
@@ -95,7 +95,7 @@ fn finding(secrets: &Secrets, finding: &mut Finding) {
     finding.redact(&|own| text(secrets, own));
 }
 
-/// Returns a provenance with redacted names of documents: they are paths and addresses.
+/// Returns a provenance with redacted document names, because these may be paths and addresses.
 fn provenance(secrets: &Secrets, provenance: Provenance) -> Provenance {
     let sources = provenance
         .sources
@@ -153,7 +153,7 @@ mod tests {
         Secrets::new([("TOKEN", KEY)])
     }
 
-    /// Checks that no value is left, in any spelling, and that its name still stands for it.
+    /// Checks that the secret value is gone, in any spelling, and that its stand-in is there.
     fn check(kept: &str) {
         let secrets = secrets();
         let is_stand_in =

@@ -21,17 +21,17 @@ use crate::question;
 use crate::trouble::trouble;
 use crate::workshop;
 
-/// The one method of a worker.
+/// The name of the only method of a worker.
 pub(crate) const CALL: &str = "call";
 
-/// A bound slot.
+/// A slot with its grant, its interface and the target of its grant.
 pub(crate) struct OpenSlot {
     pub(crate) grant: Grant,
     pub(crate) interface: Interface,
-    /// The kind and the names of the target, as policies see them.
+    /// The kind and the names of the target, in the form that policies use.
     pub(crate) subject: Subject,
     pub(crate) reach: SlotTarget,
-    /// The model of the worker in the slot, if it is not the caller's.
+    /// The model of the worker in the slot, if it differs from the caller's.
     pub(crate) model: Option<String>,
 }
 
@@ -39,27 +39,27 @@ pub(crate) struct OpenSlot {
 pub(crate) enum SlotTarget {
     /// A built-in capability.
     Capability(Box<dyn Capability>),
-    /// A worker that takes such documents: calling it is a run of its own.
+    /// A worker that accepts documents within these limits. Calling it starts another run.
     Worker(Attachments),
-    /// The making of workers.
+    /// The workshop, with which a model makes workers.
     Workshop,
-    /// Questions to the person.
+    /// Questions from the run to its person.
     Questions,
-    /// Waiting for a time.
+    /// A timer, which waits for a time.
     Alarm,
-    /// Mail to the person.
+    /// Mail from the run to its person.
     Mail,
 }
 
 /// All slots of a run.
 pub(crate) struct Slots {
     by_name: BTreeMap<String, OpenSlot>,
-    /// The documents that the run's worker file lets the run pass on to workers, by slot.
+    /// The limits that the run's worker file sets for documents passed on to workers, by slot.
     handed_on: BTreeMap<String, Attachments>,
     tools: Vec<Offer>,
 }
 
-/// A tool as the model is offered it.
+/// A tool that is offered to the model.
 struct Offer {
     tool: Tool,
     slot: String,
@@ -67,7 +67,7 @@ struct Offer {
 }
 
 impl Slots {
-    /// Opens everything that the run's grants lead to.
+    /// Opens the targets of all grants of the run.
     pub(crate) fn open(world: &dyn DriverPort, run: &Run, definition: &Definition) -> Result<Slots, Trouble> {
         let mut by_name = BTreeMap::new();
         for (slot, id) in &run.grants {
@@ -75,7 +75,7 @@ impl Slots {
         }
         let mut tools = Vec::new();
         let declared = definition.offered_slots().into_iter().map(|slot| &slot.name);
-        // The workshop, the workers that the run has made, and the slots that it has asked for.
+        // These are the workshop, the workers that the run has made, and the slots that it has requested.
         let is_own =
             |name: &String| *name == workshop::SLOT || run.made.contains(name) || run.given.contains(name);
         let own = by_name.keys().filter(|name| is_own(name));
@@ -118,12 +118,13 @@ impl Slots {
         self.by_name.iter().map(|(name, bound)| (name.as_str(), bound))
     }
 
-    /// Returns the open slot of this name.
+    /// Returns the open slot with this name.
     pub(crate) fn get(&self, slot: &str) -> Option<&OpenSlot> {
         self.by_name.get(slot)
     }
 
-    /// Returns which documents the run's own worker file lets be handed on to the worker in a slot, if it says so.
+    /// Returns the limits that the run's worker file sets for documents passed on to the worker in a slot, if there
+    /// are any.
     pub(crate) fn attachment_limits(&self, slot: &str) -> Option<&Attachments> {
         self.handed_on.get(slot)
     }
@@ -133,12 +134,12 @@ impl Slots {
         self.by_name.values().find(|bound| bound.grant.id == *grant)
     }
 
-    /// Returns the tools that the model is offered.
+    /// Returns the tools that are offered to the model.
     pub(crate) fn tools(&self) -> Vec<Tool> {
         self.tools.iter().map(|offer| offer.tool.clone()).collect()
     }
 
-    /// Returns the slot, its binding and the method behind a tool's name.
+    /// Returns the slot of a tool, by the tool's name, with the open slot and the method.
     pub(crate) fn tool(&self, name: &str) -> Option<(&str, &OpenSlot, &Method)> {
         let offer = self.tools.iter().find(|offer| offer.tool.name == name)?;
         let bound = self.by_name.get(&offer.slot)?;
@@ -233,7 +234,8 @@ pub fn any_worker() -> Interface {
     Interface::new("Worker", "A worker.").with(call)
 }
 
-/// Returns a worker as something that can be called. Calling one that holds nothing changes nothing.
+/// Returns the interface for calling a worker. The call itself counts as an observation, because the effects of the
+/// worker are judged in its own run.
 pub(crate) fn worker_interface(callee: &Definition) -> Interface {
     let about = callee.description.clone().unwrap_or_else(|| format!("Calls the worker {}.", callee.name));
     let names = Pattern::array_of(Pattern::string());

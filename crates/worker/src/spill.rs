@@ -1,4 +1,5 @@
-//! Large results: kept whole beside the journal. The model is told the head, how much there is, and how to read on.
+//! Large results, which are stored whole beside the journal. The model gets the beginning, the total size, and the
+//! way to read more.
 
 use kernel::command::Move;
 use kernel::proposal::Finding;
@@ -12,32 +13,32 @@ use crate::driver_port::DriverPort;
 use crate::fold::{Fold, StoredResult};
 use crate::trouble::internal;
 
-/// The tool with which a model reads on.
+/// The name of the tool with which a model reads more of a large result.
 pub(crate) const TOOL: &str = "read_result";
 
-/// A result of more bytes than this does not stay in the journal.
+/// The maximum size of a result in the journal, in bytes.
 const MAX_INLINE_BYTES: usize = 64 << 10;
 
-/// How much of it a model is told at once.
+/// The size of the first part that the model gets, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
 
-/// The most that it can ask for at once.
+/// The maximum size of a part that the model can request, in bytes.
 const MAX_PAGE_BYTES: u64 = 32 << 10;
 
-/// Returns a value as a model reads it.
+/// Returns a value in the form that a model reads.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned)
 }
 
-/// Keeps a large result of a call beside the journal. Returns the completion with the head of the result, and the
-/// place of the whole.
+/// Stores a large result of a call beside the journal. Returns the completion with the first part of the result, and
+/// the place of the whole.
 pub(crate) fn spill(
     world: &dyn DriverPort,
     completion: Completion,
 ) -> Result<(Completion, Option<StoredResult>), Trouble> {
     let Completion::Done { value, provenance } = completion else { return Ok((completion, None)) };
     let whole = text(&value);
-    // A value with references in it is no text.
+    // A value with references cannot be turned into text.
     if whole.len() <= MAX_INLINE_BYTES || !value.references().is_empty() {
         return Ok((Completion::Done { value, provenance }, None));
     }
@@ -47,7 +48,7 @@ pub(crate) fn spill(
     Ok((Completion::Done { value, provenance }, Some(StoredResult { hash, bytes: whole.len() as u64 })))
 }
 
-/// Returns the head of a large result as the model reads it.
+/// Returns the first part of a large result in the form that the model reads.
 pub(crate) fn head(step: u64, shown: &str, whole: &StoredResult) -> String {
     part(step, shown, 0, whole.bytes)
 }
@@ -61,7 +62,7 @@ fn part(step: u64, shown: &str, from: u64, total: u64) -> String {
     told.to_string()
 }
 
-/// Returns a part of a large result, as the model is told it.
+/// Returns a part of a large result in the form that the model reads.
 pub(crate) fn page(
     world: &dyn DriverPort,
     fold: &Fold,
@@ -73,13 +74,13 @@ pub(crate) fn page(
     let kept = String::from_utf8(world.blob(&whole.hash)?).map_err(|_| internal("a result is no text"))?;
     let at = |wanted: u64| floor(&kept, usize::try_from(wanted).unwrap_or(usize::MAX));
     let start = at(from);
-    // At least one character, or reading on would never come further.
+    // The part has at least one character, because otherwise the model would never get further.
     let next = kept[start..].chars().next().map_or(0, char::len_utf8);
     let end = at(from.saturating_add(bytes)).max(start + next);
     Ok(part(of, &kept[start..end], start as u64, whole.bytes))
 }
 
-/// Returns the last place at which a character begins, at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
@@ -91,7 +92,7 @@ fn method() -> Method {
         .param(Param::optional("bytes", Pattern::nat(), "how many bytes at most: 16384, or up to 32768"))
 }
 
-/// Returns the tool, if there is anything to be read with it.
+/// Returns the tool, if the run has a large result.
 pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
     fold.calls.values().any(|call| call.whole.is_some()).then(|| {
         let schema = method().tool_schema(TOOL);
@@ -99,7 +100,7 @@ pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
     })
 }
 
-/// Returns the move for a call of this tool.
+/// Returns the move for a call of the tool.
 pub(crate) fn page_move(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
     match wanted(fold, arguments) {
         Ok((of, from, bytes)) => Move::Page { site, of, from, bytes },
@@ -133,7 +134,7 @@ fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>
     Ok((step, number(1).unwrap_or(0), number(2).unwrap_or(HEAD_BYTES as u64).clamp(1, MAX_PAGE_BYTES)))
 }
 
-/// Returns the whole text of a result, wherever it is kept.
+/// Returns the whole text of a result, from the journal or from the store.
 pub(crate) fn whole_text(
     world: &dyn DriverPort,
     value: &Value,
@@ -147,7 +148,7 @@ pub(crate) fn whole_text(
     }
 }
 
-/// Says in the journal where the whole of a result is kept.
+/// Returns the move that records where the whole of a result is stored.
 pub(crate) fn spill_move(proposal: u64, whole: StoredResult) -> Move {
     let StoredResult { hash, bytes } = whole;
     Move::Spill { proposal, whole: hash, bytes }

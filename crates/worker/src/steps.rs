@@ -41,8 +41,8 @@ pub(crate) fn then_args(
     Ok(args)
 }
 
-/// Returns the files that the run writes, in order, and the reasons for the items that it cannot write. A document's
-/// content can make an item's path impossible, or the same as another item's. The other items are written all the
+/// Returns the files that the run writes, in order, and the reasons for the items that it cannot write. The content
+/// of a document can make an item's path invalid, or the same as another item's. The other items are written all the
 /// same.
 pub(crate) fn writes(
     program: &Program,
@@ -84,18 +84,18 @@ pub(crate) fn writes(
     Ok((all, refused))
 }
 
-/// One item of a run as the `write` steps see it.
+/// One item of a run in the form that the `write` steps use.
 pub(crate) struct Item {
     item: Json,
     attachments: Json,
     results: Map<String, Json>,
     error: Option<String>,
-    /// Whether another run has completed the item. Its own files were written there.
+    /// Whether an earlier run has completed the item. That run has also written the item's files.
     is_earlier: bool,
 }
 
 impl Item {
-    /// Returns the only item of a run that is not split.
+    /// Returns the only item of a run that does not run each document separately.
     pub(crate) fn only(run: &Run, results: Map<String, Json>) -> Item {
         let name = run.input.attachments.first().map_or(run.name.as_str(), |a| a.name.as_str());
         let attachments = attachment_list(&run.input.attachments);
@@ -160,7 +160,7 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
     }
 }
 
-/// Returns the outcome of a write, for the run's result.
+/// Returns the outcome of a write in the form for the run's result.
 pub(crate) fn write_outcome(call: &Call) -> Json {
     let path = call.proposal.args.first().map(Value::to_json);
     match &call.completion {

@@ -1,4 +1,4 @@
-//! Making workers. A model proposes a worker file, and gives the worker only slots that its own run holds.
+//! The making of workers. A model proposes a worker file, and can give the worker only slots that its own run has.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::driver_port::DriverPort;
 use crate::slot_binding::{CALL, OpenSlot, SlotTarget, Slots};
 use crate::trouble::internal;
 
-/// The slot of a run that may make workers, which is also the name of the tool.
+/// The name of the slot of a run that may make workers. The tool has the same name.
 pub const SLOT: &str = "create_worker";
 
-/// The one method.
+/// The name of the workshop's only method.
 pub const CREATE: &str = "create";
 
-/// The longest worker file that a model may write, in characters.
+/// The maximum length of a worker file that a model writes, in characters.
 const MAX_LEN: f64 = 65_536.0;
 
-/// How many mistakes of a file a model is told at once.
+/// The maximum number of errors in a file that are reported to the model at once.
 const MAX_PROBLEMS: usize = 8;
 
 /// Returns the interface of the workshop: one method, which makes a worker.
@@ -49,17 +49,17 @@ pub fn interface() -> Interface {
     Interface::new("Workshop", "the making of workers").with(create)
 }
 
-/// A worker as it would be made.
+/// The worker that a call would make.
 struct Plan {
     definition: Definition,
-    /// The slots of its maker that fill the worker's slots, by the worker's slot.
+    /// The maker's slots that fill the worker's slots, by the name of the worker's slot.
     given: BTreeMap<String, SlotGrant>,
     /// The slots that a person must fill.
     open: Vec<String>,
 }
 
-/// Returns the call with its defaults filled in: for each slot, the maker's slot that fills it, or `null` where a
-/// person must.
+/// Returns the arguments of a call with the defaults filled in. For each slot, this is the maker's slot that fills
+/// it, or `null` if a person must fill it.
 pub(crate) fn fill_defaults(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
     let Ok(Plan { definition, given, open }) = plan(slots, &args, None) else { return args };
     if definition.slots.is_empty() {
@@ -74,7 +74,7 @@ pub(crate) fn fill_defaults(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
     args
 }
 
-/// Returns the facts of a call for the gates, before the call is made.
+/// Returns the facts about a call that the gates check before the call is made.
 pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
     let shown = visible_line(text(args, 0));
     match plan(slots, args, None) {
@@ -97,7 +97,7 @@ pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
     }
 }
 
-/// Returns the move that makes the worker of a begun call, with a person's additions.
+/// Returns the move that makes the worker of a begun call, with the person's additions.
 pub(crate) fn worker_move(
     world: &dyn DriverPort,
     run: &Run,
@@ -117,15 +117,15 @@ pub(crate) fn worker_move(
     make_move(slots, proposal, &begun.proposal().args, &added, |bytes| world.put_blob(bytes))
 }
 
-/// A person's additions to a worker, with its text if the person has changed it.
+/// The additions that a person made when approving a worker.
 struct ApprovalExtras<'a> {
     /// The person's bindings for the worker's slots.
     bindings: &'a [Binding],
-    /// Its text as the person has changed it.
+    /// The text of the worker file, if the person has changed it.
     edited: Option<&'a str>,
 }
 
-/// Returns the move that makes or refuses a worker; `keep` keeps its text.
+/// Returns the move that makes or refuses a worker. `keep` stores the worker's text.
 fn make_move(
     slots: &Slots,
     proposal: u64,
@@ -150,7 +150,7 @@ fn make_move(
             };
             Move::Make { proposal, program, slots: given }
         }
-        // Another call of the same turn has taken its name, say.
+        // For example, another call of the same turn may have taken the name.
         Err(problems) => refuse(problems),
     })
 }
@@ -179,9 +179,9 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
         let from = match wanted {
             Some(Value::Null) => None,
             Some(value) => Some(value.as_str().unwrap_or_default()),
-            // A person has added this slot, which the card did not show, and fills it too.
+            // The person has added this slot, which the card did not show, so the person fills it too.
             None if edited.is_some() => None,
-            // Left out: its own of that name, if it fits.
+            // By default, the maker's slot with the same name fills it, if it fits.
             None => slots.get(&slot.name).filter(|own| fits(slot.kind, own)).map(|_| slot.name.as_str()),
         };
         let Some(from) = from else {
@@ -197,7 +197,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
             Err(finding) => problems.push(finding.at(format!("slots.{}", slot.name))),
         }
     }
-    // A person who has changed the file may have taken slots out of it.
+    // A person who has changed the file may have removed slots.
     let unknown = named.into_iter().flat_map(|named| named.iter().map(|(name, _)| name.to_str_lossy()));
     for name in unknown.filter(|name| edited.is_none() && definition.slot(name).is_none()) {
         let message = format!("the worker has no slot `{}`", visible_line(&name));
@@ -220,7 +220,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
     }
 }
 
-/// Returns the definition in a text. Its errors are added to the problems.
+/// Returns the definition in a text. Errors in the text are added to `problems`.
 fn read_definition(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definition> {
     let bundle = Bundle {
         name: name.to_owned(),
@@ -238,8 +238,8 @@ fn read_definition(name: &str, source: &str, problems: &mut Vec<Finding>) -> Opt
     definition
 }
 
-/// Returns the slots that a person must fill before the worker of a call can be made. These are the slots of its file
-/// that the call, as shown, does not fill with its maker's own.
+/// Returns the slots that a person must fill before the worker of a call can be made. These are the slots of the
+/// worker file that the call does not fill with the maker's own slots.
 pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
     let named = args.get(2).and_then(Value::as_record);
     let is_filled =
@@ -247,7 +247,7 @@ pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
     definition.slots.iter().map(|slot| slot.name.clone()).filter(|slot| !is_filled(slot)).collect()
 }
 
-/// Returns the part of the run's own slot `from` that a slot of this kind gets.
+/// Returns the grant of the run's own slot `from` that a worker's slot of this kind gets.
 fn given_slot(slots: &Slots, kind: Kind, from: &str) -> Result<SlotGrant, Finding> {
     let refuse = |message: String| {
         let fitting = slots.all().filter(|(_, own)| fits(kind, own)).map(|(name, _)| name);
@@ -267,14 +267,14 @@ fn given_slot(slots: &Slots, kind: Kind, from: &str) -> Result<SlotGrant, Findin
     }
     let held = |method: &&&str| own.grant.allows(method);
     let methods = match kind {
-        // All of them that it was granted itself.
+        // The worker gets all methods that its maker was granted.
         Kind::Mcp => own.grant.methods.clone(),
         kind => kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect(),
     };
     Ok(SlotGrant { from: from.to_owned(), methods, ask: Default::default() })
 }
 
-/// Returns whether a run's own slot can fill one of this kind.
+/// Returns whether a run's own slot can fill a worker's slot of this kind.
 fn fits(kind: Kind, own: &OpenSlot) -> bool {
     let is_kind = match (&own.reach, kind) {
         (SlotTarget::Worker(_), Kind::Model) => return own.model.is_some() && own.grant.allows(CALL),
@@ -282,7 +282,7 @@ fn fits(kind: Kind, own: &OpenSlot) -> bool {
         (SlotTarget::Questions, Kind::Ask)
         | (SlotTarget::Alarm, Kind::Timer)
         | (SlotTarget::Mail, Kind::Mail) => true,
-        // Each server has an interface of its own.
+        // Each server has its own interface, so only the kind is compared.
         (SlotTarget::Capability(_), Kind::Mcp) => return own.subject.kind == Kind::Mcp.row().label,
         (SlotTarget::Capability(_), kind) => {
             caps::interface_of(kind).is_some_and(|interface| interface.name == own.interface.name)

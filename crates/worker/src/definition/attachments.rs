@@ -1,19 +1,20 @@
-//! Which documents a worker may be handed.
+//! The documents that a worker accepts.
 
-/// The documents that a worker may get. Any others are refused before the model is asked.
+/// The limits for the documents that a worker accepts. Other documents are refused before the model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachments {
-    /// How many there may be.
+    /// The maximum number of documents.
     pub max: u32,
-    /// How many bytes they may have together.
+    /// The maximum size of all documents together, in bytes.
     pub bytes: u64,
-    /// How their names may end, in lower case with the point; empty: in any way.
+    /// The allowed endings of names, in lower case and with the point. If the list is empty, all are allowed.
     pub suffixes: Vec<String>,
-    /// The types that their content may have: `application/pdf`, or `image/*` for all that begin so; empty: any type.
+    /// The allowed media types of the content: `application/pdf`, or `image/*` for all images. If the list is empty,
+    /// all are allowed.
     pub types: Vec<String>,
 }
 
-/// The types that documents are found to be.
+/// The media types that the program can recognize.
 pub const MEDIA_TYPES: [&str; 10] = [
     "application/json",
     "application/pdf",
@@ -27,22 +28,23 @@ pub const MEDIA_TYPES: [&str; 10] = [
     "text/plain",
 ];
 
-/// Types that stand for all that begin in the same way.
+/// The wildcard types, which stand for all types with this beginning.
 pub(crate) const MEDIA_FAMILIES: [&str; 2] = ["image/*", "text/*"];
 
 impl Attachments {
-    /// Returns the widest limits that can be stated: any number, size and kind of documents.
+    /// Returns limits that allow any documents that a file can allow.
     pub fn any() -> Attachments {
         Attachments { max: 1_000, bytes: 1 << 40, suffixes: Vec::new(), types: Vec::new() }
     }
 
-    /// Returns whether a document may be called so.
+    /// Returns whether a document may have this name.
     pub fn takes(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
         self.suffixes.is_empty() || self.suffixes.iter().any(|suffix| lower.ends_with(suffix.as_str()))
     }
 
-    /// Returns whether a document's content may have this type. A document of unknown type fits no named type.
+    /// Returns whether a document's content may have this type. A document of unknown type is only allowed if all
+    /// types are.
     pub fn takes_type(&self, media_type: &str) -> bool {
         let fits = |own: &String| match own.strip_suffix('*') {
             Some(family) => media_type.starts_with(family),

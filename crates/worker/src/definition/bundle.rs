@@ -5,25 +5,25 @@ use std::collections::BTreeMap;
 use kernel::BlobHash;
 use kernel::run::PROJECT_POLICY;
 
-/// How many bytes a worker file, or a file that it includes, may have.
+/// The maximum size of a worker file or an included file, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// A worker file together with the files that it includes: all that a definition is made of.
+/// A worker file together with the files that it includes. Nothing else belongs to a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// The worker's name: the file's, without `.worker` or `.worker.md`.
+    /// The worker's name: the file's name without `.worker` or `.worker.md`.
     pub name: String,
-    /// The file's name, for messages.
+    /// The name of the file, for messages.
     pub file: String,
-    /// The file, byte for byte.
+    /// The content of the file, unchanged.
     pub source: String,
-    /// The included files, by the name under which the definition includes them.
+    /// The contents of the included files, by the name under which the definition includes them.
     pub includes: BTreeMap<String, String>,
 }
 
 impl Bundle {
-    /// Returns the worker that the store holds in parts: `read` fetches an included file by its name and hash. The policies
-    /// of a project are stored beside them and are no part of a worker.
+    /// Returns a worker whose parts are in the store. `read` fetches an included file by its name and hash. A
+    /// project's policies are stored beside the includes, but do not belong to the worker.
     ///
     /// # Errors
     /// When `read` fails.
@@ -43,15 +43,17 @@ impl Bundle {
         })
     }
 
-    /// Returns a bundle of one text, with nothing beside it.
+    /// Returns a bundle with this text and without includes.
     pub fn of(name: &str, source: impl Into<String>) -> Bundle {
         let (name, file, source) = (name.to_owned(), format!("{name}.worker"), source.into());
         Bundle { name, file, source, includes: BTreeMap::new() }
     }
 
-    /// Returns the BLAKE3 hash by which a worker slot is bound to exactly this definition: `derive_key("almoner
-    /// worker v1")` over the file and then the name and text of each included file in order of names, each with its
-    /// length as 8 little-endian bytes in front. The worker's own name is not part of it.
+    /// Returns the BLAKE3 hash of the definition, by which a worker slot is bound to exactly this definition.
+    ///
+    /// The hash is `derive_key("almoner worker v1")` over the file and then the name and text of each included file,
+    /// in the order of names. Each part has its length before it, as 8 little-endian bytes. The worker's own name is
+    /// not part of the hash.
     pub fn digest(&self) -> BlobHash {
         let mut hasher = blake3::Hasher::new_derive_key("almoner worker v1");
         let included = self.includes.iter().flat_map(|(name, text)| [name, text]);

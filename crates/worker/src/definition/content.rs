@@ -1,4 +1,4 @@
-//! The content of a worker file, as data: its inputs, its slots, its limits, its steps and its text.
+//! The parsed content of a worker file: its inputs, slots, limits, steps and text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,42 +17,44 @@ pub struct Definition {
     pub name: String,
     /// The worker's purpose, in one line.
     pub description: Option<String>,
-    /// The named inputs: a record.
+    /// The pattern of the named inputs, which is a record.
     pub input: Pattern,
-    /// The result. `None`: the result is text.
+    /// The pattern of the result. If it is `None`, the result is text.
     pub output: Option<Pattern>,
-    /// Which documents it may be handed.
+    /// The documents that the worker accepts.
     pub attachments: Attachments,
-    /// The named holes for authority, in the order of the file.
+    /// The slots for authority, in the order of the file.
     pub slots: Vec<Slot>,
-    /// Methods, as slot and method, for which a person is asked even where the endowment would not ask.
+    /// The methods, as pairs of slot and method, for which a person is asked even if the endowment would not require
+    /// it.
     pub approve: BTreeSet<(String, String)>,
     /// The limits of a run.
     pub limits: Limits,
-    /// The limit of a run's cost, in US dollars. `None`: no limit of its own.
+    /// The limit of a run's cost, in US dollars. `None` means that the worker sets no limit.
     pub usd: Option<f64>,
-    /// The model that it asks for by name; whether it gets it is the caller's choice.
+    /// The name of the model that the worker asks for. The caller decides which model it gets.
     pub model: Option<String>,
-    /// Whether its model may make workers.
+    /// Whether the worker's model may make workers.
     pub creates: bool,
-    /// The slots whose methods the model is offered, if the file says so; see [`Definition::offered_slots`].
+    /// The slots whose methods are offered to the model, if the file names them. See [`Definition::offered_slots`].
     pub tools: Option<Vec<String>>,
-    /// Calls of workers, made for each item in this order once the model's output was checked.
+    /// The calls of workers that are made for each item, in this order, after the model's output was checked.
     pub then: Vec<ThenStep>,
-    /// The files that are written when the run is through: all of them are one step.
+    /// The files that are written at the end of the run, all in one step.
     pub write: Vec<WriteStep>,
     /// The text for the model.
     pub body: Template,
 }
 
 impl Definition {
-    /// Returns the slot of this name.
+    /// Returns the slot with this name.
     pub fn slot(&self, name: &str) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.name == name)
     }
 
-    /// Returns the slots whose methods the model is offered: those that `tools` names, or else every slot that no
-    /// `then` and no `write` step uses. Steps that need no model are written down, not asked for.
+    /// Returns the slots whose methods are offered to the model. They are the slots in `tools`, or else every slot
+    /// that no `then` and no `write` step uses. Those steps are fixed in the file, so the model is not needed for
+    /// them.
     pub fn offered_slots(&self) -> Vec<&Slot> {
         match &self.tools {
             Some(tools) => self.slots.iter().filter(|slot| tools.contains(&slot.name)).collect(),
@@ -66,82 +68,83 @@ impl Definition {
         }
     }
 
-    /// Returns whether a person must be asked before this method is called, because the file says so.
+    /// Returns whether the file requires that a person is asked before this method is called.
     pub fn asks(&self, slot: &str, method: &str) -> bool {
         self.approve.iter().any(|(known, name)| known == slot && name == method)
     }
 }
 
-/// A named hole that the host fills by endowing.
+/// A named place for a capability, which the host fills by endowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The name under which the worker uses the slot.
     pub name: String,
-    /// The kind of thing that may fill it.
+    /// The kind of capability that may fill the slot.
     pub kind: Kind,
-    /// The text that a person reads when choosing. Foreign text.
+    /// The text that a person reads when choosing a capability. This is foreign text.
     pub label: Option<String>,
-    /// For a worker: which documents may be handed on to it. `None`: any that it takes.
+    /// For a worker slot, the documents that may be passed on to the worker. `None` means all documents that the
+    /// worker accepts.
     pub attachments: Option<Attachments>,
-    /// Where it is declared, as bytes of the worker file.
+    /// The place of the declaration, as a byte range of the worker file.
     pub span: Range<usize>,
 }
 
-/// A call of a worker that is written down instead of asked for.
+/// A call of a worker that the file fixes, without a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThenStep {
-    /// The name under which later templates find the result.
+    /// The name of the result in later templates.
     pub name: String,
-    /// The slot of the worker.
+    /// The slot of the called worker.
     pub slot: String,
-    /// Its inputs.
+    /// The inputs of the called worker.
     pub with: Vec<(String, Piece)>,
-    /// Whether it is handed the caller's attachments.
+    /// Whether the called worker gets the caller's attachments.
     pub attach: bool,
-    /// Where it stands, as bytes of the worker file.
+    /// The place of the step, as a byte range of the worker file.
     pub span: Range<usize>,
 }
 
-/// A value in which texts may be templates.
+/// A value whose texts may be templates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// Data without any template in it.
+    /// Data without templates.
     Data(serde_json::Value),
-    /// A template that becomes text.
+    /// A template whose result is a text.
     Text(Template),
-    /// A template that is nothing but one `{{ expression }}` and hands its value on as it is.
+    /// A template that consists of one `{{ expression }}`. Its result is the value of the expression, not a text.
     Value {
         /// The template.
         template: Template,
         /// The expression between the braces.
         expression: String,
     },
-    /// A list in which there are templates.
+    /// A list with templates in it.
     List(Vec<Piece>),
-    /// A record in which there are templates.
+    /// A record with templates in it.
     Record(Vec<(String, Piece)>),
 }
 
-/// A file that is written when the run is through.
+/// A file that is written at the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteStep {
-    /// How often.
+    /// The choice whether the file is written once for each item or once for the run.
     pub scope: WriteScope,
-    /// The slot of the directory.
+    /// The slot of the directory for the file.
     pub slot: String,
-    /// The file, relative to that directory.
+    /// The path of the file, relative to that directory.
     pub path: Template,
     /// The text of the file.
     pub content: Template,
-    /// Where it stands, as bytes of the worker file.
+    /// The place of the step, as a byte range of the worker file.
     pub span: Range<usize>,
 }
 
-/// How often a [`WriteStep`] happens.
+/// The scope of a [`WriteStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteScope {
-    /// Once for each item of the run.
+    /// The file is written once for each item of the run.
     Each,
-    /// Once for the run.
+    /// The file is written once for the run.
     Once,
 }

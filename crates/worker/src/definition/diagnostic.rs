@@ -1,5 +1,5 @@
-//! The problems of a worker file, each with its place. They are collected, never thrown, so that an author sees all
-//! of them at once.
+//! The problems of a worker file, each with its place. All of them are collected, so that an author sees them at
+//! once.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,29 +9,29 @@ use miette::{LabeledSpan, NamedSource, SourceSpan};
 
 use super::bundle::Bundle;
 
-/// How much a [`Diagnostic`] matters.
+/// The severity of a [`Diagnostic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The worker can be used, but its file probably does not say the author's intent.
+    /// The worker can be used, but its file probably differs from the author's intent.
     Warning,
     /// The worker cannot be used.
     Error,
 }
 
-/// One thing that is wrong with a worker file or with a file that it includes.
+/// A problem of a worker file or of a file that it includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How much it matters.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// A short, stable name: `worker/unknown-key`, `yaml/duplicate-key`, `template/syntax`, …
+    /// A short, stable code: `worker/unknown-key`, `yaml/duplicate-key`, `template/syntax`, …
     pub code: &'static str,
     /// The problem, in one sentence without a full stop.
     pub message: String,
-    /// The included file that it is in; `None` for the worker file itself.
+    /// The included file with the problem, or `None` for the worker file itself.
     pub file: Option<String>,
-    /// Where, as bytes of that file's text.
+    /// The place of the problem, as a byte range of that file.
     pub span: Range<usize>,
-    /// The way out.
+    /// A way to fix the problem.
     pub help: Option<String>,
 }
 
@@ -41,20 +41,20 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Error, code, message: message.into(), file: None, span, help: None }
     }
 
-    /// Returns the same, with the way out.
+    /// Returns the diagnostic with a help text.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// Returns the same, in an included file; `None` is the worker file.
+    /// Returns the diagnostic for a place in an included file. `None` means the worker file.
     pub fn within(mut self, file: Option<&str>) -> Diagnostic {
         self.file = file.map(str::to_owned);
         self
     }
 }
 
-/// Diagnostics together with the texts that they point into, so that a terminal can show them with `miette`.
+/// Diagnostics with the texts to which they refer, so that a terminal can show them with `miette`.
 #[derive(Debug)]
 pub struct Report {
     name: String,
@@ -68,7 +68,7 @@ struct ReportItem {
 }
 
 impl Report {
-    /// Makes a report of the diagnostics that [`parse`](super::parse) found in a bundle.
+    /// Returns a report with the diagnostics that [`parse`](super::parse) found in a bundle.
     pub fn new(bundle: &Bundle, diagnostics: Vec<Diagnostic>) -> Report {
         let own = Arc::new(NamedSource::new(&bundle.file, bundle.source.clone()));
         let items = diagnostics
@@ -85,7 +85,7 @@ impl Report {
         Report { name: bundle.file.clone(), items }
     }
 
-    /// Returns the diagnostics, in the order in which they stand in the file.
+    /// Returns the diagnostics, in their order in the file.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.items.iter().map(|item| &item.diagnostic)
     }

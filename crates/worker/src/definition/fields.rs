@@ -1,4 +1,5 @@
-//! Reading YAML values strictly: every surprise becomes a diagnostic with a place and a way out, and reading goes on.
+//! Strict readers of YAML values. Every unexpected value becomes a diagnostic with its place and a help text, and
+//! reading goes on.
 
 use std::ops::Range;
 
@@ -12,14 +13,14 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// Returns the value of a key, unless it is missing or empty: an empty value stands for the default.
+    /// Returns the value of a key. A missing or an empty value is `None`, which stands for the default.
     pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         let found = self.entries.iter().find(|(known, _)| known.text == key);
         found.map(|(_, node)| *node).filter(|node| !matches!(node.data, Data::Null))
     }
 }
 
-/// The problems found so far, with the readers that find them.
+/// The problems found so far. Its methods read values and add the problems that they find.
 pub(crate) struct Problems<'p>(pub(crate) &'p mut Vec<Diagnostic>);
 
 impl Problems<'_> {
@@ -41,7 +42,7 @@ impl Problems<'_> {
         self.error("worker/wrong-type", message, &node.span, help);
     }
 
-    /// Returns the entries of a map. Keys that are not `known` are reported.
+    /// Returns the entries of a map. Keys that are not in `known` are reported.
     pub(crate) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let Data::Map(entries) = &node.data else {
             self.wrong(what, "a map", node, &format!("its keys are {}", listed(known)));
@@ -57,7 +58,7 @@ impl Problems<'_> {
         Some(Fields { entries: entries.iter().map(|(key, node)| (key, node)).collect() })
     }
 
-    /// Returns the entries of a map with keys of the author's choice; nothing if it is missing.
+    /// Returns the entries of a map whose keys the author can choose. A missing map has no entries.
     pub(crate) fn entries<'n>(
         &mut self,
         node: Option<&'n Node>,
@@ -74,7 +75,7 @@ impl Problems<'_> {
         }
     }
 
-    /// Returns the items of a list; nothing if it is missing.
+    /// Returns the items of a list. A missing list has no items.
     pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str, help: &str) -> &'n [Node] {
         match node.map(|node| (&node.data, node)) {
             None => &[],
@@ -97,7 +98,7 @@ impl Problems<'_> {
         }
     }
 
-    /// Returns one line of text for people.
+    /// Returns a text for people, which must be one line of at most `max` characters.
     pub(crate) fn line(&mut self, node: &Node, what: &str, max: usize) -> Option<String> {
         let text = self.text(node, what)?.trim();
         if text.chars().count() > max || text.contains(char::is_control) {
@@ -108,7 +109,7 @@ impl Problems<'_> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Returns true or false; `false` if the value is missing.
+    /// Returns the value of a switch, which is `false` if it is missing.
     pub(crate) fn flag(&mut self, node: Option<&Node>, what: &str) -> bool {
         match node.map(|node| (&node.data, node)) {
             None => false,
@@ -120,7 +121,8 @@ impl Problems<'_> {
         }
     }
 
-    /// Returns a whole number within bounds, written plainly or with a unit that `read` knows. `like` is an example.
+    /// Returns a whole number within bounds. It is written as a plain number or with a unit that `read` knows. `like`
+    /// is an example for the help text.
     pub(crate) fn amount(
         &mut self,
         node: &Node,
@@ -150,8 +152,8 @@ impl Problems<'_> {
     }
 }
 
-/// Returns whether this is a name for a slot or a result: letters, digits and `_`, beginning with a letter, at most
-/// 32.
+/// Returns whether a text can be the name of a slot or a result. Such a name has letters, digits and `_`, begins with
+/// a letter, and has at most 32 characters.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -162,7 +164,7 @@ pub(crate) fn is_identifier(name: &str) -> bool {
 pub(crate) const IDENTIFIER_HELP: &str =
     "a name is letters, digits and `_`, at most 32, and begins with a letter";
 
-/// Words in backquotes, with commas.
+/// Returns the words in backquotes, separated by commas.
 pub(crate) fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

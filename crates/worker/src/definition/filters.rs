@@ -1,5 +1,5 @@
-//! The filters and tests that templates may use. They are ours, so that each keeps account of the bytes that it reads
-//! and makes. None depends on locale, clock or chance.
+//! The filters and tests that templates may use. This module has its own implementations, so that each filter counts
+//! the bytes that it reads and makes. None depends on locale, clock or chance.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use minijinja::value::{Rest, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
-/// The widest indentation that `indent` makes.
+/// The maximum width of indentation that `indent` makes.
 const MAX_INDENT: usize = 64;
 
-/// How many bytes the filters of one rendering may still read and make.
+/// The number of bytes that the filters of one rendering may still read and make.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<AtomicU64>);
 
@@ -20,14 +20,15 @@ impl Budget {
         Budget(Arc::new(AtomicU64::new(bytes)))
     }
 
-    /// Takes from the budget before the work is done; one more than nothing, so that empty work costs too.
+    /// Takes bytes from the budget, before the work is done. Each call takes one byte more, so that empty work costs
+    /// something too.
     fn take(&self, bytes: usize) -> Result<(), Error> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(1);
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         taken.map(drop).map_err(|_| ErrorKind::OutOfFuel.into())
     }
 
-    /// Returns the text of a value that has one.
+    /// Returns the text of a simple value.
     fn text<'v>(&self, value: &'v Value) -> Result<std::borrow::Cow<'v, str>, Error> {
         if let Some(text) = value.as_str() {
             self.take(text.len())?;
@@ -40,7 +41,7 @@ impl Budget {
         }
     }
 
-    /// Returns the items of a list.
+    /// Returns the items of a list. A value of another kind is an error.
     fn items(&self, value: &Value) -> Result<Vec<Value>, Error> {
         match value.kind() {
             ValueKind::Seq | ValueKind::Iterable => {
@@ -52,8 +53,8 @@ impl Budget {
     }
 }
 
-/// Returns the text of a simple value, such as a number, true or false; `None` for no value. A value with parts has
-/// no text of its own.
+/// Returns the text of a simple value, such as a number, true or false. The null value gives `None`. A list or a
+/// record has no text and is an error.
 pub(crate) fn plain(value: &Value) -> Result<Option<String>, Error> {
     match value.kind() {
         ValueKind::None => Ok(None),
@@ -84,7 +85,7 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-/// Puts filters and tests into an environment.
+/// Adds the filters and tests to a template environment.
 pub(crate) fn install(environment: &mut Environment<'_>, budget: &Budget) {
     macro_rules! filter {
         ($name:literal, |$budget:ident, $($arg:ident: $type:ty),+| $body:expr) => {
@@ -95,7 +96,7 @@ pub(crate) fn install(environment: &mut Environment<'_>, budget: &Budget) {
             });
         };
     }
-    // Jinja's `default` passes over empty text only when asked to; so does this one.
+    // Like Jinja's `default`, this filter does not replace empty text.
     filter!("default", |budget, value: Value, other: Option<Value>| {
         budget.take(0)?;
         Ok(if value.is_undefined() || value.is_none() { other.unwrap_or_else(|| "".into()) } else { value })
@@ -138,7 +139,7 @@ pub(crate) fn install(environment: &mut Environment<'_>, budget: &Budget) {
         if from.is_empty() {
             return Err(invalid("there is nothing to replace in empty text".to_owned()));
         }
-        // Searching costs at most the product for a plain search; the standard library's is linear.
+        // The search itself is linear. The budget pays for the text that is inserted.
         budget.take(text.matches(&from).count().saturating_mul(to.len()))?;
         Ok(text.replace(&from, &to).into())
     });
@@ -168,7 +169,7 @@ pub(crate) fn install(environment: &mut Environment<'_>, budget: &Budget) {
     });
     filter!("table", |budget, value: Value, columns: Rest<Value>| {
         let columns: Vec<Value> = columns.iter().cloned().collect();
-        // Both `table(["A: a", "B: b"])` and `table("A: a", "B: b")`.
+        // Two forms are accepted: `table(["A: a", "B: b"])` and `table("A: a", "B: b")`.
         let columns = match columns.first().map(Value::kind) {
             Some(ValueKind::Seq) => budget.items(&columns[0])?,
             _ => columns,
@@ -216,7 +217,7 @@ fn indent(text: &str, width: usize, first: bool) -> String {
     out
 }
 
-/// Text that is paid for before it is made.
+/// A text whose bytes are taken from the budget before they are added.
 struct BoundedText<'b> {
     text: String,
     budget: &'b Budget,
@@ -238,7 +239,7 @@ impl BoundedText<'_> {
     }
 }
 
-/// Writes a value as JSON; on several lines if `width` is not 0.
+/// Writes a value as JSON. If `width` is not 0, the JSON has several lines.
 fn json(out: &mut BoundedText<'_>, value: &Value, width: usize, depth: usize) -> Result<(), Error> {
     if depth > 64 {
         return Err(invalid("this is nested too deep".to_owned()));
@@ -248,7 +249,7 @@ fn json(out: &mut BoundedText<'_>, value: &Value, width: usize, depth: usize) ->
         ValueKind::Bool => out.push(if value.is_true() { "true" } else { "false" }),
         ValueKind::Number => {
             let text = value.to_string();
-            // Infinities and not-a-number have no JSON.
+            // Infinities and NaN have no JSON form, so they become null.
             out.push(if text.contains(|c: char| c.is_ascii_digit()) { &text } else { "null" })
         }
         ValueKind::String => {
@@ -293,8 +294,8 @@ fn json(out: &mut BoundedText<'_>, value: &Value, width: usize, depth: usize) ->
     }
 }
 
-/// Returns a Markdown table of a list of records. A column is written `Title: path.to.field`; a field that a record
-/// does not have is an empty cell, since a list may hold items that failed.
+/// Returns a Markdown table for a list of records. A column is given as `Title: path.to.field`. If a record lacks a
+/// field, the cell is empty, because a list may contain failed items.
 fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, Error> {
     let columns: Vec<(&str, &str)> = columns
         .iter()
@@ -338,7 +339,7 @@ fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, E
     Ok(out.text)
 }
 
-/// Writes text that stays inside its cell: one line, with escaped bars.
+/// Writes text that stays inside its table cell: on one line, with escaped bars.
 fn cell(out: &mut BoundedText<'_>, text: &str) -> Result<(), Error> {
     let mut safe = String::new();
     for (index, word) in text.split(['\n', '\r']).filter(|line| !line.is_empty()).enumerate() {

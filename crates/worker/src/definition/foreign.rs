@@ -1,9 +1,9 @@
-//! Worker files of other programs, converted: llm-do's `.worker`, `.yaml` and `.agent`, and the agents in Markdown
-//! that Claude Code and its kin use.
+//! The conversion of other programs' worker files: llm-do's `.worker`, `.yaml` and `.agent`, and the Markdown agents
+//! of Claude Code and similar programs.
 //!
 //! The permissions in such a file become the *needs* of the worker: slots that a person binds. Paths, lists of
-//! allowed workers and approvals in it are no authority here. Settings without a counterpart are listed, not dropped
-//! silently. A text that its own program would not have filled in is not filled in here either.
+//! allowed workers and approvals in the file give no authority here. Settings without a counterpart are listed as
+//! notes. If a text was no template in its own program, it is none here either.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,33 @@ use serde_json::Value as Json;
 use super::diagnostic::Diagnostic;
 use super::{front, is_identifier, yaml};
 
-/// The most characters of a description.
+/// The maximum length of a description, in characters.
 const MAX_DESCRIPTION_LEN: usize = 300;
 
-/// A worker file made of another program's.
+/// A worker file that was converted from another program's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedWorker {
     /// The worker's name.
     pub name: String,
-    /// The file.
+    /// The text of the worker file.
     pub source: String,
-    /// The settings that were not converted, or mean something else here; one line each, foreign text in it as it
-    /// was.
+    /// The settings that were not converted, or that mean something else here. Each is one line, and may contain
+    /// foreign text.
     pub notes: Vec<String>,
 }
 
-/// Why a file cannot be taken over.
+/// The reason why a file cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignError {
-    /// Its front matter cannot be read.
+    /// The front matter cannot be read.
     #[error("its front matter cannot be read: {0}")]
     Front(String),
-    /// It has no text for a model.
+    /// The file has no text for a model.
     #[error("it has no text for a model")]
     NoText,
 }
 
-/// The worker as far as it is known.
+/// The parts of the worker that have been converted so far.
 #[derive(Default)]
 struct Draft {
     keys: Vec<(String, String)>,
@@ -46,7 +46,7 @@ struct Draft {
     asks: Vec<String>,
     attachments: Vec<String>,
     notes: Vec<String>,
-    /// Whether the text for the model was a template where it comes from.
+    /// Whether the text for the model was a template in its own program.
     is_template: bool,
 }
 
@@ -55,7 +55,8 @@ impl Draft {
         self.notes.push(text.into());
     }
 
-    /// Returns a slot; of two kinds of directories the one that may be written stays.
+    /// Adds a slot and returns its name. If a slot is added as a readable and as a writable directory, it becomes
+    /// writable.
     fn slot(&mut self, name: &str, kind: &'static str) -> String {
         let name = identifier(name);
         let known = self.slots.entry(name.clone()).or_insert(kind);
@@ -66,7 +67,7 @@ impl Draft {
     }
 }
 
-/// Takes over a file of this name.
+/// Converts a file with this name.
 ///
 /// # Errors
 /// [`ForeignError`].
@@ -81,7 +82,7 @@ pub fn import(file: &str, source: &str) -> Result<ImportedWorker, ForeignError> 
     };
     let is_llm_do = LLM_DO.iter().any(|key| fields.contains_key(*key)) || file.ends_with(".agent");
     if let Some(Json::String(text)) = fields.remove("instructions") {
-        // Texts that stand in the definition were never filled in.
+        // A text in the key `instructions` was never a template.
         draft.is_template = false;
         body = text;
     }
@@ -108,7 +109,7 @@ pub fn import(file: &str, source: &str) -> Result<ImportedWorker, ForeignError> 
     Ok(ImportedWorker { source: write(&mut draft, &body), name, notes: draft.notes })
 }
 
-/// Keys that only llm-do's files have.
+/// The keys that only llm-do's files have.
 const LLM_DO: [&str; 18] = [
     "allow_workers",
     "attachment_policy",
@@ -130,13 +131,13 @@ const LLM_DO: [&str; 18] = [
     "entry",
 ];
 
-/// Returns the keys and the text of a file.
+/// Returns the keys and the body of a file.
 fn read(source: &str) -> Result<(BTreeMap<String, Json>, String), ForeignError> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let parts = front::split(source, &mut problems);
     let (front, body) = match parts.front {
         Some(front) => (front, source.get(parts.body).unwrap_or_default()),
-        // The oldest files are YAML alone.
+        // The oldest files are only YAML, without a body.
         None => (0..source.len(), ""),
     };
     let text = source.get(front.clone()).unwrap_or_default();
@@ -148,12 +149,12 @@ fn read(source: &str) -> Result<(BTreeMap<String, Json>, String), ForeignError> 
             let why = found.first().map_or("it is no map of keys", |one| one.message.as_str());
             Err(ForeignError::Front(why.to_owned()))
         }
-        // Such files are often written as if each line were a key and a text.
+        // Such front matter is often no valid YAML, but lines with a key and a text each.
         _ => Ok((lines(text)?, body.to_owned())),
     }
 }
 
-/// Lines of `key: text`; a line that begins with a blank goes on with the one before it.
+/// Returns the keys in lines of the form `key: text`. An indented line continues the line before it.
 fn lines(text: &str) -> Result<BTreeMap<String, Json>, ForeignError> {
     let mut fields: BTreeMap<String, Json> = BTreeMap::new();
     let mut last: Option<String> = None;
@@ -182,7 +183,7 @@ fn lines(text: &str) -> Result<BTreeMap<String, Json>, ForeignError> {
 }
 
 fn describe(draft: &mut Draft, text: &str) {
-    // Line breaks are often written as they are typed.
+    // Line breaks are often written as `\n` in two characters.
     let line = text.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().take(MAX_DESCRIPTION_LEN).collect();
     if short.len() < line.len() {
@@ -389,7 +390,7 @@ fn convert_claude(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
 }
 
 fn claude_tool(draft: &mut Draft, tool: &str) {
-    // `Bash(git:*)` allows some words of a line for a shell.
+    // A tool such as `Bash(git:*)` allows only some command lines of a shell.
     let (name, words) = tool.split_once('(').map_or((tool, None), |(name, words)| (name, Some(words)));
     match name.trim() {
         "Read" | "Grep" | "Glob" | "LS" | "NotebookRead" => drop(draft.slot("files", "dir")),
@@ -411,7 +412,7 @@ fn claude_tool(draft: &mut Draft, tool: &str) {
     }
 }
 
-/// Returns a name as slots and workers have it.
+/// Returns a name in the form that slots and workers need.
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut all: String = name.trim().chars().map(plain).collect();
@@ -455,7 +456,7 @@ fn write(draft: &mut Draft, body: &str) -> String {
             draft.note("its text is a template: `almoner check` says what of it is not understood here");
             body.to_owned()
         }
-        // It was never filled in, and so it stays.
+        // The text was no template in its own program, so it must not become one here.
         (true, false) if body.contains("endraw") => body.replace('{', "{{ \"{\" }}"),
         (true, false) => format!("{{% raw %}}{body}{{% endraw %}}"),
     };

@@ -1,5 +1,5 @@
-//! The fields of a form, as a file says them: names, each with a pattern, or with a pattern and more. YAML, read as
-//! front matter is; JSON is as good.
+//! The reader of a form's fields. A file gives each field a name, with a pattern or with a map of a pattern and more.
+//! The file is YAML like front matter, or JSON.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::fields::Problems;
 use super::parse::{MAX_PROBLEMS, shorthand, whole};
 use super::yaml::{self, Data, Key, Node};
 
-/// The keys of a field that says more than its pattern.
+/// The keys of a field that is written as a map.
 const KEYS: [&str; 5] = ["pattern", "label", "default", "example", "secret"];
 
 const FIELD_HELP: &str = "write it like `age: 0..150`, or `age: { pattern: 0..150, label: How old? }`";
@@ -21,22 +21,22 @@ const FIELD_HELP: &str = "write it like `age: 0..150`, or `age: { pattern: 0..15
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormField {
-    /// Its name.
+    /// The name of the field.
     pub name: String,
-    /// The pattern that its value must match.
+    /// The pattern that the field's value must match.
     pub pattern: Pattern,
-    /// The text that a person reads.
+    /// The label that a person reads.
     pub label: Option<String>,
-    /// The value if a person enters no other.
+    /// The value if a person enters no other value.
     pub default: Option<Value>,
-    /// An example.
+    /// An example of a value.
     pub example: Option<Value>,
     /// Whether the entered value is sealed.
     pub secret: bool,
 }
 
-/// Reads the fields of a form, in the order of the file. All that is wrong is reported; the fields are good if nothing
-/// is.
+/// Returns the fields of a form, in the order of the file, and all problems. The fields are only valid if there are
+/// no problems.
 pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
     let mut problems = Vec::new();
     let fields = match text.len() > MAX_BYTES {
@@ -57,7 +57,7 @@ pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
     (fields, problems)
 }
 
-/// Returns a problem's code for forms: the readers of front matter report codes for workers.
+/// Returns the code of a problem in a form. The readers of front matter report codes for workers.
 fn form_code(code: &'static str) -> &'static str {
     match code {
         "worker/unknown-key" => "form/unknown-key",
@@ -94,8 +94,8 @@ fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
     }
 }
 
-/// Returns JSON as YAML. It is YAML already, but for tabs in the indentation and for characters escaped in two
-/// halves. Text behind such a character on its line moves, and no other text does.
+/// Returns JSON as YAML. JSON is already YAML, except for tabs in the indentation and for characters that are escaped
+/// as a surrogate pair. Only text after such a character on the same line is moved.
 fn as_yaml(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for line in json.split_inclusive('\n') {
@@ -116,7 +116,7 @@ fn as_yaml(json: &str) -> String {
             rest = escape.get(length..).unwrap_or_default();
         }
         whole.push_str(rest);
-        // The line is as long as it was: blanks between the parts of JSON say nothing.
+        // The line keeps its length. Blanks between the parts of JSON have no meaning.
         let end = whole.trim_end_matches(['\r', '\n']).len();
         let blanks = " ".repeat(line.len() - whole.len());
         whole.insert_str(end, &blanks);
@@ -125,7 +125,7 @@ fn as_yaml(json: &str) -> String {
     text
 }
 
-/// Returns the character that is escaped in two halves at the beginning of a text.
+/// Returns the character of an escaped surrogate pair at the beginning of a text.
 fn surrogate_pair(text: &str) -> Option<char> {
     let half = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -146,7 +146,8 @@ fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> O
         let secret = is_secret(&name, &pattern, &node.span, problems)?;
         return Some(FormField { name, pattern, label: None, default: None, example: None, secret });
     };
-    // A record of its own is written as a pattern, so that a key that is mistyped is no field of it.
+    // A field that is a record must write it as a pattern. Otherwise a misspelled key would count as a field of the
+    // record.
     let parts = problems.fields(node, &shown, &KEYS)?;
     let pattern = match parts.get("pattern") {
         Some(node) => pattern(node, source, problems)?,
@@ -171,8 +172,8 @@ fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> O
     Some(FormField { name, pattern, label, default, example, secret })
 }
 
-/// Returns a pattern in shorthand. Its text may be an `M.` expression, or a record or list in the syntax of
-/// expressions.
+/// Returns the pattern of a value in shorthand. A text may be an `M.` expression, or a record or list in the syntax
+/// of expressions.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     match &node.data {
         Data::Text(text) if text.trim_start().starts_with(['{', '[']) => match Pattern::parse(text) {
@@ -191,8 +192,8 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
     }
 }
 
-/// Returns whether the pattern itself says that its value is a secret; nothing if it asks for one where it cannot be
-/// sealed.
+/// Returns whether the pattern requires a secret as its whole value. Returns `None` if only a part would be a secret,
+/// because a part cannot be sealed. This is reported as a problem.
 fn is_secret(
     name: &str,
     pattern: &Pattern,
@@ -216,8 +217,8 @@ fn is_secret(
 mod tests {
     use super::*;
 
-    /// Returns the fields in one line each, or else the problems: line, column, the text at that place, code and
-    /// message.
+    /// Returns the fields, one in each line. If there are problems, returns those instead: line, column, the text at
+    /// that place, code and message.
     fn read(text: &str) -> String {
         let (fields, problems) = parse_fields(text);
         let problems = problems.iter().map(|problem| {
@@ -252,7 +253,7 @@ mod tests {
                     \"where\": \"dir rw\", \"list\": [\"string\"], \"other\": \"M.nat()\"}";
         assert_eq!(read(yaml), read(json));
         insta::assert_snapshot!(read(yaml));
-        // A character in two halves, as JSON writes it where only ASCII may stand.
+        // The text has an escaped surrogate pair, as JSON needs where only ASCII is allowed.
         let escaped = "{\"a\": {\"label\": \"\\ud83d\\ude00 \\/ \\\\u0041\"},\n\"b\": {\"patern\": 1}}";
         assert!(read(escaped).starts_with("2:7 \"\\\"patern\\\"\""), "{}", read(escaped));
         let escaped = &escaped[..escaped.find(",\n").unwrap()];

@@ -1,22 +1,22 @@
-//! A worker file falls into two parts: the front matter between two `---` lines, and the body.
+//! The two parts of a worker file: the front matter between two `---` lines, and the body.
 
 use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
 
-/// How many bytes of front matter are looked at. A longer one is a mistake, and parsing costs time.
+/// The maximum size of front matter, in bytes. Longer front matter is a mistake, and parsing it would take time.
 const MAX_FRONT: usize = 64 * 1024;
 
-/// The two parts, as byte ranges of the file.
+/// The two parts of a worker file, as byte ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The text between the `---` lines; `None` if the file has only a body.
+    /// The text between the `---` lines, or `None` if the file has only a body.
     pub(crate) front: Option<Range<usize>>,
-    /// The text after them.
+    /// The text after the front matter.
     pub(crate) body: Range<usize>,
 }
 
-/// Finds the parts. A byte order mark and carriage returns are as good as not there.
+/// Returns the two parts of a file. A byte order mark and carriage returns are ignored.
 pub(crate) fn split(source: &str, problems: &mut Vec<Diagnostic>) -> Parts {
     let begin = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
     let rest = source.get(begin..).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn split(source: &str, problems: &mut Vec<Diagnostic>) -> Parts {
         Diagnostic::error("worker/front-matter-open", "the front matter has no end", begin..begin + 3)
             .help("put a line `---` between the front matter and the text for the model"),
     );
-    // The author's intended end is not known, so no problem is reported in the text.
+    // The intended end of the front matter is unknown, so nothing counts as body, and the body has no problems.
     Parts { front: None, body: source.len()..source.len() }
 }
 

@@ -1,4 +1,4 @@
-//! Loading a worker file and the files that it includes from its directory.
+//! The loading of a worker file and its includes from a directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -10,74 +10,74 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use super::bundle::{Bundle, MAX_BYTES};
 use super::{parse, suggest};
 
-/// How many bytes all included files may have together.
+/// The maximum size of all included files together, in bytes.
 const MAX_INCLUDED: usize = 4 << 20;
-/// How many of a directory's names are looked at for one that was meant.
+/// The maximum number of names in a directory that are compared with a misspelled name.
 const MAX_NAMES: usize = 1_000;
 
-/// Why a worker file could not be loaded.
+/// The reason why a worker file could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file's name is not that of a worker.
+    /// The file's name cannot be that of a worker file.
     #[error("`{}` is not the name of a worker file: {why}", path.display())]
     Name {
-        /// The path that was given.
+        /// The given path.
         path: PathBuf,
-        /// The fault of the name.
+        /// The reason why the name is invalid.
         why: &'static str,
-        /// A worker in the same directory that may be meant.
+        /// A worker in the same directory with a similar name.
         near: Option<String>,
     },
     /// There is no such file.
     #[error("there is no file `{}`", path.display())]
     Missing {
-        /// The path that was given.
+        /// The given path.
         path: PathBuf,
-        /// A worker in the same directory that may be meant.
+        /// A worker in the same directory with a similar name.
         near: Option<String>,
     },
-    /// It is there, but it is not a file that can be read: a directory, a pipe, a device.
+    /// The path exists, but is not a regular file. It may be a directory, a pipe or a device.
     #[error("`{}` is not a file", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
-    /// It is larger than a worker file, or a file that it includes, may be.
+    /// The worker file or an included file is too large.
     #[error("`{}` is larger than {} KiB", path.display(), limit >> 10)]
     TooLarge {
         /// The path.
         path: PathBuf,
-        /// How many bytes would have been allowed.
+        /// The maximum size, in bytes.
         limit: usize,
     },
-    /// It is not text.
+    /// The file is not UTF-8 text.
     #[error("`{}` is not UTF-8 text: the byte at offset {offset} (line {line}) cannot be read", path.display())]
     NotText {
         /// The path.
         path: PathBuf,
-        /// How many bytes before the first bad one.
+        /// The offset of the first invalid byte.
         offset: usize,
         /// The line of that byte, from 1.
         line: usize,
     },
-    /// It leads out of the directory of the worker file.
+    /// The path leads out of the directory of the worker file.
     #[error("`{}` leads out of the directory of the worker file", path.display())]
     OutsideDirectory {
         /// The path.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The operating system failed to read the file.
     #[error("`{}` cannot be read", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
 }
 
 impl LoadError {
-    /// Returns the way out, in one line.
+    /// Returns a way to fix the problem, in one line.
     pub fn help(&self) -> String {
         match self {
             LoadError::Name { near: Some(near), .. } | LoadError::Missing { near: Some(near), .. } => {
@@ -97,12 +97,12 @@ impl LoadError {
 }
 
 impl Bundle {
-    /// Reads a worker file and its includes, all from the directory of the file or below it. An include that does not
-    /// exist is left to [`parse`], which knows where it is named.
+    /// Reads a worker file and its includes, all from the file's directory or below it. A missing include is no error
+    /// here. [`parse`] reports it, because it knows the place of the include.
     ///
     /// # Errors
-    /// If the worker file is missing. If it or an included file is not a file, is too large, is not text, or leads
-    /// out of the directory.
+    /// When the worker file is missing. When the worker file or an included file is not a file, is too large, is not
+    /// text, or leads out of the directory.
     pub fn load(path: &Path) -> Result<Bundle, LoadError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Some(file) = path.file_name().and_then(|name| name.to_str()) else {
@@ -134,7 +134,7 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// Reads the included files, then the files that those include, until no new one is named.
+    /// Reads the included files, then the files that those include, until there are no new ones.
     fn load_includes(&mut self, dir: &Dir, parent: &Path) -> Result<(), LoadError> {
         let (mut missing, mut total) = (Vec::new(), 0);
         loop {
@@ -161,11 +161,11 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
-/// Reads a file of a directory as text; `None` if it is not there. `shown` is its path in messages.
+/// Returns the text of a file in a directory, or `None` if there is no such file. `shown` is the path for messages.
 fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<String>, LoadError> {
     let path = || shown.to_owned();
     let mut options = OpenOptions::new();
-    // A pipe without a writer would otherwise hold the reader until there is one.
+    // Without this flag, opening a pipe would block until the pipe has a writer.
     options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let file = match dir.open_with(name, &options) {
         Ok(file) => file,
@@ -173,7 +173,8 @@ fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<Stri
             return match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
                 io::ErrorKind::IsADirectory => Err(LoadError::NotAFile { path: path() }),
-                // cap-std reports links and dots that lead out with an error that has no error number of the system.
+                // For links and `..` that lead out of the directory, cap-std returns an error without a system error
+                // number.
                 io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
                     Err(LoadError::OutsideDirectory { path: path() })
                 }
@@ -198,7 +199,7 @@ fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<Stri
     })
 }
 
-/// Returns the worker file of a directory whose name is nearest to `file`, with or without its ending.
+/// Returns the worker file in a directory whose name is nearest to `file`. The ending of `file` is ignored.
 fn near(dir: &Dir, file: &str) -> Option<String> {
     let names =
         dir.entries().ok()?.take(MAX_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());

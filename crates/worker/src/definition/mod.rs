@@ -1,11 +1,9 @@
-//! Worker definitions: the content of a `NAME.worker` file, checked, and its texts filled with data.
+//! Worker definitions: the checked content of a `NAME.worker` file, and the rendering of its templates.
 //!
-//! A definition is inert. It declares its needs and holds nothing; reading one can neither run code nor reach a file
-//! outside its own directory, and rendering one is bounded ([`template`]). A file may come from anyone.
+//! A definition is inert. It declares its needs and holds no authority. Reading one cannot run code, and cannot reach
+//! a file outside its directory. Rendering one is bounded ([`template`]). So a file may come from anyone.
 //!
-//! [`Bundle`] is the file with its includes, and [`Bundle::load`] the only input from outside. [`parse`] turns a
-//! bundle into a [`Definition`] and reports all of its problems at once. [`render_prompt`], [`render_with`] and
-//! [`render_write`] fill its texts.
+//! [`Bundle`] is the file with its includes, and only [`Bundle::load`] reads files. [`parse`] turns a bundle into a [`Definition`] and reports all of its problems at once. [`render_prompt`], [`render_with`] and [`render_write`] render its templates.
 
 mod attachments;
 mod bundle;
@@ -43,8 +41,8 @@ pub use resource::units::{bytes as parse_bytes, count as parse_count, duration_m
 pub use schema::schema;
 pub use suggest::nearest;
 
-/// Returns a text in the YAML of worker files as JSON, for the settings of other programs. Returns `None` if the text
-/// uses more of YAML than that.
+/// Returns the JSON form of a YAML text, for the settings of other programs. Returns `None` if the text uses YAML
+/// that worker files do not allow.
 pub fn json_of_yaml(text: &str) -> Option<serde_json::Value> {
     let mut problems = Vec::new();
     let node = yaml::read(text, 0, &mut problems)?;

@@ -1,4 +1,4 @@
-//! From a bundle to a [`Definition`], or to all that is wrong with it.
+//! The parsing of a bundle into a [`Definition`], with all problems that it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,14 +33,15 @@ pub(crate) const KEYS: [&str; 12] = [
     "write",
 ];
 
-/// The tools that a model may be offered with any names of slots; a worker slot of such a name would hide one.
+/// The names of the tools that a model may have besides those of slots. A worker slot with such a name would hide the
+/// tool.
 pub(crate) const OWN_TOOLS: [&str; 6] = ["create_worker", "define", "form", "read_result", "request", "send"];
 
-/// How many problems are reported; who has so many wants to see the first.
+/// The maximum number of reported problems. An author with more problems wants to see the first ones.
 pub(super) const MAX_PROBLEMS: usize = 50;
 
-/// Reads a definition. Everything that is wrong is reported, in the order of the file; the definition is there if
-/// none of it is an error.
+/// Returns the definition in a bundle, and all problems in the order of the file. If one of them is an error, there
+/// is no definition.
 pub fn parse(bundle: &Bundle) -> (Option<Definition>, Vec<Diagnostic>) {
     let Analysis { definition, mut problems, .. } = analyse(bundle);
     for problem in &mut problems {
@@ -57,14 +58,14 @@ pub fn parse(bundle: &Bundle) -> (Option<Definition>, Vec<Diagnostic>) {
     (definition.filter(|_| !failed), problems)
 }
 
-/// Returns the range, fitted to whole characters of the text: the places that parsers give in broken text are only
-/// nearly right.
+/// Returns the range, extended to whole characters. In malformed text, the places that parsers report may be slightly
+/// wrong.
 pub(super) fn whole(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(span.start);
     start..text.ceil_char_boundary(span.end).max(start)
 }
 
-/// Returns the files that a bundle names, whether it has them or not.
+/// Returns the names of the files that a bundle includes, whether the bundle has them or not.
 pub(crate) fn wanted(bundle: &Bundle) -> BTreeSet<String> {
     analyse(bundle).wanted
 }
@@ -98,7 +99,7 @@ fn analyse(bundle: &Bundle) -> Analysis {
     Analysis { definition: Some(definition), problems, wanted }
 }
 
-/// Reads every part of a definition. A part with a problem gets its default, so that the others are checked as well.
+/// Reads every part of a definition. A part with a problem gets its default, so that the other parts are checked too.
 fn read(
     bundle: &Bundle,
     root: Option<&Node>,
@@ -159,7 +160,7 @@ fn read(
 fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk: &mut Walk<'_>) -> Template {
     let text = bundle.source.get(span.clone()).unwrap_or_default();
     if text.trim().is_empty() {
-        // A file whose front matter has no end has no body for that reason only.
+        // If the front matter has no end, that is the only reason why there is no body.
         if !problems.0.iter().any(|problem| problem.code == "worker/front-matter-open") {
             let help = "write below the second `---` what the model is to do";
             problems.error(
@@ -175,7 +176,7 @@ fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk
     Template { text: text.to_owned(), place: Place::WorkerFile(span) }
 }
 
-/// Returns the keys of a pattern that is a record, without the mark of those that may be missing.
+/// Returns the keys of a pattern that is a record, without the mark `?` of optional keys.
 fn names(node: &Node) -> Option<Vec<String>> {
     match &node.data {
         Data::Map(entries) => {
@@ -232,7 +233,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
             _ => (slot_kind(node, problems), None),
         };
         let handed = handed.and_then(|node| slot_attachments(name, kind, node, problems));
-        // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
+        // A slot of unknown kind counts as one that fits everywhere, so that its uses are not reported too.
         let kind = kind.unwrap_or(Kind::Dir { write: true });
         if name == OWN_TOOLS[0] {
             let message = format!("`{name}` is the name of a tool, and of no slot");
@@ -255,7 +256,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
     slots
 }
 
-/// Returns which documents may be handed on to the worker in a slot.
+/// Returns the limits for the documents that may be passed on to the worker in a slot.
 fn slot_attachments(
     slot: &str,
     kind: Option<Kind>,
@@ -283,7 +284,7 @@ fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<Kind> {
     found
 }
 
-/// Returns the slot of this name; a name that is not declared is reported.
+/// Returns the slot with this name. A name that is not declared is reported.
 pub(crate) fn known_slot<'s>(
     name: &str,
     slots: &'s [Slot],
@@ -330,7 +331,7 @@ fn approve(node: Option<&Node>, slots: &[Slot], problems: &mut Problems<'_>) -> 
     asked
 }
 
-/// `tools`, where an empty list says something else than nothing at all.
+/// Returns the slots in `tools`. An empty list means no slots, while a missing list means the default.
 fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_>) -> Option<Vec<String>> {
     let node = fields.as_ref()?.get("tools")?;
     let mut tools: Vec<String> = Vec::new();
@@ -348,7 +349,7 @@ fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_
     Some(tools)
 }
 
-/// Returns `attachments` with the keys that the file sets; the others stay as they are.
+/// Returns `attachments`, changed by the keys that the file sets.
 fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problems<'_>) -> Attachments {
     let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes", "types"]) else {
         return attachments;
@@ -435,8 +436,8 @@ fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
     }
 }
 
-/// Returns a pattern in shorthand. Inputs and outputs are data, so that words for capabilities are refused: a choice
-/// such as `mail|file` would otherwise hold one without anybody noticing.
+/// Returns a pattern in shorthand for inputs or outputs. These are data, so words for capabilities are refused.
+/// Otherwise a choice such as `mail|file` could contain one without anyone noticing.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     capability_words(node, problems);
     let pattern = shorthand(node, source, problems)?;
@@ -450,7 +451,7 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
     Some(pattern)
 }
 
-/// Returns a pattern in shorthand from a node of the text `source`.
+/// Returns the pattern for a node of the text `source`, written in shorthand.
 pub(super) fn shorthand(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     let mut places = Places::new(source);
     let plain = node.to_shorthand(&mut places);
@@ -463,7 +464,7 @@ pub(super) fn shorthand(node: &Node, source: &str, problems: &mut Problems<'_>) 
     }
 }
 
-/// Reports every part that is no pattern, where reading the whole stops at the first.
+/// Reports every part of a node that is no valid pattern. Parsing the whole node stops at the first.
 fn report_broken_parts(node: &passable::Node, places: &Places<'_>, problems: &mut Problems<'_>) {
     let before = problems.0.len();
     match node {

@@ -1,34 +1,34 @@
-//! Where the characters of a text stand in the file in which it was written, with escapes and over several lines.
+//! The places of a text's characters in its file, where the text may be written with escapes and over several lines.
 
 use std::ops::Range;
 
-/// Texts of a file and where their characters stand.
+/// The texts of a file, with the places of their characters.
 ///
-/// A text that stands in the file as it is read has the file's own spans. Any other has spans beyond the end of the
-/// file, which [`Places::in_file`] brings back.
+/// A text that the file contains unchanged has spans in the file. Any other text has spans beyond the end of the
+/// file, which [`Places::in_file`] maps back.
 pub(crate) struct Places<'s> {
     source: &'s str,
     written: Vec<EscapedText>,
     next: usize,
 }
 
-/// A text that is not written as it is read.
+/// A text whose written form differs from its content.
 struct EscapedText {
-    /// Where its spans begin.
+    /// The start of the text's spans.
     start: usize,
-    /// Where each byte of it stands in the file, and at last its end; `None` if that cannot be told.
+    /// The place of each byte in the file, and then of the end. `None` if the places cannot be determined.
     bytes: Option<Vec<usize>>,
-    /// Where the whole stands.
+    /// The place of the whole text in the file.
     whole: Range<usize>,
 }
 
 impl<'s> Places<'s> {
-    /// Returns the places for texts of a file.
+    /// Returns an empty set of places for a file.
     pub(crate) fn new(source: &'s str) -> Places<'s> {
         Places { source, written: Vec::new(), next: source.len() + 1 }
     }
 
-    /// Returns the span of a text that is written at `whole`.
+    /// Adds a text that is written at `whole`, and returns its span.
     pub(crate) fn add(&mut self, text: &str, whole: &Range<usize>) -> Range<usize> {
         let raw = self.source.get(whole.clone()).unwrap_or_default();
         let bytes = bytes(text, raw).map(|mut bytes| {
@@ -41,13 +41,13 @@ impl<'s> Places<'s> {
             return *first..first + text.len();
         }
         let start = self.next;
-        // One more, so that the end of a text is not the start of the next.
+        // There is one position more, so that the end of a text is not the start of the next.
         self.next = start + text.len() + 1;
         self.written.push(EscapedText { start, bytes, whole: whole.clone() });
         start..start + text.len()
     }
 
-    /// Returns a span of the file, for one of the file or of a text.
+    /// Returns the span in the file for a span of the file or of an added text.
     pub(crate) fn in_file(&self, span: Range<usize>) -> Range<usize> {
         let Some(written) = self.written.iter().rev().find(|written| written.start <= span.start) else {
             return span;
@@ -60,13 +60,13 @@ impl<'s> Places<'s> {
     }
 }
 
-/// Returns the place of each byte of a text in its written form, and then the place of its end. `None` if the two
-/// cannot be laid side by side.
+/// Returns the place of each byte of a text in its written form, and then the place of its end. Returns `None` if the
+/// text does not match the written form.
 fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
     let quote = raw.chars().next().filter(|first| matches!(first, '"' | '\''));
     let mut at = match raw.chars().next()? {
         '"' | '\'' => 1,
-        // The text of a block begins on the next line.
+        // The text of a block scalar begins on the next line.
         '|' | '>' => raw.find('\n')?,
         _ => 0,
     };
@@ -75,7 +75,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
         loop {
             let rest = raw.get(at..)?;
             let Some(next) = rest.chars().next() else {
-                // The end of a block's last line is not counted as a part of it.
+                // The span of a block scalar does not include the end of its last line.
                 if !char.is_whitespace() {
                     return None;
                 }
@@ -84,7 +84,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
             };
             let length = match (next, quote) {
                 ('\\', Some('"')) => match escape(rest)? {
-                    // A line that is continued gives nothing.
+                    // An escaped line break stands for no character.
                     (length, false) => {
                         at += length;
                         continue;
@@ -95,7 +95,8 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
                 _ if next == char && (char != ' ' || !rest.trim_start_matches(' ').starts_with('\n')) => {
                     next.len_utf8()
                 }
-                // Line ends, with the blanks around them, are folded into one blank; or indent the text that follows.
+                // A line break with the blanks around it is folded into one blank. Other white space is indentation
+                // and is skipped.
                 _ if next.is_whitespace() && char == ' ' && rest.trim_start().len() < rest.len() => {
                     rest.len() - rest.trim_start().len()
                 }
@@ -106,7 +107,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
                 _ => return None,
             };
             bytes.extend(std::iter::repeat_n(at, char.len_utf8()));
-            // A character that is written as itself has a place for each of its bytes.
+            // A character that is written without an escape has a place for each of its bytes.
             if next == char && length == char.len_utf8() {
                 let first = bytes.len() - char.len_utf8();
                 bytes.iter_mut().skip(first).enumerate().for_each(|(byte, place)| *place += byte);
@@ -119,7 +120,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
     Some(bytes)
 }
 
-/// Returns how long an escape is, and whether it stands for a character.
+/// Returns the length of an escape sequence, and whether it stands for a character.
 fn escape(rest: &str) -> Option<(usize, bool)> {
     Some(match rest.chars().nth(1)? {
         'x' => (4, true),
@@ -161,7 +162,7 @@ mod tests {
             assert_eq!(source.get(place), Some(found), "{raw:?}");
             assert_eq!(places.in_file(2..3), 2..3);
         }
-        // A text that cannot be laid beside its written form has the place of the whole.
+        // A text that does not match its written form has the place of the whole.
         let mut places = Places::new("key: abc");
         let span = places.add("xyz", &(5..8));
         assert_eq!(places.in_file(span.start + 1..span.start + 2), 5..8);

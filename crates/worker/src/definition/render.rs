@@ -1,7 +1,6 @@
-//! Rendering: a definition's own text, filled with data.
+//! The rendering of a definition's templates with data.
 //!
-//! [`template`](super::template) admits the texts; here are the limits that hold at run time. A rendering reads nothing
-//! but the definition, its bundle and the given data, and cannot tell when it is done.
+//! [`template`](super::template) checks the templates in advance. This module has the limits at run time. A rendering reads only the definition, its bundle and the given data.
 
 use std::io;
 
@@ -15,39 +14,39 @@ use super::filters::{self, Budget};
 use super::template::{Place, Template};
 use super::{Definition, Piece, ThenStep, WriteStep};
 
-/// How many instructions one rendering may take.
+/// The maximum number of template instructions in one rendering.
 const MAX_FUEL: u64 = 500_000;
-/// How many bytes one rendering may make, and how many bytes of data it may be given.
+/// The maximum size of a rendered text, and of the data for it, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
-/// How many bytes the filters of one rendering may read and make.
+/// The maximum number of bytes that the filters of one rendering may read and make.
 const MAX_FILTERED: u64 = 64 << 20;
-/// How deep includes, loops and conditions may nest; an include counts as ten.
+/// The maximum nesting depth of includes, loops and conditions. An include counts as ten.
 const MAX_NESTING: usize = 200;
 
-/// Why a text could not be rendered.
+/// The reason why a text could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// The template asks for a value that the data does not have.
+    /// The template uses a value that the data does not have.
     #[error("{place}, line {line}: {} is missing", name.as_deref().map_or("a value".to_owned(), |name| format!("`{name}`")))]
     Missing {
         /// The template: the worker file or an included one.
         place: String,
         /// The line of the template, from 1.
         line: usize,
-        /// The name of the value, as the template has it.
+        /// The name of the value in the template.
         name: Option<String>,
     },
-    /// The template does something with a value that cannot be done.
+    /// The template uses a value in an invalid way.
     #[error("{place}, line {line}: {message}")]
     Failed {
         /// The template: the worker file or an included one.
         place: String,
         /// The line of the template, from 1.
         line: usize,
-        /// The error.
+        /// A description of the error.
         message: String,
     },
-    /// The data is larger than a template may be given.
+    /// The data is too large for a template.
     #[error("there are more than {} MiB of data for a template", MAX_OUTPUT >> 20)]
     TooMuchData,
     /// The text would become too long.
@@ -56,24 +55,24 @@ pub enum RenderError {
         /// The template: the worker file or an included one.
         place: String,
     },
-    /// The template takes too long.
+    /// The template needs too many instructions.
     #[error("{place}: the template does not come to an end in reasonable time")]
     TooMuchWork {
         /// The template: the worker file or an included one.
         place: String,
     },
-    /// The path of a write came out as something that is not a file inside a directory.
+    /// The path of a write cannot name a file inside a directory.
     #[error("the path of a write came out as {path:?}: {why}")]
     Path {
-        /// The path that the template rendered to. It may hold foreign text; `Debug` makes it harmless.
+        /// The rendered path. It may contain foreign text, and `Debug` makes it safe to show.
         path: String,
-        /// The fault of the path.
+        /// The problem of the path.
         why: &'static str,
     },
-    /// The definition has no step of this number.
+    /// The definition has no step with this number.
     #[error("the worker has no step {index}")]
     NoStep {
-        /// The number that was asked for, from 0.
+        /// The number of the step, from 0.
         index: usize,
     },
 }
@@ -81,24 +80,24 @@ pub enum RenderError {
 /// The file that a write step writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedFile {
-    /// The slot of the directory.
+    /// The slot of the directory for the file.
     pub slot: String,
-    /// The file, relative to that directory, with `/`.
+    /// The path of the file, relative to that directory, with `/`.
     pub path: String,
     /// The text of the file.
     pub content: String,
 }
 
-/// Renders the text for the model. The data is a record with `input` (the record of inputs) and, as the run has
-/// them, `item` (`name`, `stem`, `suffix`, `index`) and `attachments` (a list of `name`, `bytes`).
+/// Renders the prompt for the model. The data is a record with `input` (the record of inputs). It may also have
+/// `item` (`name`, `stem`, `suffix`, `index`) and `attachments` (a list of `name`, `bytes`).
 pub fn render_prompt(definition: &Definition, bundle: &Bundle, data: &Json) -> Result<String, RenderError> {
     let renderer = Renderer::new(bundle, data)?;
     renderer.text(&definition.body).map(|text| text.trim().to_owned())
 }
 
-/// Renders the inputs of the call that step `index` of `then` makes. The data is that of [`render_prompt`] with
-/// `output` and the results of the steps before, by name. A template that is nothing but one `{{ value }}` hands the
-/// value on as it is; any other becomes text.
+/// Renders the inputs of the call in step `index` of `then`. The data is that of [`render_prompt`] with `output` and
+/// the results of the steps before, by name. A template that consists of one `{{ value }}` gives the value itself.
+/// Any other gives text.
 pub fn render_with(
     definition: &Definition,
     bundle: &Bundle,
@@ -110,9 +109,9 @@ pub fn render_with(
     with.iter().map(|(name, piece)| Ok((name.clone(), renderer.piece(piece)?))).collect()
 }
 
-/// Renders the file that step `index` of `write` writes. For an `each` step, the data is that of [`render_with`] with
-/// the results of all `then` steps. For a `once` step, the data is `input` and `items`. Each item is a record of
-/// `item`, `output`, the `then` results by name and `error` (text, or null if there was none).
+/// Renders the file of step `index` of `write`. For an `each` step, the data is that of [`render_with`] with the
+/// results of all `then` steps. For a `once` step, the data is `input` and `items`. Each item is a record of `item`,
+/// `output`, the `then` results by name, and `error` (text, or null if there was none).
 pub fn render_write(
     definition: &Definition,
     bundle: &Bundle,
@@ -126,8 +125,8 @@ pub fn render_write(
     Ok(RenderedFile { slot: slot.clone(), path, content: renderer.text(content)? })
 }
 
-/// Returns the path if it can name a file inside a directory. The directory capability confines paths as well; this
-/// check is earlier, and explains in words a path that a template made of a name.
+/// Returns the path, if it can name a file inside a directory. The directory capability checks paths too. This check
+/// comes earlier, and explains a bad path that a template made from a name.
 fn checked_path(path: String) -> Result<String, RenderError> {
     let why = if path.trim().is_empty() {
         "it is empty"
@@ -157,14 +156,14 @@ impl<'b> Renderer<'b> {
             return Err(RenderError::TooMuchData);
         }
         let mut environment = Environment::empty();
-        // A file that ends with a line end is written with one.
+        // The line break at the end of a text is kept.
         if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
             environment.set_syntax(syntax);
         }
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_recursion_limit(MAX_NESTING);
         environment.set_fuel(Some(MAX_FUEL));
-        // So that errors say where they are; nothing of it is shown as it is.
+        // With this setting, errors have a place. The debug output itself is never shown.
         environment.set_debug(true);
         environment.set_formatter(|out, _, value| match value.as_str() {
             Some(text) => Ok(out.write_str(text)?),
@@ -172,7 +171,7 @@ impl<'b> Renderer<'b> {
         });
         filters::install(&mut environment, &Budget::new(MAX_FILTERED));
         for (name, text) in &bundle.includes {
-            // A file that cannot be read as a template was reported when the definition was read, and is missing here.
+            // A file that is no valid template was reported when the definition was parsed, and is missing here.
             let _ = environment.add_template_owned(name.clone(), lines(text));
         }
         Ok(Renderer { bundle, environment, data: to_value(data) })
@@ -193,7 +192,7 @@ impl<'b> Renderer<'b> {
             return Err(RenderError::TooLong { place: name.to_owned() });
         }
         rendered.map_err(|error| self.error(error, template))?;
-        // Only whole strings were written.
+        // Only whole strings were written, so the bytes are valid UTF-8.
         Ok(String::from_utf8(out.bytes).unwrap_or_default())
     }
 
@@ -230,7 +229,7 @@ impl<'b> Renderer<'b> {
         }
     }
 
-    /// Returns the line of the worker file at which a template begins.
+    /// Returns the line at which a template begins, counted from 1. An included file begins at line 1.
     fn line(&self, template: &Template) -> usize {
         match &template.place {
             Place::File(_) => 1,
@@ -241,7 +240,7 @@ impl<'b> Renderer<'b> {
     }
 
     fn error(&self, error: Error, template: &Template) -> RenderError {
-        // An error in an included file is the cause of the error of the `include`.
+        // If an included file has an error, it is the cause of the error of the `include`.
         let mut error = &error;
         while let Some(cause) =
             std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<Error>())
@@ -270,12 +269,13 @@ impl<'b> Renderer<'b> {
     }
 }
 
-/// Returns the text with line ends as templates count them.
+/// Returns the text with line ends in the form that templates count.
 fn lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// Returns roughly how many bytes the data takes as text. Data that is nested too deep counts as too much.
+/// Returns the approximate size of the data as text, in bytes. Data that nests too deep gives a size beyond the
+/// limit.
 fn size(data: &Json, depth: usize) -> usize {
     if depth > 64 {
         return MAX_OUTPUT + 1;
@@ -290,7 +290,7 @@ fn size(data: &Json, depth: usize) -> usize {
     }
 }
 
-/// Returns data as templates see it.
+/// Returns data in the form that templates use.
 fn to_value(data: &Json) -> Value {
     match data {
         Json::Null => Value::from(()),
@@ -308,7 +308,8 @@ fn to_value(data: &Json) -> Value {
     }
 }
 
-/// Returns a value of a template as data again. The data that went in was not nested too deep, so the result is not.
+/// Returns a value of a template as data. The data for the template did not nest too deep, so the result does not
+/// either.
 fn to_json(value: &Value) -> Option<Json> {
     match value.kind() {
         ValueKind::None => Some(Json::Null),
@@ -330,7 +331,7 @@ fn to_json(value: &Value) -> Option<Json> {
     }
 }
 
-/// A writer that keeps its bytes, up to a limit.
+/// A writer that keeps its bytes in memory, up to a limit.
 struct LimitedWriter {
     bytes: Vec<u8>,
     over: bool,

@@ -1,7 +1,7 @@
-//! The front matter of a worker file as JSON Schema: for editors that complete and check while an author types.
+//! The JSON Schema of a worker file's front matter, for editors that complete and check while an author types.
 //!
-//! The schema is as strict as JSON Schema can be. Rules over several parts of the file (a step names a slot, a
-//! template asks for a value) are left to [`super::parse`].
+//! The schema is as strict as JSON Schema can be. Rules over several parts of the file are checked only by
+//! [`super::parse`]. Examples are the slot of a step, and the values in a template.
 
 use serde_json::{Value as Json, json};
 

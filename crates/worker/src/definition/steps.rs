@@ -1,4 +1,4 @@
-//! The steps that need no model: `then` and `write`.
+//! The parsing of the steps that need no model: `then` and `write`.
 
 use resource::Kind;
 
@@ -10,7 +10,7 @@ use super::walk::Walk;
 use super::yaml::{Data, Node};
 use super::{Piece, Slot, ThenStep, WriteScope, WriteStep};
 
-/// Names that templates have anyway.
+/// The names that already have a meaning in templates, so that no result can have them.
 const RESERVED: [&str; 7] = ["attachments", "error", "input", "item", "items", "loop", "output"];
 
 const THEN_HELP: &str =
@@ -18,7 +18,7 @@ const THEN_HELP: &str =
 const WRITE_HELP: &str =
     "write it like `- each: out` (or `once: out`), with `path:` and `content:` or `template:`";
 
-/// Reads `then`.
+/// Returns the steps in `then`.
 pub(crate) fn then(
     node: Option<&Node>,
     slots: &[Slot],
@@ -77,7 +77,7 @@ pub(crate) fn then(
     steps
 }
 
-/// Reads `write`.
+/// Returns the steps in `write`.
 pub(crate) fn write(
     node: Option<&Node>,
     slots: &[Slot],
@@ -171,18 +171,19 @@ fn wants(name: &str, kind: Kind, what: &str, node: &Node, slots: &[Slot], proble
     }
 }
 
-/// Returns the names that a template has: those that are always there, and the results of the steps before.
+/// Returns the names that a template can use: those that every such template has, and the results of the steps
+/// before.
 fn known<'s>(always: &[&'s str], steps: &'s [ThenStep]) -> Vec<&'s str> {
     always.iter().copied().chain(steps.iter().map(|step| step.name.as_str())).collect()
 }
 
-/// Returns a template that stands in the front matter.
+/// Checks a template in the front matter and returns it.
 fn own(text: &str, node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Template {
     walk.own(text, node.span.clone(), &bundle.source, names);
     Template { text: text.to_owned(), place: Place::WorkerFile(node.span.clone()) }
 }
 
-/// Returns a value of `with`: every text in it that has braces is a template.
+/// Returns a value of `with`. Every text in it that has template braces is a template.
 fn piece(node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Piece {
     match &node.data {
         Data::Text(text) if ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)) => {

@@ -1,10 +1,10 @@
-//! "Did you mean …?": the nearest of the words that would have been right.
+//! Suggestions in the form "did you mean …?": the nearest valid word.
 
 use std::fmt::Write as _;
 
 /// Returns the candidate nearest to `word`, if one is near enough to be the intended word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Two thirds of the letters must be right. Long words are skipped, since people do not mistype those.
+    // At least two thirds of the letters must be right. Long words are skipped, because people do not mistype those.
     let length = word.chars().count();
     if length > 64 {
         return None;
@@ -19,8 +19,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns one line of help: the nearest candidate if there is one, else all of them. The second argument is a
-/// plural: "the slots".
+/// Returns one line of help: the nearest candidate if there is one, and otherwise all of them. `what` is a plural,
+/// such as "the slots".
 pub(crate) fn help<'a>(
     word: &str,
     what: &str,
@@ -41,7 +41,7 @@ pub(crate) fn help<'a>(
     }
 }
 
-/// Returns how many letters must be put in, left out, replaced or swapped with their neighbour.
+/// Returns the number of letters that must be inserted, removed, replaced or swapped with their neighbour.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();

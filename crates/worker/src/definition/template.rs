@@ -1,16 +1,16 @@
-//! The template language of worker files: the part of Jinja that can be bounded.
+//! The template language of worker files: the part of Jinja whose cost can be bounded.
 //!
-//! A worker file may come from anyone, and rendering it must neither hang nor fill memory. MiniJinja's fuel counts
+//! A worker file may come from anyone, so rendering it must neither hang nor fill memory. MiniJinja's fuel counts
 //! instructions, not their cost. So this module admits only parts that cost little per instruction:
 //!
 //! - text, `{{ … }}`, `if`, `for` over values, and `include` of a named file;
-//! - tests, filters (ours, which keep account), and comparison with a literal.
+//! - tests, the filters of this crate (which count bytes), and comparison with a literal.
 //!
-//! Parts that can name a grown value (`set`, `macro`, `~`, `*`) are refused when the file is read, with their place.
-//! Together with the fuel and the limits of rendering, that bounds time and memory by the size of the worker and its
-//! data.
+//! Parts that can make a value grow and name it (`set`, `macro`, `~`, `*`) are refused with their place when the file
+//! is parsed. Together with the fuel and the limits of rendering, that bounds time and memory by the size of the
+//! worker and its data.
 //!
-//! Only a definition's own text is a template. Values are inserted as they are and never read again.
+//! Only a definition's own text is a template. Values are inserted unchanged and are never parsed as templates.
 
 use std::ops::Range;
 
@@ -19,22 +19,22 @@ use minijinja::machinery::{Span, Token, tokenize};
 /// A text of the definition that is rendered with data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// The text.
+    /// The text of the template. It is empty if the template is an included file.
     pub text: String,
-    /// Where it stands: in an included file, or in the worker file.
+    /// The place of the text: an included file, or a part of the worker file.
     pub place: Place,
 }
 
-/// Where a [`Template`] stands.
+/// The place of a [`Template`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A file beside the worker file, by its name in the bundle.
+    /// An included file, by its name in the bundle.
     File(String),
-    /// Bytes of the worker file.
+    /// A byte range of the worker file.
     WorkerFile(Range<usize>),
 }
 
-/// The filters that templates may use, beside which there are none.
+/// The filters that templates may use. There are no others.
 pub(crate) const FILTERS: [&str; 14] = [
     "default", "first", "indent", "join", "last", "length", "line", "lower", "replace", "table", "tojson",
     "trim", "truncate", "upper",
@@ -44,18 +44,19 @@ pub(crate) const FILTERS: [&str; 14] = [
 pub(crate) const TESTS: [&str; 9] =
     ["boolean", "containing", "defined", "mapping", "none", "number", "sequence", "string", "undefined"];
 
-/// How many words and signs one `{{ … }}` or `{% … %}` may have. MiniJinja reads, compiles and frees expressions by
-/// recursion, so this bounds its stack.
+/// The maximum number of words and signs in one `{{ … }}` or `{% … %}`. MiniJinja parses, compiles and frees
+/// expressions by recursion, so this bounds its stack.
 const MAX_TOKENS: usize = 200;
-/// How many `{{ … }}` and `{% … %}` one file may have.
+/// The maximum number of `{{ … }}` and `{% … %}` in one file.
 const MAX_TAGS: usize = 5_000;
-/// How many `elif` one file may have: each is one `if` inside another.
+/// The maximum number of `elif` in one file. Each is a nested `if`.
 const MAX_ELIFS: usize = 100;
 
-/// Returns the limit that a template exceeds, with its place. The check builds nothing of the template's size.
+/// Returns the limit that a template exceeds, with its place. The check needs no memory in proportion to the
+/// template.
 pub(crate) fn oversized(text: &str) -> Option<(String, Range<usize>)> {
     let (mut tags, mut elifs, mut tokens) = (0, 0, 0);
-    // Text that cannot be cut into tokens is left to the parser, which says why.
+    // If the text cannot be split into tokens, the parser reports why.
     for (token, span) in tokenize(text, false, Default::default()).map_while(Result::ok) {
         match token {
             Token::TemplateData(_) => {}
@@ -77,7 +78,7 @@ pub(crate) fn oversized(text: &str) -> Option<(String, Range<usize>)> {
     None
 }
 
-/// Returns the expression of a template that is nothing but one `{{ expression }}`.
+/// Returns the expression of a template that consists of one `{{ expression }}`.
 pub(crate) fn sole_expression(text: &str) -> Option<&str> {
     let text = text.trim();
     let mut tokens = tokenize(text, false, Default::default());
@@ -93,7 +94,7 @@ pub(crate) fn sole_expression(text: &str) -> Option<&str> {
     text.get(range(start).end..range(end).start).filter(|_| whole).map(str::trim)
 }
 
-/// Returns where something stands, as bytes of its template.
+/// Returns a span as a byte range of its template.
 pub(crate) fn range(span: Span) -> Range<usize> {
     let at = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
     at(span.start_offset)..at(span.end_offset)

@@ -12,54 +12,54 @@ use super::suggest;
 use super::template::{FILTERS, TESTS, oversized, range};
 use super::yaml::verbatim;
 
-/// The highest fixed index into a list.
+/// The maximum fixed index into a list.
 const MAX_INDEX: usize = 1_000;
-/// How often files may include files, each way in counted.
+/// The maximum number of includes, where a file counts each time that it is included.
 const MAX_INCLUDES: usize = 200;
 
-/// The results of a walk over a template and all of its includes.
+/// The walk over templates and all of their includes, with its results.
 pub(crate) struct Walk<'a> {
     includes: &'a BTreeMap<String, String>,
-    /// Every file that is named, whether it is there or not.
+    /// The names of all included files, whether they exist or not.
     pub(crate) wanted: BTreeSet<String>,
-    /// The problems.
+    /// The problems that the walk has found.
     pub(crate) problems: Vec<Diagnostic>,
-    /// The fields that a variable has, where that is known.
+    /// The fields of a variable, if they are known.
     fields: BTreeMap<&'static str, Vec<String>>,
     entered: usize,
     stack: Vec<String>,
 }
 
-/// The text that is being walked and where it stands.
+/// The place of the text that is being walked.
 #[derive(Clone, Copy)]
 struct Site<'s> {
     file: Option<&'s str>,
-    /// The number to add to a position in the text, to have one in the file. If the text was written with escapes,
-    /// only the whole has a place: this is its range, as `Err`.
+    /// The number to add to a position in the text to get the position in the file. If the text was written with
+    /// escapes, only the whole has a place. Its range is then the `Err` value.
     offset: Result<usize, (usize, usize)>,
 }
 
 type Scope<'s> = Vec<&'s str>;
 
 impl<'a> Walk<'a> {
-    /// Returns a walk that knows these files.
+    /// Returns a walk that can include these files.
     pub(crate) fn new(includes: &'a BTreeMap<String, String>) -> Walk<'a> {
         let (wanted, problems, fields) = Default::default();
         Walk { includes, wanted, problems, fields, entered: 0, stack: Vec::new() }
     }
 
-    /// Says which fields a variable has; `None` if that is not known.
+    /// Records the fields of a variable. `None` means that they are unknown.
     pub(crate) fn know(&mut self, name: &'static str, fields: Option<Vec<String>>) {
         fields.and_then(|fields| self.fields.insert(name, fields));
     }
 
-    /// Walks a template that stands in the worker file `source`. `names` are the variables that it will have.
+    /// Walks a template in the worker file `source`. `names` are the variables that the template will have.
     pub(crate) fn own(&mut self, text: &str, span: Range<usize>, source: &str, names: &[&str]) {
         let offset = verbatim(text, &span, source).map(|at| at.start).ok_or((span.start, span.end));
         self.text(text, Site { file: None, offset }, &mut names.to_vec());
     }
 
-    /// Walks a file that is named at `span` of the worker file or of the file `by`.
+    /// Walks an included file. Its name is at `span` of the worker file, or of the included file `by`.
     pub(crate) fn file(&mut self, name: &str, by: Option<&str>, span: Range<usize>, names: &[&str]) {
         let problem = |code, message: String| Diagnostic::error(code, message, span.clone()).within(by);
         if let Some(why) = unfit(name) {
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         }
         self.entered += 1;
         if self.entered > MAX_INCLUDES {
-            // Said once: every further include would say the same.
+            // This is reported once, because it is the same for every further include.
             if self.entered == MAX_INCLUDES + 1 {
                 let message = format!("more than {MAX_INCLUDES} files are included");
                 self.problems.push(problem("template/include", message));
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
     ) {
         let mut problem = Diagnostic::error(code, message, place(at, site)).within(site.file);
         problem.help = help;
-        // A file that is included twice is walked twice.
+        // A file that is included twice is walked twice, and its problems are reported once.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -196,7 +196,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks the value that a `for` runs over: one made up in the template could name a grown one.
+    /// Checks the value over which a `for` runs. A value that the template itself computes is refused, because the
+    /// loop would give a name to a grown value.
     fn iterated<'s>(&mut self, iter: &Expr<'s>, site: Site<'_>, scope: &Scope<'s>) {
         match iter {
             Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) => self.expr(iter, site, scope),
@@ -239,7 +240,7 @@ impl<'a> Walk<'a> {
             }
             Expr::GetItem(get) => {
                 self.expr(&get.expr, site, scope);
-                // Looking for the place of a character in long text costs its length.
+                // Finding the character at an index takes time in proportion to the index, so the index is bounded.
                 let near = |value: &minijinja::Value| {
                     value.as_str().is_some() || value.as_usize().is_some_and(|index| index <= MAX_INDEX)
                 };
@@ -345,7 +346,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks a field of a variable whose fields are known, unless a loop has put another in its place.
+    /// Checks a field of a variable whose fields are known. Skips the check if a loop variable has the same name.
     fn field(&mut self, var: &str, name: &str, span: Span, site: Site<'_>, scope: &Scope<'_>) {
         if scope.iter().filter(|known| **known == var).count() != 1 {
             return;
@@ -370,7 +371,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns why a file of this name is not included, whether or not it exists.
+/// Returns the reason why a file with this name is not included, whether the file exists or not.
 fn unfit(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.len() > 255 {
         Some("this is not the name of a file")
@@ -408,7 +409,7 @@ fn place(at: Range<usize>, site: Site<'_>) -> Range<usize> {
     }
 }
 
-/// Returns the bytes of a line, counted from 0, without its end.
+/// Returns the byte range of a line, without its end. Lines are counted from 0.
 fn line_range(text: &str, line: usize) -> Range<usize> {
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The YAML of the front matter: a small, strict part of the language, with the place of every value.
 //!
-//! Anchors, aliases, tags, merge keys and keys that are not text are refused: they buy nothing in a file of this
-//! size and are how a short text becomes a huge or a surprising value. Numbers and words are read by the YAML 1.2
-//! core rules, so `no` is a word.
+//! Anchors, aliases, tags, merge keys and keys that are not text are refused. They are useless in such small files,
+//! and can make a short text stand for a huge or surprising value. Numbers and words are read by the YAML 1.2 core
+//! rules, so `no` is a word.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 use super::diagnostic::Diagnostic;
 use super::places::Places;
 
-/// How deep values may nest.
+/// The maximum nesting depth of values.
 const MAX_DEPTH: usize = 32;
-/// How many values there may be.
+/// The maximum number of values.
 const MAX_NODES: usize = 10_000;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     /// The value.
     pub(crate) data: Data,
-    /// Where, as bytes of the whole file.
+    /// The place of the value, as a byte range of the whole file.
     pub(crate) span: Range<usize>,
 }
 
@@ -30,15 +30,15 @@ pub(crate) struct Node {
 pub(crate) enum Data {
     Null,
     Bool(bool),
-    /// A number, as JSON has them.
+    /// A number in the form of JSON.
     Number(serde_json::Number),
     Text(String),
     List(Vec<Node>),
-    /// Keys are unique.
+    /// A map with unique keys.
     Map(Vec<(Key, Node)>),
 }
 
-/// A key of a map and where it stands.
+/// A key of a map and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) text: String,
@@ -58,7 +58,7 @@ impl Node {
         }
     }
 
-    /// Returns the value as the pattern shorthand has it; its spans are those of `places`.
+    /// Returns the value in the form of the pattern shorthand. Its spans are those of `places`.
     pub(crate) fn to_shorthand(&self, places: &mut Places<'_>) -> passable::Node {
         use passable::Node as Plain;
         let span = self.span.clone();
@@ -95,15 +95,15 @@ impl Node {
     }
 }
 
-/// Returns where the text of a value stands, as the author wrote it: without the quotes. If it was written with
-/// escapes or over several lines, only the whole has a place.
+/// Returns the place of a value's text as the author wrote it, without quotes. Returns `None` if the text was written
+/// with escapes or over several lines.
 pub(crate) fn verbatim(text: &str, span: &Range<usize>, source: &str) -> Option<Range<usize>> {
     let start = span.start + source.get(span.clone())?.find(text)?;
     Some(start..start + text.len())
 }
 
-/// Reads one YAML document that stands at byte `offset` of a file. Parts that cannot be read are reported and left
-/// out; `None` if nothing is left.
+/// Reads one YAML document at byte `offset` of a file. Parts that cannot be read are reported and left out. Returns
+/// `None` if nothing is left.
 pub(crate) fn read(text: &str, offset: usize, problems: &mut Vec<Diagnostic>) -> Option<Node> {
     if let Some(at) = tab(text) {
         problems.push(
@@ -123,7 +123,7 @@ pub(crate) fn read(text: &str, offset: usize, problems: &mut Vec<Diagnostic>) ->
     }
 }
 
-/// Returns the first tab in the indentation of a line.
+/// Returns the position of the first tab in the indentation of a line.
 fn tab(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -141,7 +141,7 @@ struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     text: &'a str,
     offset: usize,
-    /// Where each character of the text begins; the parser counts characters.
+    /// The byte position of each character, because the parser counts characters.
     starts: Vec<usize>,
     nodes: usize,
     problems: &'a mut Vec<Diagnostic>,
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
 
     fn map(&mut self, range: Range<usize>, depth: usize) -> Result<Node, FatalDiagnostic> {
         let (mut entries, mut end): (Vec<(Key, Node)>, _) = (Vec::new(), range.end);
-        // The parser begins a block map where its first key begins, but says so only by that key.
+        // A block map begins at its first key, but the parser reports that only with the key.
         let mut start = None;
         loop {
             let (event, span) = self.next()?;
@@ -245,7 +245,8 @@ impl<'a> Reader<'a> {
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth + 1)?;
             end = value.span.end.max(key.span.end);
-            // An empty value has its place where the next thing begins; its key says more.
+            // The parser reports an empty value at the beginning of the next thing. The place of its key is more
+            // useful.
             let value = match value.data {
                 Data::Null if value.span.is_empty() => Node { span: key.span.clone(), ..value },
                 _ => value,
@@ -257,7 +258,7 @@ impl<'a> Reader<'a> {
                     self.problems.push(problem.help("keep one of the two"));
                 }
                 Data::Text(text) => entries.push((Key { text, span: key.span }, value)),
-                // `true: x` and `1: x` are keys that an author means as words.
+                // In `true: x` and `1: x`, the author means the key as a word.
                 Data::Bool(_) | Data::Number(_) => {
                     let text = self.text.get(key.span.start - self.offset..key.span.end - self.offset);
                     entries.push((Key { text: text.unwrap_or_default().to_owned(), span: key.span }, value));
@@ -270,7 +271,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns where a collection ends that a bracket closes; the end of others is where their last value ends.
+    /// Returns the end of a collection that is closed by a bracket. Other collections end with their last value.
     fn closed(&self, span: Span) -> Option<usize> {
         let range = self.range(span);
         let bracket = self.text.get(range.start - self.offset..range.end - self.offset)?;
@@ -281,7 +282,7 @@ impl<'a> Reader<'a> {
         self.offset + self.starts.get(marker.index()).copied().unwrap_or(self.text.len())
     }
 
-    /// Returns the range without the blank space at its end, which the parser counts to block scalars.
+    /// Returns a range without the white space at its end, which the parser includes for block scalars.
     fn range(&self, span: Span) -> Range<usize> {
         let (start, end) = (self.byte(span.start), self.byte(span.end));
         let inside = self.text.get(start - self.offset..end.max(start) - self.offset).unwrap_or_default();
@@ -293,7 +294,7 @@ fn fatal(code: &'static str, message: impl Into<String>, span: Range<usize>, hel
     Box::new(Diagnostic::error(code, message, span).help(help))
 }
 
-/// Returns the usual repair of a text for which the parser reports this error.
+/// Returns help for an error of the parser: the usual way to fix such a text.
 fn syntax_help(info: &str) -> &'static str {
     for (part, help) in [
         ("flow", "close every `{` and `[`, with a comma between what they hold"),
@@ -308,7 +309,7 @@ fn syntax_help(info: &str) -> &'static str {
     "each line is `key: value`, indented with spaces; put text with signs in it in quotes"
 }
 
-/// Reads a scalar by the YAML 1.2 core rules; only plain scalars can be anything but text.
+/// Returns the value of a scalar by the YAML 1.2 core rules. Only a plain scalar can be anything but text.
 fn scalar(text: &str, style: ScalarStyle) -> Data {
     let plain = style == ScalarStyle::Plain;
     match text {
@@ -322,7 +323,8 @@ fn scalar(text: &str, style: ScalarStyle) -> Data {
     }
 }
 
-/// Returns a decimal number. A number that does not fit is left as text, so that nothing is rounded silently.
+/// Returns a decimal number, or `None` if the text is none. An integer that does not fit stays a text, so that
+/// nothing is rounded silently.
 fn number(text: &str) -> Option<serde_json::Number> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.starts_with('.') {

@@ -1,9 +1,10 @@
-//! Deferred moves, which go out with the next step that others depend on.
+//! Deferred moves, which are recorded with the next step on which others depend.
 //!
-//! Two kinds of results can be had again at any time: the outcome of a call that only reads, and a turn of a model
-//! that only looks its answers up. So they have no commit of their own. Until they are recorded, the driver goes on
-//! as if they were: it foresees the entries that the kernel will make of them. If another writer adds to the journal
-//! meanwhile, they come later than was foreseen. Then the driver folds the journal anew, and asks the model again.
+//! Two kinds of results can be obtained again at any time. One is the result of a call that only reads. The other is
+//! a turn of a model that only looks its answers up. So they have no commit of their own. Until they are recorded,
+//! the driver goes on as if they were, and predicts the journal entries that they will become. If another writer adds
+//! to the journal in the meantime, their numbers differ from the prediction. Then the driver folds the journal again,
+//! and asks the model again.
 
 use kernel::command::Move;
 use kernel::run::{Completion, Entry, Run, Step, Trouble};
@@ -11,19 +12,19 @@ use kernel::run::{Completion, Entry, Run, Step, Trouble};
 use super::Driver;
 use crate::fold::Fold;
 
-/// Steps that are not recorded yet.
+/// The moves that are not recorded yet.
 #[derive(Default)]
 pub(super) struct DeferredMoves {
     /// The moves to be recorded.
     pub(super) moves: Vec<Move>,
     /// The journal entries that the moves will become.
     pub(super) entries: Vec<Entry>,
-    /// Bytes that these moves, or those with which they go out, name.
+    /// The bytes that these moves name, or the moves that are recorded with them.
     pub(super) bytes: Vec<Vec<u8>>,
 }
 
 impl DeferredMoves {
-    /// Returns whether a turn of the model is among them, which names steps by their numbers.
+    /// Returns whether one of the moves belongs to a turn of the model. Turns refer to steps by their numbers.
     pub(super) fn has_turn(&self) -> bool {
         self.moves.iter().any(is_turn)
     }
@@ -33,7 +34,7 @@ fn is_turn(step: &Move) -> bool {
     matches!(step, Move::Prompt { .. } | Move::Reply { .. })
 }
 
-/// Returns the journal entry that a move will become; `None` for a move that cannot be deferred.
+/// Returns the journal entry that a move will become, or `None` for a move that cannot be deferred.
 fn foreseen_entry(step: &Move) -> Option<Entry> {
     Some(match step.clone() {
         Move::Prompt { request, model } => Entry::Prompted { request, model },
@@ -44,7 +45,7 @@ fn foreseen_entry(step: &Move) -> Option<Entry> {
     })
 }
 
-/// Applies to the run itself the changes that a move will make.
+/// Applies the changes that a move will make to the run.
 fn foresee(run: &mut Run, step: &Move) {
     run.next_step += 1;
     match step {
@@ -60,7 +61,8 @@ fn foresee(run: &mut Run, step: &Move) {
 }
 
 impl Driver<'_> {
-    /// Has a move go out with the next step. One that cannot wait is not forgotten, only not foreseen.
+    /// Adds a move to those that are recorded with the next step. If its entry can be predicted, the fold gets the
+    /// entry now.
     pub(super) fn defer(&mut self, step: Move) {
         if let Some(entry) = foreseen_entry(&step) {
             let step = Step {
@@ -76,7 +78,7 @@ impl Driver<'_> {
         self.deferred.moves.push(step);
     }
 
-    /// Brings the fold to the end of the journal, and adds the deferred moves.
+    /// Adds the new steps of the journal and the deferred moves to the fold.
     pub(super) fn catch_up(&mut self) -> Result<(), Trouble> {
         let news = self.world.journal(self.run.number, self.recorded)?;
         let has_gone_out = self.deferred.moves.is_empty();
@@ -85,7 +87,7 @@ impl Driver<'_> {
                 self.deferred.entries.len() <= news.len()
                     && self.deferred.entries.iter().zip(&news).all(|(entry, step)| *entry == step.entry)
             }
-            // A cancelled run asks no model any more.
+            // A cancelled run must not ask a model any more.
             false => news.is_empty() && (self.run.cancelled.is_none() || !self.deferred.has_turn()),
         };
         if !is_as_foreseen {
@@ -101,7 +103,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Folds the whole journal. Deferred reads go out later than was foreseen, and the model is asked again.
+    /// Folds the whole journal again. Deferred results of reads are deferred again, and the model is asked again.
     pub(super) fn refold(&mut self) -> Result<(), Trouble> {
         let later = std::mem::take(&mut self.deferred);
         self.fold = Fold::of(&self.world.journal(self.run.number, 1)?);
@@ -110,8 +112,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns whether steps with a turn of the model were refused because somebody else has written in the journal,
-    /// or has cancelled the run.
+    /// Returns whether another writer has added to the journal, or has cancelled the run. Steps with a turn of the
+    /// model are refused then.
     pub(super) fn was_overtaken(&self) -> bool {
         let run = self.world.run(self.run.number);
         run.is_ok_and(|run| run.next_step != self.recorded || run.cancelled != self.run.cancelled)

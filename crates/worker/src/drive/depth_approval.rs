@@ -1,4 +1,5 @@
-//! A call that goes deeper than a run may: a person is asked before it is refused.
+//! The question about a call that would exceed the run's depth limit. A person is asked before such a call is
+//! refused.
 
 use kernel::command::Judgement;
 use kernel::proposal::Decision;
@@ -8,12 +9,12 @@ use super::Driver;
 use crate::budget::{self, Shortage};
 use crate::judging::JudgingContext;
 
-/// The rule of a finding that refuses a call for its depth.
+/// The rule of a finding for a call that is too deep.
 const DEPTH_RULE: &str = "depth/limit";
 
 impl Driver<'_> {
-    /// Returns the question to a person before a call is refused for its depth. `None` if the call has other
-    /// problems, if a person has refused depth in this run, or if no more depth is possible.
+    /// Returns the shortage about which a person is asked before a call is refused for its depth. Returns `None` if
+    /// the call has other problems, if a person has refused more depth in this run, or if the maximum is reached.
     pub(super) fn depth_question(&self, judgement: &Judgement) -> Result<Option<Shortage>, Trouble> {
         let verdict = &judgement.verdict;
         let is_deep = verdict.decision == Decision::Deny
@@ -24,8 +25,8 @@ impl Driver<'_> {
         let proposal = &judgement.proposal;
         let Some(bound) = self.slots.by_grant(&proposal.grant) else { return Ok(None) };
         let Some(method) = bound.interface.method(&proposal.method) else { return Ok(None) };
-        // The call is judged as if the run could go deeper: a person is not asked about a call that would be refused
-        // all the same.
+        // The call is judged as if the run could go one level deeper. A person must not be asked about a call that
+        // would be refused all the same.
         let limits = Limits { depth: self.run.depth.saturating_add(1), ..self.run.limits };
         let deeper = Run { limits, ..self.run.clone() };
         let bench = JudgingContext::new(self.world, &deeper, &self.fold, &self.slots)?;

@@ -1,4 +1,5 @@
-//! A run over many documents: one isolated child for each, then the worker's own steps over their results.
+//! A run over many documents. Each document has its own isolated child run, and then the worker's own steps use their
+//! results.
 
 use kernel::command::Move;
 use kernel::run::RunOutcome;
@@ -9,7 +10,7 @@ use crate::trouble::internal;
 use kernel::run::Trouble;
 
 impl Driver<'_> {
-    /// Runs one isolated child for each item that has no result from another run, then the writes.
+    /// Runs one isolated child for each item that has no result from an earlier run, and then the writes.
     pub(super) fn each(&mut self, jobs: u32) -> Result<Flow, Trouble> {
         let input = &self.run.input;
         let to_do: Vec<usize> =
@@ -43,7 +44,7 @@ impl Driver<'_> {
                 Some(Item::collected(document, i, &outcome, is_earlier))
             })
             .collect();
-        // The run that completed an earlier item has written its files.
+        // Items with results from an earlier run do not count here, because that run has written their files.
         let mut new = items.iter().filter(|item| !item.is_earlier()).peekable();
         if new.peek().is_some() && new.all(Item::failed) {
             let first = self.fold.collected.values().find_map(|outcome| match outcome {

@@ -1,4 +1,4 @@
-//! Effects: approved calls begin, and begun calls are completed.
+//! Effects: the beginning of approved calls, and the completion of begun calls.
 
 use caps::Settled;
 use kernel::StepRef;
@@ -17,15 +17,15 @@ use crate::spill;
 use crate::trouble::{internal, trouble};
 
 impl Driver<'_> {
-    /// Returns the moves that begin approved calls. A call whose data has changed since is proposed anew instead: the
-    /// person approved the call as it was shown.
+    /// Returns the moves that begin approved calls. If the data of a call has changed since the approval, the call is
+    /// proposed again instead. The person approved the call in the form that was shown.
     pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let mut moves = Vec::new();
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal);
-            // If a crash comes between the begin and the end of such a call, a person is asked whether it happened.
-            // So it begins alone.
+            // If a crash comes between the beginning and the end of such a call, a person is asked whether it
+            // happened. So it begins alone.
             let alone = call.is_some_and(|call| !self.can_be_looked_up(&call.proposal));
             if alone && !moves.is_empty() {
                 continue;
@@ -42,7 +42,7 @@ impl Driver<'_> {
         Ok(moves)
     }
 
-    /// Returns whether it can be found out after a crash if this call was made.
+    /// Returns whether the outcome of this call can be determined after a crash.
     fn can_be_looked_up(&self, proposal: &Proposal) -> bool {
         match self.slots.by_grant(&proposal.grant) {
             Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) => {
@@ -52,7 +52,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the call as it would be now, if that is another one than it was.
+    /// Returns the call with its present data, if the data has changed since it was proposed.
     fn restated(&self, bench: &JudgingContext<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
         let old = &call.proposal;
         let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
@@ -61,7 +61,7 @@ impl Driver<'_> {
         if judgement.proposal.pins == old.pins {
             return Ok(None);
         }
-        // A person is about to see the difference, with any verdict of the gates.
+        // The person is about to see the difference, so the data is kept, whatever the verdict.
         if let SlotTarget::Capability(capability) = &bound.reach {
             bench.keep_operands(&**capability, &judgement.proposal)?;
         }
@@ -87,7 +87,7 @@ impl Driver<'_> {
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
                 Err(trouble) => {
-                    // The outcomes of the other effects are known, and are recorded.
+                    // The outcomes of the other effects are known, so they are recorded.
                     self.advance(moves)?;
                     return Err(trouble);
                 }
@@ -123,8 +123,8 @@ impl Driver<'_> {
         Ok(!steps.is_empty())
     }
 
-    /// Keeps the data that an effect is about to change, so that a person can have it restored. After a crash the
-    /// data may be changed already; then it was kept before the crash.
+    /// Keeps the data that an effect is about to change, so that a person can have it restored. After a crash, the
+    /// data may be changed already. In that case it was kept before the crash.
     fn keep_before(&self, begun: &StartedEffect) -> Result<(), Trouble> {
         let proposal = begun.proposal();
         let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
@@ -141,7 +141,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns the outcome of an effect; `None` if only a person can tell.
+    /// Returns the outcome of an effect, or `None` if only a person can tell.
     fn settle(&self, begun: &StartedEffect) -> Result<Option<Completion>, Trouble> {
         let Some(OpenSlot { reach: SlotTarget::Capability(capability), .. }) =
             self.slots.by_grant(&begun.proposal().grant)
@@ -161,11 +161,10 @@ impl Driver<'_> {
     }
 }
 
-/// Returns whether an effect failed because of something outside that a person can put right; nothing has happened
-/// then.
+/// Returns whether an effect failed for an outside reason that a person can remove. Nothing has happened then.
 fn can_be_mended(finding: &Finding) -> bool {
     FIXABLE_RULES.contains(&finding.rule.as_str())
 }
 
-/// The rules of such findings.
+/// The rules of findings about problems that a person can fix.
 const FIXABLE_RULES: [&str; 3] = ["file/full", "file/read-only", "http/locked"];
