@@ -173,29 +173,74 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Checks the first word of each comment.
+/// Checks the first word of each sentence in comments and documents.
 pub(super) fn comments(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (file, source, _) in tree.rust() {
-        let lines = file.text.lines().zip(&source.code).enumerate();
-        for (index, (text, code)) in lines {
-            // The comment is blanked out of the code, so a `//` within a text is none.
-            let Some(comment) = text.trim_start().strip_prefix("//").filter(|_| code.trim().is_empty())
-            else {
-                continue;
-            };
-            let first = comment.trim_start_matches(['/', '!']).trim_start();
-            let begins = |word: &&&str| {
-                first.strip_prefix(**word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-            };
-            if let Some(word) = OPENERS.iter().find(begins) {
-                let wrong = format!("a line of a comment begins with `{word}`");
+    for file in &tree.files {
+        for (index, sentences) in prose(file) {
+            if let Some(word) = OPENERS.iter().find(|word| begins_a_sentence(sentences, word)) {
+                let wrong = format!("a sentence begins with `{word}`");
                 let way_out = "begin with the actor or the thing: subject, verb, object";
                 problems.push(Problem::fault(&file.path, index + 1, wrong, way_out));
             }
         }
     }
     problems
+}
+
+/// Returns the lines of a file that are written for readers, each with its index and without the marks before it.
+fn prose(file: &File) -> Vec<(usize, &str)> {
+    let lines = file.text.lines().enumerate();
+    if let Some(source) = &file.source {
+        // The comment is blanked out of the code, so a `//` within a text is none.
+        let is_blank = |index: usize| source.code.get(index).is_none_or(|code| code.trim().is_empty());
+        return lines
+            .filter(|(index, _)| is_blank(*index))
+            .filter_map(|(index, text)| Some((index, text.trim_start().strip_prefix("//")?)))
+            .map(|(index, text)| (index, text.trim_start_matches(['/', '!'])))
+            .collect();
+    }
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    let marks: &[&str] = match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "js" | "mjs" | "css" => &["//", "/*", "*"],
+        "toml" | "sh" | "yml" => &["#"],
+        "md" if is_ours(&file.path) => {
+            // Odd pieces between fences are commands and answers.
+            let mut fenced = false;
+            return lines
+                .filter(|(_, text)| {
+                    let is_fence = text.trim_start().starts_with("```");
+                    fenced ^= is_fence;
+                    !fenced && !is_fence
+                })
+                .map(|(index, text)| (index, text.trim_start_matches(['#', '-', '*', '|', '>', ' '])))
+                .collect();
+        }
+        _ => return Vec::new(),
+    };
+    lines
+        .filter_map(|(index, text)| {
+            let text = text.trim_start();
+            marks.iter().find_map(|mark| text.strip_prefix(mark)).map(|text| (index, text))
+        })
+        .map(|(index, text)| (index, text.trim_start_matches(['*', '#'])))
+        .collect()
+}
+
+/// Returns whether a document is documentation. Other documents are data of examples and tests.
+fn is_ours(path: &str) -> bool {
+    !path.contains('/') || path.starts_with("docs/") || path.ends_with("/README.md")
+}
+
+/// Returns whether the word opens the line or a later sentence in it.
+fn begins_a_sentence(text: &str, word: &str) -> bool {
+    let opens = |rest: &str| {
+        rest.strip_prefix(word)
+            .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    let ends = [". ", "! ", "? ", "| ", "**"];
+    opens(text.trim_start())
+        || ends.iter().any(|end| text.match_indices(end).any(|(at, _)| opens(&text[at + end.len()..])))
 }
 
 /// Returns the name of a file that its author chose.
@@ -339,12 +384,21 @@ mod tests {
     }
 
     #[test]
-    fn comment_that_begins_with_a_pronoun_is_found() {
+    fn sentence_that_begins_with_a_pronoun_is_found() {
         let find =
-            |text: &str, expected: &[&str]| at(&comments(&tree(&[("crates/a/src/x.rs", text)])), expected);
-        find("/// What it does.\nfn f() {}", &["crates/a/src/x.rs:1"]);
-        find("//! Whoever reads.", &["crates/a/src/x.rs:1"]);
-        find("    // Nobody waits.", &["crates/a/src/x.rs:1"]);
-        find("/// Whatever it does.\nfn f() { \"// What\" }", &[]);
+            |path: &str, text: &str, expected: &[&str]| at(&comments(&tree(&[(path, text)])), expected);
+        let rust = "crates/a/src/x.rs";
+        find(rust, "/// What it does.\nfn f() {}", &["crates/a/src/x.rs:1"]);
+        find(rust, "//! Whoever reads.", &["crates/a/src/x.rs:1"]);
+        find(rust, "    // Nobody waits.", &["crates/a/src/x.rs:1"]);
+        find(rust, "/// It ends. What follows waits.", &["crates/a/src/x.rs:1"]);
+        find(rust, "/// Whatever it does. Whats.\nfn f() { \"// What\" }", &[]);
+        find("crates/a/assets/a.js", "let a = 1;\n  // What it does.", &["crates/a/assets/a.js:2"]);
+        find("crates/a/assets/a.css", "/* Nobody sees it. */", &["crates/a/assets/a.css:1"]);
+        find("crates/a/assets/a.js", "ask('// What');", &[]);
+        find("deny.toml", "# What may be linked.\nname = \"What\"", &["deny.toml:1"]);
+        find("docs/a.md", "# Title\n\n- **What** is kept.", &["docs/a.md:3"]);
+        find("docs/a.md", "```text\nWhat is it?\n```\nA tool.", &[]);
+        find("examples/a/deck.md", "What we ask for.", &[]);
     }
 }
