@@ -8,10 +8,10 @@
 //! ```
 //! use captp::{Message, Options, Session};
 //! use passable::Value;
-//! use switchboard::{Action, Party, Switchboard};
+//! use switchboard::{Action, SideOptions, Switchboard};
 //!
 //! let mut board = Switchboard::new();
-//! let home = board.add(Party::default());
+//! let home = board.add(SideOptions::default());
 //! let root = board.object(home, 1).unwrap();
 //! let mut session = Session::open(&mut board, Value::remotable(root), Options::default()).unwrap();
 //!

@@ -229,7 +229,8 @@ impl Session {
     /// Handles a message from the peer.
     ///
     /// # Errors
-    /// [`Violation`] when the peer breaks the protocol. The session is then over, and the next [`Session::flush`] returns a message that tells the peer the reason.
+    /// [`Violation`] when the peer breaks the protocol. The session is then over, and the next [`Session::flush`]
+    /// returns a message that tells the peer the reason.
     pub fn receive(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
         if self.over.is_some() {
             return Ok(());

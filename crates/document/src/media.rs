@@ -83,7 +83,9 @@ impl MediaType {
     /// here.
     ///
     /// # Errors
-    /// [`DocumentError::Disguised`] when the name and the content contradict each other. [`DocumentError::Unsupported`] when the content has a known type whose text cannot be read. [`DocumentError::PdfBroken`] when a PDF is empty.
+    /// [`DocumentError::Disguised`] when the name and the content contradict each other.
+    /// [`DocumentError::Unsupported`] when the content has a known type whose text cannot be read.
+    /// [`DocumentError::PdfBroken`] when a PDF is empty.
     pub fn sniff(bytes: &[u8], name: &str) -> Result<Self, DocumentError> {
         let suffix = suffix(name);
         let promised = promised(&suffix);

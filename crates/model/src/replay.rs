@@ -35,7 +35,8 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// [`ModelError::File`] when the file cannot be read, [`ModelError::Script`] when a line is no recorded answer. An incomplete last line, left by a crash, is ignored.
+    /// [`ModelError::File`] when the file cannot be read, [`ModelError::Script`] when a line is no recorded answer.
+    /// An incomplete last line, left by a crash, is ignored.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let mut reader = BufReader::new(File::open(path).map_err(|e| file_error(path, &e))?);
         let mut replies = HashMap::new();

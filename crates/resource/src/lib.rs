@@ -1,6 +1,8 @@
 //! The resources that can fill a slot: one table of kinds, the typed texts, and the resolved and stored forms.
 //!
-//! [`Kind`] is a kind as worker files name it. [`Kind::row`] is its row of the table, with its syntax, methods, limits and names. [`ResourceSpec`] is the text that a user has typed. [`Resource`] is the form that the daemon resolves and the store keeps. [`describe`] turns either form into the one sentence that a user reads everywhere.
+//! [`Kind`] is a kind as worker files name it. [`Kind::row`] is its row of the table, with its syntax, methods,
+//! limits and names. [`ResourceSpec`] is the text that a user has typed. [`Resource`] is the form that the daemon
+//! resolves and the store keeps. [`describe`] turns either form into the one sentence that a user reads everywhere.
 //!
 //! CONTRIBUTING says how to add a kind.
 #![forbid(unsafe_code)]

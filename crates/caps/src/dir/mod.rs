@@ -91,7 +91,7 @@ impl DirCapability {
         format!("{}/{path}", self.grant.slot)
     }
 
-    /// Returns the content seen at a path as a source that a value depends on.
+    /// Returns the provenance of a value that was read at a path. `hash` is the digest of the content that was read.
     fn seen(&self, path: &str, hash: BlobHash) -> Provenance {
         let seen = Provenance::of(Source::Document { name: self.document(path), hash });
         if self.grant.attenuation.private { seen.private() } else { seen }
@@ -260,7 +260,8 @@ impl DirCapability {
         Completion::Refused(if problems.is_empty() { vec![unpinned(path)] } else { problems })
     }
 
-    /// Returns whether a call that an earlier process had begun was made, and its return value.
+    /// Returns the return value of a call that an earlier process had begun. The inner `None` means that the call was
+    /// not made, and the outer `None` that this cannot be known.
     fn was_made(&self, begun: &StartedEffect, call: &Call<'_>) -> Option<Option<Value>> {
         let temporary = path::temporary(begun);
         let (root, limits) = (&self.root, &self.limits);
@@ -394,7 +395,8 @@ fn changed(begun: &StartedEffect, path: &Plain, value: Value, came: Result<(), M
     }
 }
 
-/// Returns the completion of a change that was made. Its value depends only on the words of the call.
+/// Returns the completion of a change that was made. Its provenance is that of the call. The size and digest of a
+/// changed file may also depend on its earlier content.
 fn done(begun: &StartedEffect, value: Value) -> Completion {
     Completion::Done { value, provenance: begun.proposal().provenance.clone() }
 }

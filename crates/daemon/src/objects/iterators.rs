@@ -25,10 +25,11 @@ const MAX_PIECE_BYTES: usize = 48 << 10;
 /// The maximum number of calls of `next` that may wait at one iterator.
 const MAX_WAITING_CALLS: usize = 1000;
 
-/// The source of an iterator, with its items and waiting calls.
+/// The state of an iterator: its source, the items that have arrived, and the calls that wait for one.
 pub struct Feed {
     source: FeedSource,
-    /// The object behind the iterator, with the agent and the grants through which it is followed.
+    /// The object that the iterator reads, with the agent and the grants that reach it. The iterator ends when one of
+    /// these grants ends.
     reach: Object,
     /// Items that have arrived and that the client has not asked for yet.
     items: VecDeque<passable::Value<Live>>,
@@ -49,7 +50,7 @@ enum FeedSource {
     },
 }
 
-/// Changed names, each with its current formula, or `None` if the name was removed.
+/// Changes of names, in order. Each has the formula that the name got, or `None` if the name was removed.
 type NameChanges = Vec<(String, Option<FormulaId>)>;
 
 /// The names of a directory, and the position of the watch in its changes.
@@ -67,8 +68,8 @@ impl NameWatch {
         NameWatch { view, target, known, events: names.events, seen: names.seen }
     }
 
-    /// Returns the names that changed since the last call. Each comes with its current formula, or with `None` if the
-    /// name was removed.
+    /// Returns the changes of names since the last call, in order. Each has the formula that the name got, or `None`
+    /// if the name was removed. The caller records the changes in `known`.
     fn changes(
         &mut self,
         txn: &mut dyn ReadTxn,
@@ -161,7 +162,8 @@ impl Feed {
         Feed { done, ..Feed::new(FeedSource::Bytes { bytes, given: 0 }, reach, vec![]) }
     }
 
-    /// Collects new items from the source. An error ends the iterator.
+    /// Collects new items from the source. A refusal ends the iterator. After a store fault, the caller tries again
+    /// later.
     fn fill(&mut self, txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Result<(), facet::Refusal>, StoreFault> {
         if self.done {
             return Ok(Ok(()));

@@ -1,7 +1,10 @@
 //! The mapping of Endo's methods: a call on an object becomes a value, a command, or a preparation that must come
 //! first. The command line and the wire protocols, which act for agents, all use this module.
 //!
-//! [`plan`] returns the plan for a call, and [`result`] converts the reply to its command. The caller guarantees that the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes nothing. A plan reflects the current state, so the command checks the state again. [`Live`] is a reference in an answer: a formula, or a pending event that is no formula.
+//! [`plan`] returns the plan for a call, and [`result`] converts the reply to its command. The caller guarantees that
+//! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes
+//! nothing. A plan reflects the current state, so the command checks the state again. [`Live`] is a reference in an
+//! answer: a formula, or a pending event that is no formula.
 
 mod args;
 mod files;

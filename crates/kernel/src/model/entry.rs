@@ -12,7 +12,7 @@ use super::input::Attachment;
 use super::run_outcome::{RunOutcome, Trouble};
 use super::usage::Usage;
 
-/// An event in a run.
+/// The content of one step in a run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
@@ -137,7 +137,7 @@ pub enum Entry {
         /// The maximum number of bytes.
         bytes: u64,
     },
-    /// A child was started for an item.
+    /// A child run was started for one item of the run's input.
     Spawned {
         /// The index of the item, from 0.
         index: usize,
@@ -222,7 +222,7 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<DiscardedCopy>,
     },
-    /// The user has erased the data of the run. The bytes that only the run's journal names are removed.
+    /// The user has erased the data of the run. Bytes to which only this journal refers are removed.
     Forgotten,
 }
 
@@ -252,7 +252,7 @@ pub struct DiscardedCopy {
 }
 
 impl Entry {
-    /// Returns the entry's name as it is written in traces.
+    /// Returns the entry's name, as journals and pages show it.
     pub fn name(&self) -> &'static str {
         match self {
             Entry::Prompted { .. } => "prompted",

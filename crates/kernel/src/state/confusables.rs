@@ -1,8 +1,9 @@
 //! The check of new names for confusable names in the same directory.
 //!
-//! The cost of the check does not grow with the directory. The kernel looks up the name that equals the skeleton, and
-//! the rows of other names with this skeleton. Names from before these rows were introduced have none. Of those
-//! names, only the ones that are their own skeleton are found, until they are given again.
+//! Two names look alike if they have the same skeleton, a comparable form of the name (see [`crate::confusables`]). A
+//! name that differs from its skeleton gets a row under the skeleton. So the check needs two look-ups, however large
+//! the directory is. Names that are older than these rows have none. Such a name is found only if it equals its
+//! skeleton, until a person names the formula again.
 
 use crate::command::Fault;
 use crate::confusables;

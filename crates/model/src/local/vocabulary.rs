@@ -9,9 +9,10 @@ use tokenizers::normalizers::unicode::NFC;
 use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper, Tokenizer};
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
-/// GGUF token types: control tokens, and those that exist only to fill the table.
-const CONTROL: i64 = 3;
-const UNUSED: i64 = 5;
+/// The GGUF type of control tokens.
+const TYPE_CONTROL: i64 = 3;
+/// The GGUF type of tokens that exist only to fill the table.
+const TYPE_UNUSED: i64 = 5;
 
 /// The vocabulary of a model file.
 pub(super) struct Vocabulary {
@@ -44,7 +45,7 @@ impl Vocabulary {
         for (i, token) in tokens.iter().enumerate() {
             let kind = types.get(i).and_then(integer).unwrap_or(1);
             words.push(match kind {
-                UNUSED => Vec::new(),
+                TYPE_UNUSED => Vec::new(),
                 // Tokens of the other special kinds begin with a marker byte. No text contains this byte, so no text
                 // spells such a token.
                 kind if kind != 1 && kind != 6 => {
@@ -59,7 +60,7 @@ impl Vocabulary {
 
         let find = |name: &str| {
             let at = tokens.iter().position(|t| t.to_string().is_ok_and(|t| t == name));
-            let at = at.filter(|&at| types.get(at).and_then(integer) == Some(CONTROL));
+            let at = at.filter(|&at| types.get(at).and_then(integer) == Some(TYPE_CONTROL));
             at.and_then(|at| u32::try_from(at).ok())
                 .ok_or_else(|| Error::msg(format!("no control token {name}")))
         };
@@ -70,8 +71,8 @@ impl Vocabulary {
         let mut tokenizer = Tokenizer::from_gguf(content)?;
         // Text is only ever text: `<|im_end|>` in a document must not end a turn.
         tokenizer.set_encode_special_tokens(true);
-        // Texts are normalized before they come here, because a text that a grammar forces must come back byte for
-        // byte.
+        // [`Vocabulary::encode`] normalizes text itself. The tokenizer must not, because text that a grammar forces
+        // must keep its bytes.
         tokenizer.with_normalizer(None::<NormalizerWrapper>).map_err(Error::wrap)?;
         let size = u32::try_from(size).map_err(Error::wrap)?;
         let trie = TokTrie::from(&TokRxInfo::new(size, end_of_turn), &words).with_eos_tokens(&ends);

@@ -62,7 +62,8 @@ impl ServedModel {
     ///
     /// # Errors
     ///
-    /// [`ModelError::KeyMissing`] for a vendor itself without a key. [`ModelError::KeyInTheClear`] when a key would go over plain HTTP to another machine. [`ModelError::ModelNotFound`] for a reference of another kind.
+    /// [`ModelError::KeyMissing`] for a vendor itself without a key. [`ModelError::KeyInTheClear`] when a key would
+    /// go over plain HTTP to another machine. [`ModelError::ModelNotFound`] for a reference of another kind.
     pub fn open(reference: &ModelRef, lookup: Lookup<'_>, retry: Retry) -> Result<Self, ModelError> {
         let setting = |name: &str| lookup(name).filter(|value| !value.reveal().trim().is_empty());
         let pinned = reference.clone().pinned(lookup).map_err(|error| ModelError::ModelNotFound {

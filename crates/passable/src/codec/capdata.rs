@@ -15,7 +15,8 @@ use crate::value::{ErrorData, Reference, Remote, Value};
 
 const QCLASS: &str = "@qclass";
 
-/// Encodes a value. Canonical: names sorted, slots in order of first occurrence.
+/// Encodes a value. The output is canonical: array indices come first, then the other names in order. Slots are in
+/// order of first occurrence.
 ///
 /// ```
 /// use passable::{Value, capdata};

@@ -133,7 +133,9 @@ impl<C: Reference> Pattern<C> {
 
     /// Returns the pairs that a form sends after a user has filled in the value.
     ///
-    /// [`Pattern::read_form`] reads the same value back, except that optional fields that are `undefined` are left out. Every value can be written: parts that a control cannot hold become JSON. References have no names here; see [`Pattern::write_form_with`].
+    /// [`Pattern::read_form`] reads the same value back, except that optional fields that are `undefined` are left
+    /// out. Every value can be written: parts that a control cannot hold become JSON. References have no names here;
+    /// see [`Pattern::write_form_with`].
     ///
     /// ```
     /// use passable::{Pattern, Value};

@@ -56,8 +56,8 @@ impl Node {
 
 /// The words that stand for capabilities. `dir rw`, `file rw` and `git rw` also allow writing.
 ///
-/// This crate does not know the table of capability kinds. A test of the crate `kernel` checks that each kind that
-/// can have a name is in this list.
+/// This crate does not know the table of capability kinds. A test of the crate `kernel` checks that the list has every
+/// kind whose resources can have a pet name.
 pub const CAPABILITY_WORDS: &[&str] = &[
     "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "git", "git rw", "mcp",
     "program", "shell", "clock", "memory",
@@ -269,7 +269,8 @@ fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
     Ok(parts)
 }
 
-/// Returns the pattern of a type, a range, a number, a boolean or a quoted text. Returns `None` for any other word.
+/// Returns the pattern of a type, a capability, a range, a number, a boolean or a quoted text. Returns `None` for any
+/// other word.
 fn special<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
     let text = piece.text;
     if let Some(quoted) = unquote(text) {

@@ -1,5 +1,5 @@
-//! The table of kinds: the resources that can fill a slot. Each kind has a file. This file has the three enums that
-//! list all kinds.
+//! The table of kinds: the resources that can fill a slot. Related kinds share a file. This file has the table and
+//! three enums: kinds, typed resources and stored resources.
 
 pub mod directory;
 pub mod keyword_kinds;
@@ -192,7 +192,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the limits of the resource. A staged copy is named by the path that was typed.
+    /// Returns the limits of the resource. For a staged copy, `staged_from` is the path that was typed.
     pub fn attenuation(&self) -> Attenuation {
         match self {
             ResourceSpec::Path(spec) => spec.attenuation(),
@@ -210,7 +210,8 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns the methods that were typed. An empty list allows all methods of the slot.
+    /// Returns the slot methods that were typed. An empty list restricts nothing, but the resource itself may have
+    /// fewer methods.
     pub fn methods(&self) -> &[String] {
         match self {
             ResourceSpec::Path(spec) => &spec.methods,
@@ -242,7 +243,7 @@ impl ResourceSpec {
     /// # Errors
     /// When the resource has a limit that such a slot would not enforce.
     pub fn check(&self, kind: Kind) -> Result<(), SpecError> {
-        // Any other resource fills slots of one kind only, and that kind's row has already checked it.
+        // The parser of any other resource has already rejected limits that the resource cannot have.
         let ResourceSpec::Path(spec) = self else { return Ok(()) };
         match spec.unsupported_limit(kind) {
             Some(what) => Err(kind.row().wrong(what)),
@@ -266,9 +267,8 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns, in words, the limits of a grant that this resource leaves out. A slot that is filled with this
-    /// resource gets more than the grant allows. The list is empty if nothing is left out. The text is not made
-    /// visible.
+    /// Returns, in words, the limits of a grant that this resource leaves out. If there are any, a slot with this
+    /// resource gets more than the grant allows. Invisible characters in the text are not escaped.
     pub fn missing_limits(&self, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> Vec<String> {
         let has = |limit: Limit| kind.row().limits.contains(&limit);
         // A slot rejects limits that its kind does not have, so these do not count.
@@ -293,9 +293,9 @@ impl ResourceSpec {
         unsaid
     }
 
-    /// Returns the text that a user would have typed for a resource in a slot of a kind, with the limits of a grant.
+    /// Returns the typed form of a resource in a slot of a kind, with the limits of a grant.
     ///
-    /// The text may leave out some limits of the grant. Returns `None` for a resource that is never typed.
+    /// The typed form may leave out some limits of the grant. Returns `None` for a resource that is never typed.
     pub fn from_grant(
         resource: &Resource,
         kind: Kind,
@@ -401,7 +401,8 @@ impl Resource {
         self.kind().row().type_name
     }
 
-    /// Describes the resource in a few words, without the limits of a grant. The text is not made visible.
+    /// Describes the resource in a few words, without the limits of a grant. Invisible characters in the text are not
+    /// escaped.
     pub fn summary(&self) -> String {
         match self {
             Resource::Directory { path, .. } => directory::directory_summary(path, false),
@@ -441,7 +442,7 @@ pub enum TextStart {
     Address,
     /// This word, which is the whole text.
     Word(&'static str),
-    /// No text: the user who starts the run fills the slot automatically.
+    /// No text. The slot is bound automatically to the user who starts the run.
     Never,
 }
 
@@ -484,19 +485,19 @@ pub struct Row {
     pub limits: &'static [Limit],
     /// The methods that a worker may call. The list is empty if they depend on the resource.
     pub methods: &'static [&'static str],
-    /// Whether data that is not public can be read through such a resource.
+    /// Whether such a resource itself holds private data that a worker can read. Programs and servers do not count.
     pub discloses: bool,
     /// Whether data can leave this machine through such a resource.
     pub sends: bool,
     /// Whether a page asks for confirmation before such a resource is handed over, because it starts programs,
     /// reaches the network or carries a secret.
     pub needs_confirmation: bool,
-    /// The phrase for the run's permission towards its user, such as "may wait for a time". It is empty for kinds
-    /// that can be typed.
+    /// The phrase for what a run may do towards its user, such as "may wait for a time". It is empty for kinds that
+    /// can be typed.
     pub permission_phrase: &'static str,
     /// Whether the user can pick one of their own names for this kind when a run requests a resource.
     pub by_name: bool,
-    /// The function that reads the text after its beginning.
+    /// The function that reads the text. A prefix has been removed; an address or a word is complete.
     pub(crate) parse: fn(&str, &dyn Surroundings) -> Result<ResourceSpec, SpecError>,
 }
 
@@ -506,8 +507,8 @@ impl Row {
         KINDS.iter().copied().find(|row| row.label == label)
     }
 
-    /// Returns the row that reads a text after `-e SLOT=`, and the text after its beginning. A text with no known
-    /// beginning is a path.
+    /// Returns the row that reads a text after `-e SLOT=`, and the text without the row's prefix. A text with no
+    /// known beginning is a path.
     pub fn for_text(text: &str) -> (&'static Row, &str) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let is_address = matches!(scheme.as_deref(), Some("http" | "https"));

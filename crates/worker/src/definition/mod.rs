@@ -3,7 +3,9 @@
 //! A definition is inert. It declares its needs and holds no authority. Reading one cannot run code, and cannot reach
 //! a file outside its directory. Rendering one is bounded ([`template`]). So a file may come from anyone.
 //!
-//! [`Bundle`] is the file with its includes, and only [`Bundle::load`] reads files. [`parse`] turns a bundle into a [`Definition`] and reports all of its problems at once. [`render_prompt`], [`render_with`] and [`render_write`] render its templates.
+//! [`Bundle`] is the file with its includes, and only [`Bundle::load`] reads files. [`parse`] turns a bundle into a
+//! [`Definition`] and reports all of its problems at once. [`render_prompt`], [`render_with`] and [`render_write`]
+//! render its templates.
 
 mod attachments;
 mod bundle;

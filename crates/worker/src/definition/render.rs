@@ -1,6 +1,7 @@
 //! The rendering of a definition's templates with data.
 //!
-//! [`template`](super::template) checks the templates in advance. This module has the limits at run time. A rendering reads only the definition, its bundle and the given data.
+//! [`template`](super::template) checks the templates in advance. This module has the limits at run time. A rendering
+//! reads only the definition, its bundle and the given data.
 
 use std::io;
 
