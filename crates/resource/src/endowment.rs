@@ -23,7 +23,7 @@ impl Endowment {
     /// When the text names no slot, or the resource is not written correctly.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
         let path = Kind::Dir { write: true }.row();
-        let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
+        let wrong = |what: &str| path.syntax_error(format!("-e {text}: {what}"));
         let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
         let is_name = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

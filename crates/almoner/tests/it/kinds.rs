@@ -215,7 +215,7 @@ fn every_slot_kind_is_shown_on_every_surface() {
         };
         // An unfilled slot is told with the example of its kind.
         if row.is_typed() && row.kind != Kind::Worker {
-            says("what is missing", &run(&place, None, &[]).expect(2).err, &row.option(SLOT));
+            says("what is missing", &run(&place, None, &[]).expect(2).err, &row.example_option(SLOT));
         }
         // A refusal names the values that the kind takes. For a kind without typed values, it names the things a run
         // may do.

@@ -11,7 +11,7 @@ use super::edit::Edit;
 use super::grep::Search;
 use super::range::Range;
 use super::relocate::{self, EntryState};
-use super::{BECOMES, DirCapability, FILE, glob, read, shown, stat, write};
+use super::{DirCapability, FILE, FUTURE_FILE, glob, read, shown, stat, write};
 use crate::path::Plain;
 use crate::walk;
 
@@ -197,7 +197,7 @@ impl DirCapability {
                 let becomes = Some(BlobHash::of(&edited.whole));
                 facts.pins = BTreeSet::from([
                     file_pin(path, Some(edited.digest)),
-                    Pin { kind: BECOMES.to_owned(), name: path.as_str().to_owned(), digest: becomes },
+                    Pin { kind: FUTURE_FILE.to_owned(), name: path.as_str().to_owned(), digest: becomes },
                 ]);
                 facts.paths.push(named("path", path.as_str(), Some(edited.before)));
                 facts.bytes = Some(edited.whole.len() as u64);

@@ -44,7 +44,7 @@ pub(crate) use limits::Limits;
 const FILE: &str = "file";
 
 /// The kind of the pins on a file's future content.
-const BECOMES: &str = "becomes";
+const FUTURE_FILE: &str = "becomes";
 
 /// The kind of the pins on an existing directory.
 const DIRECTORY: &str = "directory";
@@ -80,20 +80,20 @@ impl DirCapability {
     }
 
     /// Returns the line of the card for a call whose arguments cannot be parsed.
-    fn line_of_misfit(&self, method: &str, args: &[Value]) -> String {
+    fn line_of_invalid_call(&self, method: &str, args: &[Value]) -> String {
         let first: String =
             args.first().and_then(Value::as_str).unwrap_or_default().chars().take(100).collect();
         format!("{} {} in `{}`", visible_line(method), visible_line(&first), visible_line(&self.grant.slot))
     }
 
     /// Returns the name of a path in the provenance of a value.
-    fn document(&self, path: &str) -> String {
+    fn document_name(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
     }
 
     /// Returns the provenance of a value that was read at a path. `hash` is the digest of the content that was read.
-    fn seen(&self, path: &str, hash: BlobHash) -> Provenance {
-        let seen = Provenance::of(Source::Document { name: self.document(path), hash });
+    fn provenance_of(&self, path: &str, hash: BlobHash) -> Provenance {
+        let seen = Provenance::of(Source::Document { name: self.document_name(path), hash });
         if self.grant.attenuation.private { seen.private() } else { seen }
     }
 
@@ -114,14 +114,14 @@ impl DirCapability {
 
     /// Returns the completion of a listing. Names of files are foreign words, as file contents are.
     fn names_seen(&self, at: &str, names: Vec<String>) -> Completion {
-        let provenance = self.seen(at, BlobHash::of(names.join("\n").as_bytes()));
+        let provenance = self.provenance_of(at, BlobHash::of(names.join("\n").as_bytes()));
         Completion::Done { value: Value::array(names.into_iter().map(Value::from)), provenance }
     }
 
     fn read(&self, path: &Plain, range: Range) -> Result<Completion, Finding> {
         let found = read::look(&self.root, path, &self.limits)?;
         let part = range::read(&self.root, path, &found, range)?;
-        let provenance = self.seen(path.as_str(), BlobHash::of(part.text.as_bytes()));
+        let provenance = self.provenance_of(path.as_str(), BlobHash::of(part.text.as_bytes()));
         let value = match range == Range::All && part.is_whole() {
             true => Value::from(part.text),
             false => part.value(),
@@ -131,21 +131,21 @@ impl DirCapability {
 
     fn grep(&self, search: &grep::Search) -> Result<Completion, Finding> {
         let found = search.run(&self.root, &self.names, &self.limits)?;
-        let sources = found.sources.iter().map(|(path, hash)| self.seen(path, *hash));
+        let sources = found.sources.iter().map(|(path, hash)| self.provenance_of(path, *hash));
         // An empty result also reveals something about the directory.
-        let none = self.seen("", BlobHash::of(&[]));
+        let none = self.provenance_of("", BlobHash::of(&[]));
         let provenance = sources.reduce(|one, other| one.join(&other)).unwrap_or(none);
         Ok(Completion::Done { value: found.value(), provenance })
     }
 
     fn stat(&self, path: &Plain) -> Result<Completion, Finding> {
         let (value, digest) = stat::stat(&self.root, path, &self.limits)?;
-        let provenance = self.seen(path.as_str(), digest.unwrap_or_else(|| BlobHash::of(&[])));
+        let provenance = self.provenance_of(path.as_str(), digest.unwrap_or_else(|| BlobHash::of(&[])));
         Ok(Completion::Done { value, provenance })
     }
 
     /// Returns the pinned digest of a file that the call may change. `None` means that the pin says there is no file.
-    fn may_change(
+    fn check_change(
         &self,
         begun: &StartedEffect,
         path: &Plain,
@@ -166,7 +166,7 @@ impl DirCapability {
     }
 
     fn append(&self, begun: &StartedEffect, path: &Plain, content: &str) -> Completion {
-        let pinned = match self.may_change(begun, path, content) {
+        let pinned = match self.check_change(begun, path, content) {
             Ok(pinned) => pinned,
             Err(problems) => return Completion::Refused(problems),
         };
@@ -178,7 +178,7 @@ impl DirCapability {
     }
 
     fn write(&self, begun: &StartedEffect, path: &Plain, content: &str) -> Completion {
-        let pinned = match self.may_change(begun, path, content) {
+        let pinned = match self.check_change(begun, path, content) {
             Ok(pinned) => pinned,
             Err(problems) => return Completion::Refused(problems),
         };
@@ -195,7 +195,7 @@ impl DirCapability {
         if !problems.is_empty() {
             return Completion::Refused(problems);
         }
-        let Some(digests) = edited(begun, path) else { return self.refused(begun, path) };
+        let Some(digests) = edit_digests(begun, path) else { return self.refused(begun, path) };
         match edit.make(&self.root, path, digests, &path::temporary(begun), &self.limits) {
             Ok(edited) => done(begun, written(path, &edited.whole)),
             Err(why) => not_written(path, why),
@@ -227,7 +227,12 @@ impl DirCapability {
             return self.refused(begun, from);
         };
         let returned = relocate::paths([("path", to), ("from", from)]);
-        changed(begun, from, returned, relocate::relocate(&self.root, from, to, digest, &self.limits))
+        change_completion(
+            begun,
+            from,
+            returned,
+            relocate::relocate(&self.root, from, to, digest, &self.limits),
+        )
     }
 
     fn remove(&self, begun: &StartedEffect, path: &Plain) -> Completion {
@@ -240,7 +245,12 @@ impl DirCapability {
         };
         let aside = path::temporary(begun);
         let returned = relocate::removed(path);
-        changed(begun, path, returned, relocate::remove(&self.root, path, was, &aside, &self.limits))
+        change_completion(
+            begun,
+            path,
+            returned,
+            relocate::remove(&self.root, path, was, &aside, &self.limits),
+        )
     }
 
     fn make_directory(&self, begun: &StartedEffect, path: &Plain) -> Completion {
@@ -251,7 +261,12 @@ impl DirCapability {
             Some(EntryState::Nothing | EntryState::Directory) => {}
             _ => return self.refused(begun, path),
         }
-        changed(begun, path, relocate::paths([("directory", path)]), relocate::make(&self.root, path))
+        change_completion(
+            begun,
+            path,
+            relocate::paths([("directory", path)]),
+            relocate::make(&self.root, path),
+        )
     }
 
     /// Returns the refusal of a call that was never judged, or that was judged to be impossible.
@@ -280,7 +295,7 @@ impl DirCapability {
                 }
             }
             Call::Edit { path, .. } => {
-                let Some(digests) = edited(begun, path) else { return Some(None) };
+                let Some(digests) = edit_digests(begun, path) else { return Some(None) };
                 match edit::find(root, path, digests, &temporary, limits) {
                     edit::EditState::Done(whole) => Some(Some(written(path, &whole))),
                     edit::EditState::NotDone => Some(None),
@@ -319,7 +334,7 @@ impl Capability for DirCapability {
         match Call::parse(method, args) {
             Ok(call) => self.facts_of(&call, &visible_line(&self.grant.slot)),
             Err(problem) => Facts {
-                line: self.line_of_misfit(method, args),
+                line: self.line_of_invalid_call(method, args),
                 problems: vec![*problem],
                 ..Facts::default()
             },
@@ -387,7 +402,12 @@ fn not_written(path: &Plain, why: write::WriteOutcome) -> Completion {
 }
 
 /// Returns the completion of a change.
-fn changed(begun: &StartedEffect, path: &Plain, value: Value, came: Result<(), MoveRefused>) -> Completion {
+fn change_completion(
+    begun: &StartedEffect,
+    path: &Plain,
+    value: Value,
+    came: Result<(), MoveRefused>,
+) -> Completion {
     match came {
         Ok(()) => done(begun, value),
         Err(MoveRefused::Changed) => Completion::Refused(vec![has_changed(path)]),
@@ -427,8 +447,8 @@ fn pin(begun: &StartedEffect, kind: &str, path: &Plain) -> Option<Option<BlobHas
 }
 
 /// Returns the pinned digests of an edited file: its content when judged, and its content afterwards.
-fn edited(begun: &StartedEffect, path: &Plain) -> Option<(BlobHash, BlobHash)> {
-    pinned(begun, path).flatten().zip(pin(begun, BECOMES, path).flatten())
+fn edit_digests(begun: &StartedEffect, path: &Plain) -> Option<(BlobHash, BlobHash)> {
+    pinned(begun, path).flatten().zip(pin(begun, FUTURE_FILE, path).flatten())
 }
 
 /// Returns the value of a method that changed a file: path, size and digest of the whole file.

@@ -136,7 +136,7 @@ impl Feed {
     }
 
     /// Returns a feed of the names that one formula has in a directory, and of their changes.
-    pub fn locator(
+    pub fn names_of(
         agent: FormulaId,
         target: FormulaId,
         names: Names,

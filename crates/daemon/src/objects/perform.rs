@@ -417,7 +417,7 @@ fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<F
         Follow::Locator { agent, target, locator } => {
             let view = daemon.view(agent);
             let names = daemon.read(|txn| Ok(facet::names(txn, &view, &target)))??;
-            Feed::locator(agent, target, names, &locator, reach.clone())
+            Feed::names_of(agent, target, names, &locator, reach.clone())
         }
         Follow::Messages { agent } => Feed::messages(Object { agent, ..reach.clone() }),
     })

@@ -303,7 +303,7 @@ fn fill_slots(
                 (Kind::Secret, None) if names.contains_key(&slot.name) => {
                     let message = format!("slot `{full}` wants a secret of the vault, and no name");
                     return Err(Failure::new(Exit::Usage, message)
-                        .help(format!("bind it with `{}`", slot.kind.row().option(&full))));
+                        .help(format!("bind it with `{}`", slot.kind.row().example_option(&full))));
                 }
                 (_, None) if names.contains_key(&slot.name) => {
                     Target::Named { path: names[&slot.name].clone() }
@@ -416,7 +416,7 @@ fn worker_target(
                 Exit::Usage,
                 format!("worker slot `{slot}` was bound to something else"),
             )
-            .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
+            .help(format!("bind it with `{}`", Kind::Worker.row().example_option(slot))));
         }
         (None, Some(dir)) => {
             let beside = Path::new(dir).join(format!("{inner_name}.worker"));
@@ -424,14 +424,14 @@ fn worker_target(
         }
         (None, None) => {
             return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))
-                .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
+                .help(format!("bind it with `{}`", Kind::Worker.row().example_option(slot))));
         }
     };
     let bundle = Bundle::load(&path).map_err(|e| {
         Failure::new(Exit::NotFound, format!("worker slot `{slot}`: {e}")).help(format!(
             "{}; or bind it with `{}`",
             e.help(),
-            Kind::Worker.row().option(slot)
+            Kind::Worker.row().example_option(slot)
         ))
     })?;
     let definition = worker_files::parse(&bundle)?;

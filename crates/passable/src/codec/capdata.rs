@@ -57,7 +57,7 @@ struct Writer<'a, C> {
 }
 
 impl<'a, C: Reference> Writer<'a, C> {
-    fn class(&mut self, class: &str) {
+    fn begin_class(&mut self, class: &str) {
         self.out.push_str("{\"@qclass\":\"");
         self.out.push_str(class);
         self.out.push('"');
@@ -72,7 +72,7 @@ impl<'a, C: Reference> Writer<'a, C> {
 
     fn remote(&mut self, remote: &'a Remote<C>) {
         let (number, first) = self.slots.number(&remote.reference);
-        self.class("slot");
+        self.begin_class("slot");
         if let Some(iface) = remote.iface.as_ref().filter(|_| first) {
             self.text_field("iface", iface);
         }
@@ -105,20 +105,20 @@ impl<'a, C: Reference> Writer<'a, C> {
             Value::Number(f64::NEG_INFINITY) => self.out.push_str("{\"@qclass\":\"-Infinity\"}"),
             Value::Number(number) => json::write_number(&mut self.out, *number),
             Value::BigInt(number) => {
-                self.class("bigint");
+                self.begin_class("bigint");
                 self.out.push_str(",\"digits\":\"");
                 write_bigint(&mut self.out, number);
                 self.out.push_str("\"}");
             }
             Value::String(text) => json::write_string(&mut self.out, "", text),
             Value::Bytes(bytes) => {
-                self.class("bytes");
+                self.begin_class("bytes");
                 self.out.push_str(",\"base64\":\"");
                 self.out.push_str(&to_base64(bytes));
                 self.out.push_str("\"}");
             }
             Value::Symbol(symbol) => {
-                self.class("symbol");
+                self.begin_class("symbol");
                 self.text_field("name", symbol.name());
                 self.out.push('}');
             }
@@ -137,7 +137,7 @@ impl<'a, C: Reference> Writer<'a, C> {
                 match record.get(QCLASS) {
                     None => self.record(fields),
                     Some(original) => {
-                        self.class("hilbert");
+                        self.begin_class("hilbert");
                         self.out.push_str(",\"original\":");
                         self.value(original);
                         if record.len() > 1 {
@@ -149,14 +149,14 @@ impl<'a, C: Reference> Writer<'a, C> {
                 }
             }
             Value::Tagged(tagged) => {
-                self.class("tagged");
+                self.begin_class("tagged");
                 self.text_field("tag", tagged.tag());
                 self.out.push_str(",\"payload\":");
                 self.value(tagged.payload());
                 self.out.push('}');
             }
             Value::Error(error) => {
-                self.class("error");
+                self.begin_class("error");
                 if let Some(id) = &error.id {
                     self.text_field("errorId", id);
                 }

@@ -240,7 +240,7 @@ fn read_text<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError>
                     Err(PatternError::new(around, "an alternative is empty")
                         .help("write what stands between two `|`, or leave one of them out"))
                 }
-                part => Ok(special(part)?.unwrap_or_else(|| Pattern::text(part.text))),
+                part => Ok(word_pattern(part)?.unwrap_or_else(|| Pattern::text(part.text))),
             };
             Ok(Pattern::or(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?))
         }
@@ -271,7 +271,7 @@ fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
 
 /// Returns the pattern of a type, a capability, a range, a number, a boolean or a quoted text. Returns `None` for any
 /// other word.
-fn special<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
+fn word_pattern<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
     let text = piece.text;
     if let Some(quoted) = unquote(text) {
         return Ok(Some(Pattern::text(quoted)));
@@ -326,7 +326,7 @@ fn range<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, Pa
 }
 
 fn read_alone<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError> {
-    if let Some(pattern) = special(piece)? {
+    if let Some(pattern) = word_pattern(piece)? {
         return Ok(pattern);
     }
     let shown = crate::visible_line(piece.text).into_owned();

@@ -263,7 +263,7 @@ pub(crate) fn split_access_suffix<'a>(text: &str, manners: &[&'a str]) -> Option
 
 /// Reads a path with its query.
 pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-    let wrong = |what: &str| DIR_RW.wrong(what);
+    let wrong = |what: &str| DIR_RW.syntax_error(what);
     let cut = match quote::leading(text) {
         Some(_) => quote::split_once(text, '?'),
         // If a file has a question mark in its name, the whole text is its path.

@@ -128,7 +128,7 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
         }
         error
     };
-    let wrong = |what: String| with_tools(ROW.wrong(what));
+    let wrong = |what: String| with_tools(ROW.syntax_error(what));
     let named_none = || wrong("it names no tools, and all of them are never handed over".to_owned());
     if !is_server_name(server) {
         return Err(wrong("there is no name of a server".to_owned()));

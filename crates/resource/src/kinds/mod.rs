@@ -246,7 +246,7 @@ impl ResourceSpec {
         // The parser of any other resource has already rejected limits that the resource cannot have.
         let ResourceSpec::Path(spec) = self else { return Ok(()) };
         match spec.unsupported_limit(kind) {
-            Some(what) => Err(kind.row().wrong(what)),
+            Some(what) => Err(kind.row().syntax_error(what)),
             None => Ok(()),
         }
     }
@@ -528,7 +528,7 @@ impl Row {
     }
 
     /// Returns the example for a slot, as a command-line option.
-    pub fn option(&self, slot: &str) -> String {
+    pub fn example_option(&self, slot: &str) -> String {
         format!("-e {slot}={}", self.example)
     }
 
@@ -538,7 +538,7 @@ impl Row {
     }
 
     /// Returns the error for a text that does not have the kind's syntax.
-    pub(crate) fn wrong(&self, message: impl Into<String>) -> SpecError {
+    pub(crate) fn syntax_error(&self, message: impl Into<String>) -> SpecError {
         SpecError::new(message, format!("write SLOT={}", self.grammar))
     }
 
@@ -550,7 +550,7 @@ impl Row {
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
             None => "nothing".to_owned(),
         };
-        self.wrong(format!("after `?` only {listed} are known"))
+        self.syntax_error(format!("after `?` only {listed} are known"))
     }
 }
 

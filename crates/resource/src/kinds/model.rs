@@ -74,7 +74,7 @@ impl ModelSpec {
 }
 
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-    let wrong = |what: &str| ROW.wrong(what);
+    let wrong = |what: &str| ROW.syntax_error(what);
     let cut = match quote::leading(text) {
         Some(_) => quote::split_once(text, '?'),
         None => text.rsplit_once('?'),

@@ -147,7 +147,7 @@ fn program_path(name: &str, around: &dyn Surroundings) -> Result<String, SpecErr
 
 /// Reads the text after `program:`. A bare name is searched for in the same places as in a shell.
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-    let wrong = |what: String| ROW.wrong(what);
+    let wrong = |what: String| ROW.syntax_error(what);
     let (names, query) = quote::split_once(text, '?').unwrap_or((text, ""));
     let mut spec = ProgramSpec::default();
     for shown in quote::split(names, ',').into_iter().filter(|name| !name.is_empty()) {

@@ -109,7 +109,7 @@ impl GitSpec {
 
 /// Reads the text after `git:`.
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-    let wrong = |what: &str| GIT.wrong(what);
+    let wrong = |what: &str| GIT.syntax_error(what);
     let (path, query) = quote::split_once(text, '?').unwrap_or((text, ""));
     let (path, manner) = split_access_suffix(path, &[":rw", ":ro"])
         .ok_or_else(|| wrong("behind a path only `:rw` or `?` can follow"))?;

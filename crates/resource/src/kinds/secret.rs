@@ -55,19 +55,19 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 
 fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let (name, query) = text.split_once('?').unwrap_or((text, ""));
-    check_name(name).map_err(|what| ROW.wrong(what))?;
+    check_name(name).map_err(|what| ROW.syntax_error(what))?;
     let mut secret = SecretHandle { name: name.to_owned(), ..SecretHandle::default() };
     for (key, value) in quote::query(query) {
-        let value = value.ok_or_else(|| ROW.wrong(format!("`{key}` has no `=`")))?;
+        let value = value.ok_or_else(|| ROW.syntax_error(format!("`{key}` has no `=`")))?;
         let names = quote::list(value);
         if names.is_empty() {
-            return Err(ROW.wrong(format!("`{key}=` names none")));
+            return Err(ROW.syntax_error(format!("`{key}=` names none")));
         }
         match key {
             "env" => {
                 for name in names {
                     if let Some(what) = variable_problem(&name) {
-                        return Err(ROW.wrong(format!("`{name}`: {what}")));
+                        return Err(ROW.syntax_error(format!("`{name}`: {what}")));
                     }
                     secret.variables.insert(name);
                 }

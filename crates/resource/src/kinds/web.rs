@@ -100,7 +100,7 @@ impl WebSpec {
 
 fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     read(text).map(ResourceSpec::Web).map_err(|what| match what {
-        Some(what) => ROW.wrong(what),
+        Some(what) => ROW.syntax_error(what),
         None => ROW.unknown_key(),
     })
 }

@@ -40,7 +40,7 @@ fn row_examples_parse_as_their_kind() {
             assert!(fits, "{}: {example} is {}", row.label, spec.kind());
             assert_eq!(parse(&spec.typed()), Ok(spec));
         }
-        assert!(row.option("x").starts_with("-e x="));
+        assert!(row.example_option("x").starts_with("-e x="));
     }
 }
 

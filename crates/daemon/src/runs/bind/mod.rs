@@ -100,14 +100,14 @@ pub fn attenuation(spec: &ResourceSpec) -> Attenuation {
 pub fn unbound_slot(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
     let label = label.map(|label| format!(" ({})", visible_line(label)));
     Failure::new(Exit::Usage, format!("slot `{slot}`{} is not bound", label.unwrap_or_default()))
-        .help(format!("bind it with `{}`", kind.row().option(slot)))
+        .help(format!("bind it with `{}`", kind.row().example_option(slot)))
 }
 
 /// Returns the failure for a slot that was bound to something of another kind.
 fn wrong_kind(slot: &str, kind: Kind) -> Failure {
     let row = kind.row();
     let help = match row.is_typed() {
-        true => format!("it takes {}: `{}`", row.noun, row.option("SLOT")),
+        true => format!("it takes {}: `{}`", row.noun, row.example_option("SLOT")),
         false => format!("leave it out: through it the run {}", row.permission_phrase),
     };
     Failure::new(Exit::Usage, format!("slot `{slot}` wants {kind}, and was bound to something else"))
