@@ -329,6 +329,12 @@ fn definitions<'l>(line: &'l str, in_enum: &mut Option<usize>) -> Vec<(Kind, &'l
         found.extend(name.map(|name| (kind, name)));
         break;
     }
+    // A constant can also be a parameter of a type or a function.
+    for (at, _) in line.match_indices("const ").filter(|&(at, _)| line[..at].ends_with(['<', ' '])) {
+        let name = line[at + 6..].split(|c: char| !c.is_alphanumeric() && c != '_').next();
+        let is_parameter = line[..at].trim_end().ends_with(['<', ',']);
+        found.extend(name.filter(|_| is_parameter).map(|name| (Kind::Constant, name)));
+    }
     if begins_enum {
         *in_enum = (!line.contains('}')).then_some(indent);
     } else if let Some(outer) = *in_enum {
@@ -362,6 +368,7 @@ mod tests {
             "const MOST_ITEMS: usize = 1;",
             "static LONGEST: u8 = 1;",
             "fn nobody_reads_it() {}",
+            "struct List<T, const MOST: usize>(Vec<T>);",
         ] {
             find("crates/a/src/x.rs", riddle, &here);
         }

@@ -48,7 +48,8 @@ pub fn parse_card_input(line: &str) -> Option<CardInput> {
                 if word == "--run" {
                     for_run = true;
                 } else {
-                    for n in word.split(',').filter(|n| !n.is_empty()) {
+                    // An unfinished list is no answer: without numbers it would approve every entry.
+                    for n in word.split(',') {
                         only.push(n.parse::<usize>().ok()?.checked_sub(1)?);
                     }
                 }
@@ -113,6 +114,10 @@ mod tests {
             "approve x",
             "7",
             "approve 7 maybe",
+            "approve 7 ,",
+            "approve 7 1,",
+            "approve 7 , --run",
+            "approve 7 0",
             "deny",
             "outcome",
             "outcome 7",

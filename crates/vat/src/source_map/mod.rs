@@ -190,31 +190,31 @@ impl SourceMap<Section> {
     }
 }
 
-/// A list with at most `MOST` elements. Reading a longer list is an error.
-struct BoundedList<T, const MOST: usize>(Vec<T>);
+/// A list with at most `MAX_ITEMS` elements. Reading a longer list is an error.
+struct BoundedList<T, const MAX_ITEMS: usize>(Vec<T>);
 
-impl<T, const MOST: usize> Default for BoundedList<T, MOST> {
+impl<T, const MAX_ITEMS: usize> Default for BoundedList<T, MAX_ITEMS> {
     fn default() -> Self {
         BoundedList(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for BoundedList<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MAX_ITEMS: usize> Deserialize<'de> for BoundedList<T, MAX_ITEMS> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Elements<T, const MOST: usize>(PhantomData<T>);
+        struct Elements<T, const MAX_ITEMS: usize>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, MOST> {
-            type Value = BoundedList<T, MOST>;
+        impl<'de, T: Deserialize<'de>, const MAX_ITEMS: usize> Visitor<'de> for Elements<T, MAX_ITEMS> {
+            type Value = BoundedList<T, MAX_ITEMS>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(out, "a list of at most {MOST}")
+                write!(out, "a list of at most {MAX_ITEMS}")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
                 let mut list = Vec::new();
                 while let Some(element) = elements.next_element()? {
-                    if list.len() == MOST {
-                        return Err(A::Error::invalid_length(MOST + 1, &self));
+                    if list.len() == MAX_ITEMS {
+                        return Err(A::Error::invalid_length(MAX_ITEMS + 1, &self));
                     }
                     list.push(element);
                 }
