@@ -12,6 +12,8 @@ pub struct Events {
     after_return: bool,
     lines: u64,
     max_bytes: usize,
+    last_id: Option<Vec<u8>>,
+    retry_ms: Option<u64>,
 }
 
 /// The error for an event that is longer than its reader allows.
@@ -24,13 +26,35 @@ impl Events {
     #[must_use]
     pub fn up_to(max_bytes: usize) -> Self {
         let (line, data) = (Vec::new(), Vec::new());
-        Self { line, data, has_data: false, after_return: false, lines: 0, max_bytes }
+        Self {
+            line,
+            data,
+            has_data: false,
+            after_return: false,
+            lines: 0,
+            max_bytes,
+            last_id: None,
+            retry_ms: None,
+        }
     }
 
     /// Returns how many lines have ended, including comments and blank lines.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
+    }
+
+    /// Returns the last identifier of an event, from which the stream can be taken up again. An empty one takes the
+    /// earlier ones back.
+    #[must_use]
+    pub fn last_id(&self) -> Option<&[u8]> {
+        self.last_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// Returns the time in milliseconds after which the server wants the stream to be taken up again.
+    #[must_use]
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
     }
 
     /// Parses more of the stream, and passes the data of each completed event to `emit`.
@@ -76,6 +100,17 @@ impl Events {
             self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
             self.has_data = true;
         }
+        let field = |name: &[u8]| {
+            let value = line.strip_prefix(name)?;
+            Some(value.strip_prefix(b" ").unwrap_or(value))
+        };
+        if let Some(id) = field(b"id:").filter(|id| !id.contains(&0)) {
+            self.last_id = Some(id.to_owned());
+        }
+        if let Some(retry) = field(b"retry:").and_then(|retry| std::str::from_utf8(retry).ok()?.parse().ok())
+        {
+            self.retry_ms = Some(retry);
+        }
         None
     }
 }
@@ -102,6 +137,20 @@ mod tests {
                 found.extend(events.finish().map(|e| String::from_utf8(e).unwrap()));
                 assert_eq!(found, expected, "cut at {cut}, steps of {step}");
             }
+        }
+    }
+
+    #[test]
+    fn place_to_resume_is_the_last_event_with_an_id() {
+        for (stream, id, retry) in [
+            ("data: a\n\n", None, None),
+            ("id: 7\ndata: a\n\nid:8 9\nretry: 1500\n\ndata: b\n", Some("8 9"), Some(1500)),
+            ("id: 7\nid\nid:\n", None, None),
+            ("id: 7\nid: a\0b\nretry: soon\n", Some("7"), None),
+        ] {
+            let mut events = Events::up_to(MAX_EVENT);
+            events.push(stream.as_bytes(), |_| {}).unwrap();
+            assert_eq!((events.last_id(), events.retry_ms()), (id.map(str::as_bytes), retry), "{stream:?}");
         }
     }
 

@@ -43,6 +43,10 @@ pub struct Param<C: Reference = NoRef> {
     /// Whether the argument may be left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    /// Whether the argument is a record of all arguments that no other parameter names. At most one parameter of a
+    /// method is so, and it comes last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rest: bool,
     /// The purpose of the parameter, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -51,12 +55,18 @@ pub struct Param<C: Reference = NoRef> {
 impl<C: Reference> Param<C> {
     /// Returns a parameter that must be given.
     pub fn required(name: impl Into<String>, pattern: Pattern<C>, description: impl Into<String>) -> Self {
-        Param { name: name.into(), pattern, optional: false, description: description.into() }
+        Param { name: name.into(), pattern, optional: false, rest: false, description: description.into() }
     }
 
     /// Returns a parameter that may be left out.
     pub fn optional(name: impl Into<String>, pattern: Pattern<C>, description: impl Into<String>) -> Self {
-        Param { name: name.into(), pattern, optional: true, description: description.into() }
+        Param { name: name.into(), pattern, optional: true, rest: false, description: description.into() }
+    }
+
+    /// Returns a parameter for all arguments that no other parameter names. The pattern is that of their record, and
+    /// the name is only shown.
+    pub fn rest(name: impl Into<String>, pattern: Pattern<C>, description: impl Into<String>) -> Self {
+        Param { rest: true, ..Param::optional(name, pattern, description) }
     }
 }
 
@@ -155,7 +165,7 @@ impl<C: Reference> Method<C> {
     /// Returns the method as a tool for a model.
     pub fn tool_schema(&self, tool_name: &str) -> ToolSchema {
         let (mut properties, mut required) = (Map::new(), Vec::new());
-        for param in &self.params {
+        for param in self.params.iter().filter(|param| !param.rest) {
             let pattern = param.pattern.as_optional().unwrap_or(&param.pattern);
             let mut schema = pattern.to_json_schema();
             if let Json::Object(schema) = &mut schema {
@@ -174,8 +184,9 @@ impl<C: Reference> Method<C> {
                 required.push(Json::from(param.name.clone()));
             }
         }
+        let takes_rest = self.params.iter().any(|param| param.rest);
         let mut parameters =
-            json!({ "type": "object", "properties": properties, "additionalProperties": false });
+            json!({ "type": "object", "properties": properties, "additionalProperties": takes_rest });
         if let (false, Json::Object(parameters)) = (required.is_empty(), &mut parameters) {
             parameters.insert("required".to_owned(), Json::Array(required));
         }
@@ -231,8 +242,9 @@ impl<C: Reference> Method<C> {
                 return Err(Mismatch::new("arguments must be an object", expected, found));
             }
         };
-        if let Some(unknown) = given.keys().find(|name| self.params.iter().all(|param| param.name != **name))
-        {
+        let is_named = |name: &str| self.params.iter().any(|param| !param.rest && param.name == name);
+        let takes_rest = self.params.iter().any(|param| param.rest);
+        if let Some(unknown) = given.keys().find(|name| !takes_rest && !is_named(name)) {
             let expected = match self.params.is_empty() {
                 true => "no arguments".to_owned(),
                 false => format!("only the arguments {}", names()),
@@ -243,6 +255,16 @@ impl<C: Reference> Method<C> {
         }
         let mut arguments = Vec::new();
         for param in &self.params {
+            if param.rest {
+                let others = given.iter().filter(|(name, _)| !is_named(name));
+                let others: Map<String, Json> =
+                    others.map(|(name, json)| (name.clone(), json.clone())).collect();
+                arguments.push(match others.is_empty() {
+                    true => Value::Undefined,
+                    false => param.read(&Json::Object(others), resolve)?,
+                });
+                continue;
+            }
             let json = given.get(&param.name).filter(|json| {
                 // Models often send null for an optional argument that they leave out.
                 !(json.is_null() && param.is_optional() && !param.pattern.matches(&Value::Null))
@@ -274,6 +296,9 @@ impl<C: Reference> Method<C> {
     /// Returns the signature in one line: `write(path: text, text: text)`.
     pub fn signature(&self) -> String {
         let param = |param: &Param<C>| {
+            if param.rest {
+                return "…".to_owned();
+            }
             let mark = if param.is_optional() { "?" } else { "" };
             let pattern = param.pattern.as_optional().unwrap_or(&param.pattern);
             format!("{}{mark}: {}", visible_line(&param.name), pattern.describe())

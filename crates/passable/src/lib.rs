@@ -93,6 +93,7 @@ mod fingerprint;
 mod guard;
 mod interface;
 mod keys;
+mod legible;
 mod order;
 mod pattern;
 mod quoting;
@@ -103,6 +104,7 @@ mod visible;
 
 pub use binding::is_binding;
 pub use codec::error::{DecodeError, Problem, Segment};
+pub use codec::exact::{ExactJson, ExactJsonError, big_digits, keep_digits, keep_integers, read_exact_json};
 pub use codec::json::Bounds;
 #[cfg(feature = "ordered")]
 pub use codec::ordered;
@@ -114,6 +116,7 @@ pub use fingerprint::{Hash, canonical_bytes, fingerprint, push_prefixed};
 pub use guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
 pub use interface::{Effect, Interface, Method, MethodRow, Param, ToolSchema};
 pub use keys::{Complaint, confirm_key, is_key, kind_of};
+pub use legible::{LegibleText, file_text, is_terminal_control, legible};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
     Choice, Comparison, Control, ControlField, ElementCount, Elicitation, Label, Limit, Limits, Matcher,

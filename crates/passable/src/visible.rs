@@ -82,7 +82,7 @@ fn escape(text: &str, lines: bool) -> Cow<'_, str> {
 
 /// Returns the escape of a character, or `None` if the character can be shown unchanged. `marks` counts the combining
 /// marks since the last base character.
-fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
+pub(crate) fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
     let mark = is_combining(char);
     *marks = if mark { *marks + 1 } else { 0 };
     let kept_line = lines && matches!(char, '\n' | '\t');
@@ -91,7 +91,7 @@ fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
 }
 
 /// Returns whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
-fn is_hidden(char: char) -> bool {
+pub(crate) fn is_hidden(char: char) -> bool {
     matches!(u32::from(char),
         // Control characters.
         0x00..=0x1F | 0x7F..=0x9F
@@ -113,7 +113,7 @@ fn is_hidden(char: char) -> bool {
 
 /// Returns whether a character is drawn over the one before it. The table has the blocks of combining marks, and the
 /// marks of scripts that stack them. That is enough to stop towers of marks, but no full table of categories.
-fn is_combining(char: char) -> bool {
+pub(crate) fn is_combining(char: char) -> bool {
     matches!(u32::from(char),
         0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5 | 0x5C7
         | 0x610..=0x61A | 0x64B..=0x65F | 0x670 | 0x6D6..=0x6DC | 0x6DF..=0x6E4 | 0x6E7..=0x6E8 | 0x6EA..=0x6ED

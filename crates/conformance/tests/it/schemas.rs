@@ -107,8 +107,8 @@ fn schemas_with_a_pattern_are_read() {
         ),
         (
             json!({ "oneOf": [{ "type": "number" }, { "type": "integer" }] }),
-            "M.or(M.and(M.number(), M.not(M.or(M.and(M.number(), M.refine(\"integer\"))))), \
-             M.and(M.and(M.number(), M.refine(\"integer\")), M.not(M.or(M.number()))))",
+            "M.or(M.and(M.and(M.number(), M.refine(\"exact\")), M.not(M.or(M.and(M.number(), M.refine(\"integer\"))))), \
+             M.and(M.and(M.number(), M.refine(\"integer\")), M.not(M.or(M.and(M.number(), M.refine(\"exact\"))))))",
         ),
         (
             json!({ "oneOf": [

@@ -32,6 +32,11 @@ pub(crate) trait Shape<C> {
     /// Returns the value for which a string stands.
     fn string(&mut self, text: Text) -> Result<Value<C>, Problem>;
 
+    /// Returns the value for which a number of more than fifteen characters stands, or `None` for a double.
+    fn long_number(&mut self, _text: &str) -> Option<Value<C>> {
+        None
+    }
+
     /// Returns the value for which an object stands. The names are as written, unique and sorted.
     fn object(&mut self, fields: Fields<'_, C>) -> Result<Value<C>, Fault>;
 }
@@ -107,7 +112,7 @@ impl<'a, C> Reader<'a, C> {
             }
             Some(b'[') => self.array(shape),
             Some(b'{') => self.object(shape),
-            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'-' | b'0'..=b'9') => self.number(shape),
             Some(b't') => self.word("true", Value::Bool(true)),
             Some(b'f') => self.word("false", Value::Bool(false)),
             Some(b'n') => self.word("null", Value::Null),
@@ -195,7 +200,7 @@ impl<'a, C> Reader<'a, C> {
         if self.at == start { Err(self.syntax("a digit")) } else { Ok(self.at - start) }
     }
 
-    fn number(&mut self) -> Result<(), Fault> {
+    fn number(&mut self, shape: &mut impl Shape<C>) -> Result<(), Fault> {
         let start = self.at;
         let negative = self.peek() == Some(b'-');
         self.at += usize::from(negative);
@@ -226,6 +231,10 @@ impl<'a, C> Reader<'a, C> {
             return Ok(());
         }
         let text = self.text.get(start..self.at).unwrap_or_default();
+        if let Some(value) = shape.long_number(text) {
+            self.values.push(value);
+            return Ok(());
+        }
         let number = text.parse().map_err(|_| self.syntax("a number"))?;
         self.values.push(Value::Number(number));
         Ok(())
@@ -307,9 +316,10 @@ mod tests {
             "0.0000000000000001",
             "123456789012345",
             "-1234567890123456",
+            "9007199254740991",
             "1234567.89012345",
             "123456789.012345678901234567890",
-            "9007199254740993",
+            "9007199254740993.0",
             "1e23",
             "2.5e-3",
             "4.9e-324",

@@ -2,6 +2,7 @@
 
 pub mod capdata;
 pub(crate) mod error;
+pub(crate) mod exact;
 pub(crate) mod fields;
 pub(crate) mod json;
 #[cfg(feature = "ordered")]

@@ -15,12 +15,14 @@
 //!
 //! Lossless up to equality of values: `-0` is written as `0`.
 
+use num_bigint::BigInt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
 use crate::codec::capdata::read_class;
 use crate::codec::error::{DecodeError, Problem, Segment};
+use crate::codec::exact::is_beyond_safe;
 use crate::codec::fields::Fields;
 use crate::codec::to_base64;
 use crate::text::Text;
@@ -29,13 +31,13 @@ use std::sync::Arc;
 
 mod text;
 
-const QCLASS: &str = "@qclass";
+pub(crate) const QCLASS: &str = "@qclass";
 
 impl<C: Reference + DeserializeOwned> Value<C> {
     /// Reads plain JSON.
     ///
     /// Ordinary JSON becomes the same value, and an escape becomes the value that it encodes. Numbers are doubles, as
-    /// in JavaScript: whole numbers beyond 2^53 lose their last digits.
+    /// in JavaScript. Whole numbers beyond 2^53 become big integers, so that they keep their digits.
     pub fn from_json(json: &Json) -> Result<Value<C>, DecodeError> {
         read_with(json, &mut |class, reference, iface| {
             let reference = serde_json::from_value(reference.cloned().unwrap_or(Json::Null))
@@ -114,7 +116,7 @@ pub(crate) fn write<C>(value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> J
             };
             json!({ QCLASS: name })
         }),
-        Value::BigInt(number) => json!({ QCLASS: "bigint", "digits": number.to_string() }),
+        Value::BigInt(number) => write_big_integer(number),
         Value::String(text) => write_text(text),
         Value::Bytes(bytes) => json!({ QCLASS: "bytes", "base64": to_base64(bytes) }),
         Value::Symbol(symbol) => json!({ QCLASS: "symbol", "name": write_text(symbol.name()) }),
@@ -139,6 +141,26 @@ pub(crate) fn write<C>(value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> J
         }
         Value::Remotable(remote) => write_remote(REMOTABLE, remote, refer),
         Value::Promise(remote) => write_remote(PROMISE, remote, refer),
+    }
+}
+
+/// Writes a big integer: as a number if JSON has 64 bits for it and a reader makes a big integer of it again, and as
+/// an escape otherwise.
+fn write_big_integer(number: &BigInt) -> Json {
+    let plain = match (i64::try_from(number), u64::try_from(number)) {
+        (Ok(signed), _) => is_beyond_safe(signed).then(|| Json::from(signed)),
+        (_, Ok(unsigned)) => Some(Json::from(unsigned)),
+        _ => None,
+    };
+    plain.unwrap_or_else(|| json!({ QCLASS: "bigint", "digits": number.to_string() }))
+}
+
+/// Returns the value of a JSON number. Only a number beyond 2^53 that is written as an integer becomes a big integer.
+fn read_number<C>(number: &serde_json::Number) -> Value<C> {
+    match (number.as_i64(), number.as_u64()) {
+        (Some(signed), _) if is_beyond_safe(signed) => Value::bigint(signed),
+        (None, Some(unsigned)) => Value::bigint(unsigned),
+        _ => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
     }
 }
 
@@ -188,7 +210,7 @@ fn read<C: Reference>(json: &Json, depth: u32, refer: &mut Refer<'_, C>) -> Resu
     Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::Number(number) => read_number(number),
         Json::String(text) => Value::string(text),
         Json::Array(elements) => {
             let element =

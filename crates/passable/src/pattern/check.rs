@@ -9,6 +9,7 @@ use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
 use super::{Comparison, Limit, Limits, Matcher, Pattern};
+use crate::codec::exact::is_big_beyond_safe;
 use crate::keys::{
     Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, not_a_key, quoted, redacted,
 };
@@ -186,6 +187,16 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             _ => confirm_kind(pattern, kind, specimen, report),
         },
         Matcher::And(parts) => {
+            if let Some(number) = specimen.as_bigint().filter(|number| is_big_beyond_safe(number))
+                && refine::is_exact_number(parts)
+            {
+                return match refine::refusing_part(parts, number) {
+                    Some(part) => refuse(pattern, specimen, report, || {
+                        format!("{} - Must be {}", about(), part.describe())
+                    }),
+                    None => Ok(true),
+                };
+            }
             for part in parts {
                 if !confirm(part, specimen, report)? {
                     return Ok(false);
@@ -430,9 +441,15 @@ fn confirm_kind<C: Reference, R: Report<C>>(
             Value::Remotable(remote) => check_capability(pattern, &remote.reference, report),
             _ => true,
         }),
-        Ok(real) => refuse(pattern, specimen, report, || {
-            format!("{real} {} - Must be a {}", redacted(specimen), bare(kind))
-        }),
+        Ok(real) => Ok(report.refuse(|| {
+            let message = format!("{real} {} - Must be a {}", redacted(specimen), bare(kind));
+            let is_long = specimen.as_bigint().is_some_and(is_big_beyond_safe);
+            let expected = match is_long && kind == "number" {
+                true => "a number of at most 15 digits (`int` takes whole numbers of any size)".to_owned(),
+                false => pattern.describe(),
+            };
+            Mismatch::new(message, expected, found(specimen))
+        })),
         Err(complaint) => refuse(pattern, specimen, report, || complaint.0),
     }
 }

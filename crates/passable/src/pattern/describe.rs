@@ -179,7 +179,7 @@ pub(super) fn among<C: Reference>(all: &[Pattern<C>], part: &Pattern<C>, level: 
     let is_big = is_kind(part, "bigint") || matches!(part.matcher(), Matcher::BigInt(_) | Matcher::Nat(_));
     let is_number = |part: &Pattern<C>| match part.matcher() {
         Matcher::And(parts) => bounds(parts).is_some(),
-        Matcher::Refine(Refinement::Integer) => true,
+        Matcher::Refine(Refinement::Integer | Refinement::Exact) => true,
         _ => is_kind(part, "number"),
     };
     let said = describe(part, level);
@@ -224,6 +224,7 @@ fn bounds<C: Reference>(parts: &[Pattern<C>]) -> Option<Bounds> {
     let mut bounds = Bounds { base: None, low: None, high: None };
     for part in parts {
         match part.matcher() {
+            Matcher::Refine(Refinement::Exact) => bounds.base = bounds.base.or(Some("a number")),
             Matcher::Kind(kind) if kind == "number" => {
                 bounds.base = bounds.base.or(Some("a number"));
             }
@@ -426,6 +427,7 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
         }
         Matcher::Refine(refinement) => match refinement {
             Refinement::Integer => "a whole number",
+            Refinement::Exact => "a number",
             Refinement::Date => "a date (YYYY-MM-DD)",
             Refinement::DateTime => "a date and time (RFC 3339)",
             Refinement::Email => "a mail address",

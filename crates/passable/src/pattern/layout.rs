@@ -198,7 +198,9 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
     });
     let number = parts.iter().any(|part| match part.matcher() {
         Matcher::Kind(kind) => kind == "number",
-        Matcher::Compare(_, Value::Number(_)) | Matcher::Refine(Refinement::Integer) => true,
+        Matcher::Compare(_, Value::Number(_)) | Matcher::Refine(Refinement::Integer | Refinement::Exact) => {
+            true
+        }
         _ => false,
     });
     match (number, refinement, unwrap_and(parts)) {
@@ -353,6 +355,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             Layout::Group { parts, rest, of: "record" }
         }
         Matcher::Refine(Refinement::Integer) => single(Widget::Spin { min: None, max: None, whole: true }),
+        Matcher::Refine(Refinement::Exact) => single(Widget::Spin { min: None, max: None, whole: false }),
         Matcher::Refine(refinement) => single(refined_line(*refinement, &Limits::none())),
     }
 }

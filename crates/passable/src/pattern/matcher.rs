@@ -130,8 +130,10 @@ pub enum Comparison {
 /// A check of numbers or strings that Endo's matchers cannot express. Peers that only know Endo reject such patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refinement {
-    /// A number without a fraction, exactly representable as an integer.
+    /// A number without a fraction: a double up to 2^53, or a big integer beyond.
     Integer,
+    /// A number that keeps its digits: a double, or a big integer beyond 2^53.
+    Exact,
     /// A calendar date, `2026-11-20`.
     Date,
     /// A date and time with an offset, `2026-11-20T17:42:00Z`.

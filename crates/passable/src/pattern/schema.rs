@@ -216,6 +216,7 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         }),
         Matcher::Refine(refinement) => match refinement {
             Refinement::Integer => json!({ "type": "integer" }),
+            Refinement::Exact => json!({ "type": "number" }),
             Refinement::Secret => json!({ "type": "string", "writeOnly": true }),
             Refinement::Multiline => json!({ "type": "string" }),
             format => json!({ "type": "string", "format": format.name() }),

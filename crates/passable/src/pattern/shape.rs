@@ -35,8 +35,9 @@ impl Comparison {
 }
 
 impl Refinement {
-    pub(crate) const ALL: [Refinement; 7] = [
+    pub(crate) const ALL: [Refinement; 8] = [
         Refinement::Integer,
+        Refinement::Exact,
         Refinement::Date,
         Refinement::DateTime,
         Refinement::Email,
@@ -50,6 +51,7 @@ impl Refinement {
     pub fn name(self) -> &'static str {
         match self {
             Refinement::Integer => "integer",
+            Refinement::Exact => "exact",
             Refinement::Date => "date",
             Refinement::DateTime => "date-time",
             Refinement::Email => "email",

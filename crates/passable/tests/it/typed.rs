@@ -145,11 +145,6 @@ fn error_beyond_a_limit_names_the_limit() {
             fields(5_001),
             "(at most 5000 entries), found a map of 5001 entries",
         ),
-        (
-            "M.refine('integer')",
-            single("9007199254740994"),
-            "a whole number from -9007199254740991 to 9007199254740991, found the number 9007199254740994",
-        ),
         ("M.refine('integer')", single("1.5"), "expected a whole number, found the number 1.5"),
     ] {
         let why = P::parse(pattern).unwrap().read_form(&pairs).unwrap_err().teach();
@@ -171,7 +166,8 @@ fn typed_number_is_never_changed_silently() {
         ("M.number()", "9007199254740992", Ok("9007199254740992")),
         ("M.number()", "0.1", Ok("0.1")),
         ("M.number()", "123456789012345680000", Ok("123456789012345680000")),
-        ("M.key()", "[9007199254740993]", Err("the nearest is 9007199254740992")),
+        ("M.refine('integer')", "9007199254740994", Ok("9007199254740994n")),
+        ("M.key()", "[9007199254740993]", Ok("[9007199254740993n]")),
         ("M.key()", "{\"a\": 1e-400}", Err("the nearest is 0")),
         ("M.key()", "[\"9007199254740993\", 1]", Ok("['9007199254740993', 1]")),
         // As a big integer it has all its digits.

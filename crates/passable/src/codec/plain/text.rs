@@ -3,9 +3,10 @@
 use super::{QCLASS, read_parts};
 use crate::codec::capdata::read_object;
 use crate::codec::error::{DecodeError, Fault, Problem};
+use crate::codec::exact::{MAX_SAFE, is_big_beyond_safe};
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
-use crate::codec::{to_base64, write_bigint};
+use crate::codec::{read_bigint, to_base64, write_bigint};
 use crate::text::Text;
 use crate::value::{NoRef, Record, Value};
 
@@ -33,6 +34,11 @@ impl json::Shape<NoRef> for Plain {
         Ok(Value::String(text))
     }
 
+    fn long_number(&mut self, text: &str) -> Option<Value<NoRef>> {
+        let number = read_bigint(&Text::from(text)).ok()?;
+        is_big_beyond_safe(&number).then(|| Value::bigint(number))
+    }
+
     fn object(&mut self, fields: Fields<'_, NoRef>) -> Result<Value<NoRef>, Fault> {
         read_object(fields, read_parts)
     }
@@ -47,7 +53,22 @@ fn write(value: &Value<NoRef>, out: &mut String) {
         Value::Number(number) if number.is_nan() => write_constant(out, "NaN"),
         Value::Number(f64::INFINITY) => write_constant(out, "Infinity"),
         Value::Number(f64::NEG_INFINITY) => write_constant(out, "-Infinity"),
-        Value::Number(number) => json::write_number(out, *number),
+        Value::Number(number) => {
+            let start = out.len();
+            json::write_number(out, *number);
+            // Digits alone would be read as a big integer.
+            let is_long = number.abs() > MAX_SAFE as f64;
+            if is_long && !out.get(start..).unwrap_or_default().contains(['.', 'e']) {
+                out.push_str(".0");
+            }
+        }
+        // Other readers of JSON keep 64 bits.
+        Value::BigInt(number)
+            if is_big_beyond_safe(number)
+                && (i64::try_from(&**number).is_ok() || u64::try_from(&**number).is_ok()) =>
+        {
+            write_bigint(out, number);
+        }
         Value::BigInt(number) => {
             begin(out, "bigint");
             out.push_str(",\"digits\":\"");
@@ -180,6 +201,8 @@ mod tests {
             (V::undefined(), r#"{"@qclass":"undefined"}"#),
             (V::number(f64::NEG_INFINITY), r#"{"@qclass":"-Infinity"}"#),
             (V::number(1e21), "1e+21"),
+            (V::bigint(-9_007_199_254_740_993_i64), "-9007199254740993"),
+            (V::number(9_007_199_254_740_992.0), "9007199254740992.0"),
             (V::bigint(-5), r#"{"@qclass":"bigint","digits":"-5"}"#),
             (V::bytes([1, 2]), r#"{"@qclass":"bytes","base64":"AQI="}"#),
             (V::symbol("@@iterator").unwrap(), r#"{"@qclass":"symbol","name":"@@iterator"}"#),

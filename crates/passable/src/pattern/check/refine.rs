@@ -1,6 +1,11 @@
 //! The conditions of the refinements.
 
-use crate::pattern::{Pattern, Refinement};
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+
+use crate::codec::exact::is_big_beyond_safe;
+use crate::pattern::{Comparison, Matcher, Pattern, Refinement};
 use crate::value::{Reference, Value};
 
 /// The largest number up to which a double represents every whole number exactly.
@@ -20,12 +25,62 @@ pub(super) fn expected<C: Reference>(refinement: Refinement, value: &Value<C>) -
 pub(super) fn holds<C>(refinement: Refinement, value: &Value<C>) -> bool {
     match (refinement, value) {
         (Refinement::Integer, Value::Number(number)) => number.fract() == 0.0 && number.abs() <= MAX_SAFE,
+        (Refinement::Exact, Value::Number(_)) => true,
+        (Refinement::Integer | Refinement::Exact, Value::BigInt(number)) => is_big_beyond_safe(number),
         (Refinement::Multiline | Refinement::Secret, Value::String(_)) => true,
         (Refinement::Date, Value::String(_)) => value.as_str().is_some_and(is_date),
         (Refinement::DateTime, Value::String(_)) => value.as_str().is_some_and(is_date_time),
         (Refinement::Email, Value::String(_)) => value.as_str().is_some_and(is_email),
         (Refinement::Uri, Value::String(_)) => value.as_str().is_some_and(is_uri),
         _ => false,
+    }
+}
+
+/// Returns whether a conjunction is the pattern of numbers that keep their digits: the kind `number`, [`Refinement::Integer`]
+/// or [`Refinement::Exact`], and perhaps bounds.
+///
+/// Such a conjunction takes big integers too, although the kind alone refuses them, as upstream does.
+pub(super) fn is_exact_number<C: Reference>(parts: &[Pattern<C>]) -> bool {
+    let is_number = |part: &Pattern<C>| match part.matcher() {
+        Matcher::Kind(kind) => kind == "number",
+        Matcher::Refine(Refinement::Integer | Refinement::Exact) | Matcher::Compare(_, Value::Number(_)) => {
+            true
+        }
+        _ => false,
+    };
+    let is_exact = |part: &Pattern<C>| {
+        matches!(part.matcher(), Matcher::Refine(Refinement::Integer | Refinement::Exact))
+    };
+    parts.iter().all(is_number) && parts.iter().any(is_exact)
+}
+
+/// Returns the part of a conjunction for numbers that a big integer beyond 2^53 does not match.
+pub(super) fn refusing_part<'p, C: Reference>(
+    parts: &'p [Pattern<C>],
+    number: &BigInt,
+) -> Option<&'p Pattern<C>> {
+    parts.iter().find(|part| match part.matcher() {
+        Matcher::Compare(comparison, Value::Number(bound)) => !is_within(number, *comparison, *bound),
+        _ => false,
+    })
+}
+
+/// Returns whether a big integer beyond 2^53 is within a bound.
+fn is_within(number: &BigInt, comparison: Comparison, bound: f64) -> bool {
+    let order = if bound.is_infinite() {
+        if bound > 0.0 { Ordering::Less } else { Ordering::Greater }
+    } else {
+        // A bound with a fraction is below 2^53, so its fraction decides nothing.
+        match format!("{bound:.0}").parse::<BigInt>() {
+            Ok(bound) => number.cmp(&bound),
+            Err(_) => return false,
+        }
+    };
+    match comparison {
+        Comparison::Lt => order.is_lt(),
+        Comparison::Lte => order.is_le(),
+        Comparison::Gte => order.is_ge(),
+        Comparison::Gt => order.is_gt(),
     }
 }
 
@@ -96,6 +151,27 @@ fn is_uri(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_of_any_size_match_within_their_bounds() {
+        for (pattern, number, matches) in [
+            ("M.and(M.number(), M.refine('integer'))", "9007199254740993n", true),
+            ("M.and(M.number(), M.refine('integer'))", "5n", false),
+            ("M.and(M.number(), M.refine('integer'), M.gte(0))", "18446744073709551616n", true),
+            ("M.and(M.number(), M.refine('integer'), M.gte(0))", "-18446744073709551616n", false),
+            ("M.and(M.number(), M.refine('integer'), M.lte(5))", "9007199254740993n", false),
+            ("M.and(M.number(), M.refine('integer'), M.lt(1.5))", "-9007199254740993n", true),
+            ("M.and(M.number(), M.refine('exact'))", "9007199254740993n", true),
+            ("M.and(M.number(), M.refine('exact'))", "0.5", true),
+            ("M.number()", "9007199254740993n", false),
+        ] {
+            let (read, value) =
+                (Pattern::<crate::NoRef>::parse(pattern).unwrap(), Value::parse(number).unwrap());
+            assert_eq!(read.matches(&value), matches, "{pattern} {number}");
+            let json = read.write_json(&value);
+            assert!(!matches || read.read_json(&json).unwrap() == value, "{pattern} {json}");
+        }
+    }
 
     #[test]
     fn refinements_accept_good_and_refuse_bad_values() {

@@ -2,7 +2,10 @@
 
 use num_bigint::BigInt;
 
-use crate::pattern::{Mismatch, number_text};
+use crate::codec::exact::is_big_beyond_safe;
+use crate::codec::read_bigint;
+use crate::pattern::{Mismatch, Pattern, number_text};
+use crate::text::Text;
 use crate::value::{Reference, Value};
 
 /// Returns the number that a text writes, or `None` if the text is no number.
@@ -13,6 +16,14 @@ pub(super) fn read(text: &str) -> Option<f64> {
         "-Infinity" => Some(f64::NEG_INFINITY),
         _ => crate::decimal::decimal(text),
     }
+}
+
+/// Returns a whole number beyond 2^53 as a big integer, if the pattern takes such numbers.
+pub(super) fn long_integer<C: Reference>(text: &str, pattern: &Pattern<C>) -> Option<Value<C>> {
+    let digits = Text::from(text.strip_prefix('+').unwrap_or(text));
+    let number = read_bigint(&digits).ok().filter(is_big_beyond_safe)?;
+    let value = Value::bigint(number);
+    pattern.matches(&value).then_some(value)
 }
 
 /// Rejects a text whose number a double cannot keep.

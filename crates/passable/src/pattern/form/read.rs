@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::number as numbers;
 use super::tree::{EMPTY_PLACE, Place, number, refuse};
 use crate::codec::error::{Fault, Problem};
+use crate::codec::exact::keep_integers;
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
 use crate::codec::{from_base64, plain, read_bigint, to_base64};
@@ -161,13 +162,16 @@ fn single<C: Reference>(
     }
     // A text of the wrong form stays text. The check then rejects it and names the expectation.
     let value = match widget {
-        Widget::Spin { .. } => match numbers::read(text.trim()) {
-            Some(number) => {
-                numbers::confirm_kept(text.trim(), number)?;
-                Some(Value::Number(number))
+        Widget::Spin { .. } => {
+            match (numbers::read(text.trim()), numbers::long_integer(text.trim(), pattern)) {
+                (_, Some(whole)) => Some(whole),
+                (Some(number), None) => {
+                    numbers::confirm_kept(text.trim(), number)?;
+                    Some(Value::Number(number))
+                }
+                (None, None) => None,
             }
-            None => None,
-        },
+        }
         Widget::Digits { .. } => read_bigint(&Text::from(text.trim())).ok().map(Value::bigint),
         Widget::File { .. } => form_bytes(text).map(Value::bytes),
         Widget::Pick { .. } => resolve(pattern, text),
@@ -275,7 +279,7 @@ pub(super) fn shaped<C: Reference>(
 ) -> Result<Value<C>, Mismatch> {
     // The first reader finds repeated names, and the second one keeps all digits of numbers.
     data_json(text, "JSON")?;
-    let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
+    let json = serde_json::from_str(&keep_integers(text)).map_err(|error| bad("JSON", &error.to_string()))?;
     let value = crate::pattern::json::pick_checker::read_shaped(pattern, &json, resolve)?;
     numbers::confirm_json(text, &value)?;
     Ok(value)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::read;
 use super::tree::{ROOT, escape};
+use crate::codec::exact::is_big_beyond_safe;
 use crate::codec::plain;
 use crate::pattern::choice_text::{choice_texts, is_plain};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
@@ -160,6 +161,9 @@ impl<C: Reference> Writer<'_, C> {
             }
             (Widget::Spin { .. }, Value::Number(number)) => Some(number_text(*number)),
             (Widget::Digits { .. }, Value::BigInt(number)) => Some(number.to_string()),
+            (Widget::Spin { .. }, Value::BigInt(number)) if is_big_beyond_safe(number) => {
+                Some(number.to_string())
+            }
             (Widget::Toggle, Value::Bool(value)) => Some(value.to_string()),
             (Widget::Pick { pending, settled, .. }, Value::Remotable(remote) | Value::Promise(remote)) => {
                 let fits = if matches!(value, Value::Promise(_)) { *pending } else { *settled };

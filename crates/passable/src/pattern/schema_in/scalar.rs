@@ -82,11 +82,11 @@ impl<'a> Reader<'a> {
         integer: bool,
         object: &Map<String, Json>,
     ) -> Outcome<Pattern<C>> {
-        let mut parts = vec![Pattern::number()];
         let multiple = self.number(object, "multipleOf")?;
-        if integer || multiple == Some(1.0) {
-            parts.push(Pattern::refine(Refinement::Integer));
-        }
+        let is_whole = integer || multiple == Some(1.0);
+        // Services declare long identifiers as `number` too.
+        let refinement = if is_whole { Refinement::Integer } else { Refinement::Exact };
+        let mut parts = vec![Pattern::number(), Pattern::refine(refinement)];
         if multiple.is_some_and(|multiple| multiple != 1.0) {
             return self.refuse(
                 "there is no pattern for `multipleOf` but 1",
