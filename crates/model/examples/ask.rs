@@ -50,7 +50,11 @@ fn main() -> Result<(), Anything> {
     let requests: Vec<Request> = if files.is_empty() {
         let mut text = String::new();
         std::io::stdin().read_line(&mut text)?;
-        vec![Request { messages: vec![Message::user(text.trim())], max_tokens: 200, ..Request::default() }]
+        vec![Request {
+            messages: vec![Message::user(text.trim())],
+            max_tokens: Some(200),
+            ..Request::default()
+        }]
     } else {
         let read = |path: &String| Ok::<_, Anything>(serde_json::from_str(&std::fs::read_to_string(path)?)?);
         files.iter().map(read).collect::<Result<_, _>>()?

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::ModelError;
+use crate::limits::ModelLimits;
 use crate::provider::{Progress, Provider};
 use crate::reference::{ModelRef, ReferenceError};
 use crate::reply::Reply;
@@ -114,12 +115,18 @@ fn can_try_next(error: &ModelError) -> bool {
                 | ModelError::WeightsMissing { .. }
                 | ModelError::WeightsCorrupt { .. }
                 | ModelError::NotBuilt
+                | ModelError::NoTools { .. }
         )
 }
 
 impl Provider for Cascade {
     fn name(&self) -> String {
         self.members.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(",")
+    }
+
+    fn limits(&self, bytes: usize) -> ModelLimits {
+        let opened = self.members.iter().filter_map(|(_, opened)| opened.as_ref().ok());
+        opened.map(|provider| provider.limits(bytes)).reduce(ModelLimits::smaller_of).unwrap_or_default()
     }
 
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError> {

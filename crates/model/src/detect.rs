@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use network::Network;
 use serde_json::Value;
 
 use crate::reference::ModelRef;
@@ -65,7 +66,7 @@ impl DetectedModel {
 /// server, or local weights, in this order. If none is found, returns the model that can be pulled. The search takes
 /// less than a second and sends no key anywhere.
 #[must_use]
-pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
+pub fn detect(lookup: Lookup<'_>, weights_dir: &Path, network: &Network) -> DetectedModel {
     let set = |name: &str| {
         let value = lookup(name)?.reveal().trim().to_owned();
         (!value.is_empty()).then_some(value)
@@ -80,7 +81,7 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
         }
     }
     let url = ollama_url(lookup);
-    if let Some(model) = ollama_model(&url) {
+    if let Some(model) = ollama_model(&url, network) {
         return DetectedModel::Ollama { reference: ModelRef::Ollama { url: None, model }, url };
     }
     let weights = weights::default();
@@ -93,7 +94,7 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> DetectedModel {
 /// Returns all available models, best first: one for each vendor's key, those of an Ollama and a llama.cpp server on
 /// this machine, and local weights. A model that could only be pulled is left out. The search sends no key anywhere.
 #[must_use]
-pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
+pub fn survey(lookup: Lookup<'_>, weights_dir: &Path, network: &Network) -> Vec<DetectedModel> {
     let set = |name: &str| {
         let value = lookup(name)?.reveal().trim().to_owned();
         (!value.is_empty()).then_some(value)
@@ -110,12 +111,12 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<DetectedModel> {
         }
     }
     let url = ollama_url(lookup);
-    if let Some(model) = ollama_model(&url) {
+    if let Some(model) = ollama_model(&url, network) {
         all.push(DetectedModel::Ollama { reference: ModelRef::Ollama { url: None, model }, url });
     }
     let port = set(PORT_VARIABLE).and_then(|port| port.parse::<u16>().ok()).unwrap_or(LLAMA_PORT);
     let url = format!("http://127.0.0.1:{port}/v1");
-    if let Some(reference) = llama_model(&url) {
+    if let Some(reference) = llama_model(&url, network) {
         all.push(DetectedModel::Ollama { reference, url });
     }
     let weights = weights::default();
@@ -134,8 +135,8 @@ const LLAMA_PORT: u16 = 8080;
 
 /// Returns the model of a llama.cpp server. Other programs listen on such ports too, so the server must say that it
 /// is llama.cpp.
-fn llama_model(url: &str) -> Option<ModelRef> {
-    let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
+fn llama_model(url: &str, network: &Network) -> Option<ModelRef> {
+    let agent = agent(network, url, OLLAMA_TIMEOUT, OLLAMA_TIMEOUT).ok()?;
     let mut response = agent.get(format!("{url}/models")).call().ok()?;
     if response.status().as_u16() != 200 {
         return None;
@@ -148,8 +149,8 @@ fn llama_model(url: &str) -> Option<ModelRef> {
 }
 
 /// Returns the first model of an Ollama server that is not made for embeddings.
-fn ollama_model(url: &str) -> Option<String> {
-    let agent = agent(OLLAMA_TIMEOUT, OLLAMA_TIMEOUT);
+fn ollama_model(url: &str, network: &Network) -> Option<String> {
+    let agent = agent(network, url, OLLAMA_TIMEOUT, OLLAMA_TIMEOUT).ok()?;
     let mut response = agent.get(format!("{url}/api/tags")).call().ok()?;
     if response.status().as_u16() != 200 {
         return None;

@@ -18,6 +18,14 @@ pub enum ModelError {
         /// The system's message.
         reason: String,
     },
+    /// The proxy or the certificate authorities that the user has set cannot be used.
+    #[error("{reason}")]
+    Network {
+        /// The setting and its fault.
+        reason: String,
+        /// The remedy.
+        help: String,
+    },
     /// The server rejected the key, or requires one.
     #[error("{server} did not accept the key: {reason}")]
     Unauthorized {
@@ -51,27 +59,75 @@ pub enum ModelError {
         message: String,
     },
     /// The server failed, and failed again in the retries.
-    #[error("the model's server failed with status {status}: {message}")]
+    #[error("{} {}: {message}", named(server), failure(*status))]
     ServerError {
-        /// The HTTP status, 5xx or 408.
+        /// The scheme, host and port of the server.
+        #[serde(default)]
+        server: String,
+        /// The HTTP status, 5xx or 408, or 200 if the failure was reported within an answer.
         status: u16,
         /// The server's message, shortened.
         message: String,
     },
     /// The server understood the request and refused it.
-    #[error("the model's server refused the request with status {status}: {message}")]
+    #[error("{} refused the request with status {status}: {message}", named(server))]
     Refused {
+        /// The scheme, host and port of the server.
+        #[serde(default)]
+        server: String,
         /// The HTTP status, 3xx or 4xx.
         status: u16,
         /// The server's message, shortened.
         message: String,
     },
+    /// The model takes no tools, and the request has some.
+    #[error("the model `{model}` takes no tools, says {}: {message}", named(server))]
+    NoTools {
+        /// The scheme, host and port of the server.
+        server: String,
+        /// The model's name.
+        model: String,
+        /// The server's message, shortened.
+        message: String,
+    },
     /// The provider's safety filter withheld the answer.
-    #[error("the provider withheld the answer (content filter)")]
-    Filtered,
+    #[error("{} withheld the answer (content filter{})", named(server), behind(reason))]
+    Filtered {
+        /// The scheme, host and port of the server.
+        #[serde(default)]
+        server: String,
+        /// The server's reason, or an empty text.
+        #[serde(default)]
+        reason: String,
+    },
+    /// The model declined to answer, in words of its own.
+    #[error("the model behind {} declined to answer: {message}", named(server))]
+    Declined {
+        /// The scheme, host and port of the server.
+        server: String,
+        /// The model's words.
+        message: String,
+    },
+    /// The server ended the answer for a reason that does not mean that it is complete.
+    #[error(
+        "{} ended the answer with `{reason}`, which does not mean that it is complete{}",
+        named(server),
+        behind(message)
+    )]
+    Incomplete {
+        /// The scheme, host and port of the server.
+        server: String,
+        /// The reason, as the server wrote it.
+        reason: String,
+        /// The server's message, or an empty text.
+        message: String,
+    },
     /// The answer broke the protocol.
-    #[error("the model's server sent something that is no reply: {what}")]
+    #[error("{} sent an answer that Almoner cannot read: {what}", named(server))]
     Malformed {
+        /// The scheme, host and port of the server.
+        #[serde(default)]
+        server: String,
         /// The fault in the answer, and its place.
         what: String,
     },
@@ -156,6 +212,12 @@ pub enum ModelError {
     Canceled,
 }
 
+impl From<network::NetworkError> for ModelError {
+    fn from(error: network::NetworkError) -> Self {
+        Self::Network { reason: error.to_string(), help: error.help().to_owned() }
+    }
+}
+
 impl ModelError {
     /// Returns whether the same request may succeed a little later, without any action by the user.
     #[must_use]
@@ -167,8 +229,30 @@ impl ModelError {
                 | Self::ServerError { .. }
                 | Self::CutOff { .. }
                 | Self::Malformed { .. }
+                | Self::Incomplete { .. }
                 | Self::HostDied { .. }
         )
+    }
+
+    /// Returns the error for an answer that breaks its protocol. The server is named later, by [`ModelError::at`].
+    pub(crate) fn malformed(what: impl Into<String>) -> Self {
+        Self::Malformed { server: String::new(), what: what.into() }
+    }
+
+    /// Returns the error with the server that it came from, unless it names one already.
+    pub(crate) fn at(mut self, server: &str) -> Self {
+        if let Self::ServerError { server: own, .. }
+        | Self::Refused { server: own, .. }
+        | Self::NoTools { server: own, .. }
+        | Self::Filtered { server: own, .. }
+        | Self::Declined { server: own, .. }
+        | Self::Incomplete { server: own, .. }
+        | Self::Malformed { server: own, .. } = &mut self
+            && own.is_empty()
+        {
+            server.clone_into(own);
+        }
+        self
     }
 
     /// Returns one line that names the remedy.
@@ -176,23 +260,31 @@ impl ModelError {
     pub fn help(&self) -> String {
         match self {
             Self::Unreachable { .. } => {
-                "check the network and the address; `-m local` needs neither".to_owned()
+                "check the network and the address (`almoner doctor network`); `-m local` needs neither"
+                    .to_owned()
             }
+            Self::Network { help, .. } => help.clone(),
             Self::Unauthorized { .. } => "check the key and that it may use this model".to_owned(),
             Self::KeyMissing { variable } => {
                 format!("set {variable}, or choose a model that needs no key, such as `-m local`")
             }
             Self::KeyInTheClear { .. } => "use an https address, or unset the key".to_owned(),
             Self::RateLimited { retry_after: Some(wait) } => {
-                format!("wait {} s and resume the run", wait.as_secs().max(1))
+                format!("wait {} s and resume the run", wait.as_millis().div_ceil(1000).max(1))
             }
             Self::RateLimited { retry_after: None } => "wait a minute and resume the run".to_owned(),
             Self::QuotaExceeded { .. } => "top up the account or use another model".to_owned(),
-            Self::ServerError { .. } | Self::CutOff { .. } | Self::Malformed { .. } => {
-                "resume the run later, or use another model".to_owned()
+            Self::ServerError { .. }
+            | Self::CutOff { .. }
+            | Self::Malformed { .. }
+            | Self::Incomplete { .. } => {
+                "the fault is the server's: resume the run later, or use another model".to_owned()
             }
+            Self::NoTools { .. } => "use another model, or a worker without slots".to_owned(),
             Self::Refused { .. } => "read the server's message; the request itself has to change".to_owned(),
-            Self::Filtered => "change the request, or use another model".to_owned(),
+            Self::Filtered { .. } | Self::Declined { .. } => {
+                "change the request, or use another model".to_owned()
+            }
             Self::TooLarge { .. } => "lower max_tokens, or use another model".to_owned(),
             Self::ContextTooLong { .. } => {
                 "give it less at once (fewer or smaller attachments), or use a model with a larger context"
@@ -215,6 +307,23 @@ impl ModelError {
             Self::Canceled => "resume the run when you like".to_owned(),
         }
     }
+}
+
+/// Returns the words for a server, which may have no address.
+fn named(server: &str) -> String {
+    if server.is_empty() { "the model's server".to_owned() } else { format!("the server at {server}") }
+}
+
+fn failure(status: u16) -> String {
+    match status {
+        200..300 => "reported a failure within its answer".to_owned(),
+        status => format!("failed with status {status}"),
+    }
+}
+
+/// Returns a colon and the words, if there are any.
+fn behind(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(": {words}") }
 }
 
 fn mib(bytes: u64) -> String {

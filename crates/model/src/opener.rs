@@ -5,9 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use network::Network;
+
 use crate::cascade::{Cascade, PenaltyBox};
 use crate::detect::{DetectedModel, detect};
 use crate::error::ModelError;
+use crate::limits::LimitMemory;
 use crate::local;
 use crate::provider::Provider;
 use crate::reference::ModelRef;
@@ -15,20 +18,28 @@ use crate::replay::Replay;
 use crate::retry::Retry;
 use crate::scripted::ScriptedModel;
 use crate::secret::{Lookup, Secret};
-use crate::served::ServedModel;
+use crate::served::{RateLimits, ServedModel, ServerAccess};
 use crate::weights;
 
 /// A function that returns a key or a setting by the name of an environment variable.
 type OwnedLookup = Box<dyn Fn(&str) -> Option<Secret> + Send + Sync>;
+
+/// A function that returns the present way to other machines.
+type NetworkSource = Box<dyn Fn() -> Arc<Network> + Send + Sync>;
 
 /// An opener of models. A daemon keeps one opener, so that all runs share one loaded local model.
 pub struct Opener {
     lookup: OwnedLookup,
     weights_dir: PathBuf,
     launch: Option<local::Launch>,
+    network: NetworkSource,
+    /// The rate limits of servers, which all runs share.
+    rate_limits: Arc<RateLimits>,
     retry: Retry,
     /// The penalty box for the models of all cascades.
     boxed: Arc<PenaltyBox>,
+    /// The limits that servers have stated.
+    limits: Arc<LimitMemory>,
     /// The clients of local models, one per weights file. Each client has one child process.
     hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
     /// The script that was opened last, and its text. If the text has not changed, the script is not parsed again for
@@ -47,8 +58,11 @@ impl Opener {
             lookup: Box::new(lookup),
             weights_dir: weights_dir.into(),
             launch: None,
+            network: Box::new(Arc::default),
+            rate_limits: Arc::default(),
             retry: Retry::default(),
             boxed: Arc::default(),
+            limits: Arc::default(),
             hosts: Mutex::default(),
             script: Mutex::default(),
         }
@@ -64,6 +78,25 @@ impl Opener {
     ) -> Self {
         self.launch = Some(Arc::new(launch));
         self
+    }
+
+    /// Returns the opener with a function that returns the present way to other machines. Without the function, every
+    /// server is reached directly.
+    #[must_use]
+    pub fn with_network(mut self, network: impl Fn() -> Arc<Network> + Send + Sync + 'static) -> Self {
+        self.network = Box::new(network);
+        self
+    }
+
+    /// Returns the present way to other machines.
+    #[must_use]
+    pub fn network(&self) -> Arc<Network> {
+        (self.network)()
+    }
+
+    /// Forgets the limits of all servers, because the user wants to try at once.
+    pub fn forget_limits(&self) {
+        self.rate_limits.forget();
     }
 
     /// Returns the directory that is searched for weights.
@@ -124,7 +157,9 @@ impl Opener {
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
             ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                Arc::new(ServedModel::open(reference, lookup, retry)?)
+                let access = ServerAccess { network: self.network(), limits: Arc::clone(&self.rate_limits) };
+                let served = ServedModel::open(reference, lookup, retry, &access)?;
+                Arc::new(served.with_memory(Arc::clone(&self.limits)))
             }
         })
     }
@@ -132,7 +167,7 @@ impl Opener {
     /// Returns the best available model, as [`detect`] finds it.
     #[must_use]
     pub fn detect(&self) -> DetectedModel {
-        detect(&*self.lookup, &self.weights_dir)
+        detect(&*self.lookup, &self.weights_dir, &self.network())
     }
 
     fn open_script(&self, path: &Path) -> Result<Arc<ScriptedModel>, ModelError> {

@@ -1,9 +1,11 @@
-//! The prices of models, from a dated table. A model that is not in the table has no price, not even a guessed one.
+//! The prices and limits of models, from a dated table. A model that is not in the table has no price, not even a
+//! guessed one.
 
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::limits::ModelLimits;
 use crate::reference::ModelRef;
 use crate::reply::Usage;
 use crate::vendor::Vendor;
@@ -49,6 +51,10 @@ struct Table {
 struct Row {
     vendor: String,
     model: String,
+    /// The maximum number of tokens of a request with its reply.
+    context: Option<u64>,
+    /// The maximum number of tokens of a reply.
+    max_output: Option<u64>,
     #[serde(flatten)]
     price: Dollars,
     long: Option<LongContextDollars>,
@@ -102,20 +108,14 @@ impl Price {
     /// Ollama server costs nothing. A server in a vendor's place has prices of its own, which are not known.
     #[must_use]
     pub fn lookup(reference: &ModelRef) -> Option<Price> {
-        let (vendor, model) = match reference {
+        match reference {
             ModelRef::Local { .. }
             | ModelRef::Ollama { .. }
             | ModelRef::Scripted { .. }
-            | ModelRef::Replay { .. } => return Some(Price::default()),
-            ModelRef::Vendor { vendor: Vendor::OpenAiResponses, base_url: None, model, .. } => {
-                (Vendor::OpenAi, model)
-            }
-            ModelRef::Vendor { vendor, base_url: None, model, .. } => (*vendor, model),
-            ModelRef::Vendor { .. } | ModelRef::Compat { .. } => return None,
-        };
-        let model = model.strip_prefix("models/").unwrap_or(model);
-        let rows = table().prices.iter().filter(|row| row.vendor == vendor.kind());
-        rows.filter(|row| is_it(model, &row.model)).map(Row::price).next()
+            | ModelRef::Replay { .. } => Some(Price::default()),
+            ModelRef::Vendor { vendor, base_url: None, model, .. } => row(*vendor, model).map(Row::price),
+            ModelRef::Vendor { .. } | ModelRef::Compat { .. } => None,
+        }
     }
 
     /// Returns whether the model costs nothing.
@@ -195,6 +195,32 @@ impl Row {
     }
 }
 
+/// Returns the row of a vendor's model.
+fn row(vendor: Vendor, model: &str) -> Option<&'static Row> {
+    let vendor = if vendor == Vendor::OpenAiResponses { Vendor::OpenAi } else { vendor };
+    let model = model.strip_prefix("models/").unwrap_or(model);
+    let mut rows = table().prices.iter().filter(|row| row.vendor == vendor.kind());
+    rows.find(|row| is_it(model, &row.model))
+}
+
+impl ModelLimits {
+    /// Returns the limits that the vendors' documentation states. A server in a vendor's place is assumed to serve the
+    /// same model under the same name.
+    #[must_use]
+    pub fn lookup(reference: &ModelRef) -> ModelLimits {
+        match reference {
+            ModelRef::Vendor { vendor, model, .. } => row(*vendor, model)
+                .map(|row| ModelLimits { context: row.context, output: row.max_output })
+                .unwrap_or_default(),
+            ModelRef::Local { .. }
+            | ModelRef::Ollama { .. }
+            | ModelRef::Compat { .. }
+            | ModelRef::Scripted { .. }
+            | ModelRef::Replay { .. } => ModelLimits::default(),
+        }
+    }
+}
+
 /// Returns whether a name means the model of a row. The name is the same, or has the date of an edition behind it.
 fn is_it(model: &str, row: &str) -> bool {
     let Some(rest) = model.strip_prefix(row) else { return false };
@@ -219,6 +245,21 @@ mod tests {
         for vendor in Vendor::ALL {
             let usual = format!("{vendor}:{}", vendor.default_model()).parse().unwrap();
             assert!(Price::lookup(&usual).is_some_and(|price| !price.is_free()), "{vendor}");
+        }
+    }
+
+    #[test]
+    fn table_states_limits_of_vendor_models() {
+        let known = |name: &str| {
+            let limits = ModelLimits::lookup(&name.parse().unwrap());
+            (limits.context, limits.output)
+        };
+        assert_eq!(known("openai:gpt-4.1-mini"), (Some(1_047_576), Some(32_768)));
+        assert_eq!(known("openai-responses:gpt-4o-2024-08-06"), (Some(128_000), Some(16_384)));
+        assert_eq!(known("anthropic:https://proxy#claude-haiku-4-5"), (Some(200_000), Some(64_000)));
+        assert_eq!(known("gemini:models/gemini-2.5-flash"), (Some(1_048_576), Some(65_536)));
+        for unknown in ["openai:gpt-unheard-of", "compat:http://h/v1#gpt-4o", "ollama:m", "local"] {
+            assert_eq!(known(unknown), (None, None), "{unknown}");
         }
     }
 

@@ -1,10 +1,12 @@
 //! The one trait that every model implements.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::ModelError;
+use crate::limits::ModelLimits;
 use crate::reply::Reply;
 use crate::request::Request;
 
@@ -14,6 +16,13 @@ use crate::request::Request;
 pub trait Provider: Send + Sync {
     /// Returns the model reference, as the user writes it and a run stores it. Holds no secret.
     fn name(&self) -> String;
+
+    /// Returns the limits of the model, as far as they are known. For a request of many `bytes`, a provider may ask a
+    /// server for them, once, that would not refuse the request.
+    fn limits(&self, bytes: usize) -> ModelLimits {
+        let _ = bytes;
+        ModelLimits::default()
+    }
 
     /// Answers one request. `progress` is called from this thread, as often or rarely as the provider likes.
     ///
@@ -26,6 +35,10 @@ pub trait Provider: Send + Sync {
 impl<P: Provider + ?Sized> Provider for Arc<P> {
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn limits(&self, bytes: usize) -> ModelLimits {
+        (**self).limits(bytes)
     }
 
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError> {
@@ -46,6 +59,13 @@ pub enum Progress {
         done: u64,
         /// The number of tokens in all.
         total: u64,
+    },
+    /// The server has asked to slow down, and the request waits.
+    Waiting {
+        /// The scheme, host and port of the server.
+        server: String,
+        /// The wait.
+        wait: Duration,
     },
     /// More text of the answer.
     Text(String),

@@ -1,9 +1,11 @@
 //! The answers of a model.
 
+use passable::{ExactJsonError, read_exact_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::request::Call;
+use crate::served::Dialect;
 
 /// One whole answer. An incomplete answer is never a `Reply`, but the error [`crate::ModelError::CutOff`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,23 +22,30 @@ pub struct Reply {
     pub usage: Usage,
     /// The reason why the model stopped.
     pub stop: Stop,
+    /// The number of bytes of thinking that came with the answer and is no part of its text.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub thinking_bytes: u64,
     /// The model that answered, if several could have been asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The form in which the server took the request, if a server answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
 }
 
 impl Reply {
-    /// Returns the text as JSON, or `None` if it is not JSON. A code fence around the JSON, which weak models add, is
-    /// removed.
-    #[must_use]
-    pub fn json(&self) -> Option<Value> {
+    /// Returns the text as JSON. A code fence around the JSON, which weak models add, is removed.
+    ///
+    /// # Errors
+    /// If the text is not JSON, or JSON whose numbers or names would be lost.
+    pub fn json(&self) -> Result<Value, ExactJsonError> {
         let text = self.text.trim();
         let inner = text
             .strip_prefix("```json")
             .or_else(|| text.strip_prefix("```"))
             .and_then(|rest| rest.strip_suffix("```"))
             .unwrap_or(text);
-        serde_json::from_str(inner.trim()).ok()
+        read_exact_json(inner.trim())
     }
 }
 
@@ -49,7 +58,7 @@ pub struct MalformedCall {
     pub name: String,
     /// The text in place of the arguments.
     pub arguments: String,
-    /// The message of the JSON parser.
+    /// The reason why the text is no JSON, in plain words.
     pub reason: String,
 }
 

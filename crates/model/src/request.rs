@@ -28,8 +28,10 @@ pub struct Request {
     /// A JSON Schema that the final answer's text must satisfy. A provider enforces the form as well as it can. The
     /// caller still checks, since not every server enforces it.
     pub output: Option<Value>,
-    /// The maximum number of tokens that the model may write in this reply.
-    pub max_tokens: u32,
+    /// The maximum number of tokens that the model may write in this reply. `None` means the model's own limit, or the
+    /// default of its format. It is not part of the request's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// The temperature. 0 means greedy, and the local model is always greedy.
     pub temperature: f32,
     /// The switch by which another thread can stop the call. It is not part of the request's identity.
@@ -45,7 +47,7 @@ impl Default for Request {
             messages: Vec::new(),
             tools: Vec::new(),
             output: None,
-            max_tokens: 1024,
+            max_tokens: None,
             temperature: 0.0,
             cancel: Cancel::default(),
         }
@@ -55,9 +57,15 @@ impl Default for Request {
 impl Request {
     /// Returns the request's identity: 64 lower-case hex digits over its canonical JSON (keys sorted at every level).
     /// Recordings are found by it.
+    ///
+    /// The token limit is left out, because it depends on the run's remaining budget and on the server's answers so
+    /// far. A recorded reply is the same under another limit, unless the limit cut it.
     #[must_use]
     pub fn hash(&self) -> String {
-        let json = serde_json::to_value(self).unwrap_or(Value::Null);
+        let mut json = serde_json::to_value(self).unwrap_or(Value::Null);
+        if let Some(fields) = json.as_object_mut() {
+            fields.remove("max_tokens");
+        }
         let mut hasher = blake3::Hasher::new_derive_key("almoner model request v1");
         hasher.update(canonical::json(&json).as_bytes());
         hasher.finalize().to_hex().to_string()
@@ -207,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn request_hash_ignores_key_order_and_cancel_switch() {
+    fn request_hash_ignores_key_order_limit_and_cancel_switch() {
         let a = request(r#"{"type":"object","properties":{"x":{"type":"string"},"a":{}}}"#);
         let b = request(r#"{"properties":{"a":{},"x":{"type":"string"}},"type":"object"}"#);
         b.cancel.cancel();
         assert_eq!(a.hash(), b.hash());
         assert_eq!(a.hash().len(), 64);
-        assert_ne!(a.hash(), Request { max_tokens: 7, ..a.clone() }.hash());
+        assert_eq!(a.hash(), Request { max_tokens: Some(7), ..a.clone() }.hash());
         assert_ne!(a.hash(), Request { worker: "w".into(), ..a.clone() }.hash());
     }
 

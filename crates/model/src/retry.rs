@@ -7,9 +7,6 @@ use std::time::Duration;
 use crate::error::ModelError;
 use crate::request::Cancel;
 
-/// The maximum wait that a call observes if a server sends `Retry-After`. The caller decides about a longer one.
-const MAX_WAIT: Duration = Duration::from_secs(30);
-
 /// The number of tries, and the way to wait between them.
 #[derive(Clone)]
 pub struct Retry {
@@ -34,7 +31,7 @@ impl fmt::Debug for Retry {
 
 impl Retry {
     /// Runs `attempt` until it succeeds, fails for good, or the tries are used up. `attempt` gets the number of the
-    /// try, from 0.
+    /// try, from 0. A server that asks to slow down is not asked again here, because other requests must wait too.
     pub(crate) fn run<T>(
         &self,
         cancel: &Cancel,
@@ -46,9 +43,11 @@ impl Retry {
                 return Err(ModelError::Canceled);
             }
             match attempt(number) {
+                Err(ModelError::RateLimited { retry_after }) => {
+                    return Err(ModelError::RateLimited { retry_after });
+                }
                 Err(error) if error.is_transient() && number + 1 < self.tries => {
-                    let Some(wait) = wait_for(&error, number) else { return Err(error) };
-                    self.wait(wait, cancel);
+                    self.wait(Duration::from_millis(500 << (2 * number.min(4))), cancel);
                     number += 1;
                 }
                 result => return result,
@@ -56,20 +55,13 @@ impl Retry {
         }
     }
 
-    fn wait(&self, mut left: Duration, cancel: &Cancel) {
+    /// Waits in slices, so that the wait can be stopped.
+    pub(crate) fn wait(&self, mut left: Duration, cancel: &Cancel) {
         let slice = Duration::from_millis(250);
         while !left.is_zero() && !cancel.is_canceled() {
             (self.sleep)(left.min(slice));
             left = left.saturating_sub(slice);
         }
-    }
-}
-
-/// Returns the wait after a failure, or `None` if the server asks for a wait that is too long.
-fn wait_for(error: &ModelError, number: u32) -> Option<Duration> {
-    match error {
-        ModelError::RateLimited { retry_after: Some(wait) } => (*wait <= MAX_WAIT).then_some(*wait),
-        _ => Some(Duration::from_millis(500 << (2 * number.min(4)))),
     }
 }
 
@@ -94,12 +86,12 @@ mod tests {
     }
 
     #[test]
-    fn tries_are_bounded_and_waits_honour_the_server() {
+    fn tries_are_bounded_and_limits_are_left_to_the_caller() {
+        let filtered = ModelError::Filtered { server: String::new(), reason: String::new() };
         let limited = |s| ModelError::RateLimited { retry_after: Some(Duration::from_secs(s)) };
         assert_eq!(run(ModelError::CutOff { bytes: 1 }), (3, 2.5));
-        assert_eq!(run(limited(7)), (3, 14.0));
-        assert_eq!(run(limited(31)), (1, 0.0));
-        assert_eq!(run(ModelError::Filtered), (1, 0.0));
+        assert_eq!(run(limited(7)), (1, 0.0));
+        assert_eq!(run(filtered), (1, 0.0));
     }
 
     #[test]

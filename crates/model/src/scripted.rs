@@ -85,7 +85,7 @@ impl ScriptedModel {
     ///
     /// [`ModelError::Script`] when the text is not a script.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ModelError> {
-        let entries: Vec<Entry> = serde_json::from_str(text)
+        let entries: Vec<Entry> = serde_json::from_str(&passable::keep_integers(text))
             .map_err(|e| ModelError::Script(format!("{} is not a script: {e}", path.display())))?;
         Ok(Self { path: path.to_owned(), entries })
     }
@@ -184,8 +184,8 @@ fn named_error(text: &str) -> ModelError {
         "unreachable" => ModelError::Unreachable { server, reason },
         "unauthorized" => ModelError::Unauthorized { server, reason },
         "rate_limited" => ModelError::RateLimited { retry_after: Some(Duration::from_secs(1)) },
-        "server_error" => ModelError::ServerError { status: 500, message: reason },
-        "malformed" => ModelError::Malformed { what: reason },
+        "server_error" => ModelError::ServerError { server: String::new(), status: 500, message: reason },
+        "malformed" => ModelError::malformed(reason),
         "cut_off" => ModelError::CutOff { bytes: 0 },
         "context_too_long" => ModelError::ContextTooLong { tokens: None, limit: None },
         "canceled" => ModelError::Canceled,
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(reply.calls[1].arguments, json!({}));
         assert_ne!(reply.calls[0].id, reply.calls[1].id);
         let reply = ask("triage", "an invoice", 1).unwrap();
-        assert_eq!((reply.json(), reply.stop), (Some(json!({"class": "invoice"})), Stop::End));
+        assert_eq!((reply.json(), reply.stop), (Ok(json!({"class": "invoice"})), Stop::End));
         assert_eq!(ask("triage", "an invoice", 2).unwrap().malformed[0].arguments, "{oops");
         assert!(matches!(ask("triage", "an invoice", 3), Err(ModelError::RateLimited { .. })));
         let past = ask("triage", "an invoice", 4).unwrap_err().to_string();

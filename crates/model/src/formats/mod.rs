@@ -5,19 +5,22 @@
 
 mod anthropic;
 mod chat;
+mod ending;
+mod faults;
+mod fields;
 mod gemini;
+mod instructions;
 mod ollama;
 mod responses;
 mod schema;
+mod thinking;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::served::dialect::{Dialect, Form};
-use crate::served::http::status_error;
 use crate::vendor::Vendor;
 
 /// A wire format.
@@ -37,21 +40,12 @@ pub(crate) enum Format {
 
 /// The assembly of a reply from the messages of an answer.
 pub(crate) trait Assembly {
-    /// Adds one message of a stream, and returns the new text.
+    /// Adds one message of a stream, or a whole answer, and returns the new text.
     ///
     /// # Errors
     ///
-    /// When the data is no message of the format, or reports a failure.
-    fn take(&mut self, data: &[u8]) -> Result<String, ModelError>;
-
-    /// Adds an answer that came whole, and returns its text.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Assembly::take`].
-    fn take_whole(&mut self, data: &[u8]) -> Result<String, ModelError> {
-        self.take(data)
-    }
+    /// When the message reports a failure, or cannot be a part of an answer.
+    fn take(&mut self, message: &Value) -> Result<String, ModelError>;
 
     /// Returns whether any part of an answer has come.
     fn seen_any(&self) -> bool;
@@ -63,6 +57,17 @@ pub(crate) trait Assembly {
     fn is_over(&self) -> bool {
         false
     }
+
+    /// Returns whether the last message was a whole answer that says nothing about its end.
+    fn is_whole(&self) -> bool;
+
+    /// Returns whether the mark `[DONE]` is enough of an end.
+    fn takes_done(&self) -> bool {
+        false
+    }
+
+    /// Returns the field in which a whole answer holds what the model said.
+    fn root(&self) -> &'static str;
 
     /// Returns the reply. A call that came without an id gets one, and `turn` makes this id unique within the
     /// conversation.
@@ -129,6 +134,15 @@ impl Format {
         }
     }
 
+    /// Returns the address with the version of the protocol at its end, for the formats that have one.
+    pub(crate) fn versioned(self, base_url: &str) -> String {
+        match self {
+            Self::Anthropic => versioned(base_url, "v1"),
+            Self::Gemini => versioned(base_url, "v1beta"),
+            Self::Chat | Self::Responses | Self::Ollama => base_url.to_owned(),
+        }
+    }
+
     /// Returns the body of a request.
     pub(crate) fn body(self, request: &Request, model: &str, dialect: Dialect) -> Value {
         match self {
@@ -138,6 +152,16 @@ impl Format {
             Self::Gemini => gemini::body(request, dialect),
             Self::Ollama => ollama::body(request, model, dialect),
         }
+    }
+
+    /// Returns the token limit that a request is sent with, or `None` if it is sent without one.
+    pub(crate) fn answer_limit(self, request: &Request, dialect: Dialect) -> Option<u32> {
+        let default = match self {
+            Self::Anthropic => Some(anthropic::DEFAULT_ANSWER),
+            Self::Ollama => Some(ollama::DEFAULT_ANSWER),
+            Self::Chat | Self::Responses | Self::Gemini => None,
+        };
+        dialect.answer_limit(request, default)
     }
 
     /// Returns the parser of the answer to a request.
@@ -170,46 +194,14 @@ fn form(request: &Request, dialect: Dialect) -> Option<Form> {
     })
 }
 
-/// Returns the standing instructions. If the form of the output is requested in words, they include it.
-fn system(request: &Request, form: Option<Form>) -> String {
-    let mut system = request.system.clone();
-    if let (Some(Form::Prompt), Some(schema)) = (form, &request.output) {
-        system.push_str(
-            "\n\nWhen you give your final answer, write nothing but one JSON value that satisfies this JSON Schema:\n",
-        );
-        system.push_str(&schema.to_string());
-    }
-    system
+/// Returns whether a text begins with thinking that may not have ended yet.
+pub(crate) fn is_open_thinking(text: &str) -> bool {
+    thinking::is_open(text)
 }
 
-/// Returns a message of a format from its JSON.
-fn parse<T: DeserializeOwned>(data: &[u8]) -> Result<T, ModelError> {
-    serde_json::from_slice(data)
-        .map_err(|e| ModelError::Malformed { what: format!("{e} in `{}`", excerpt(data)) })
-}
-
-/// Returns the error that a server sent inside of a successful answer.
-fn in_band_error(error: &Value) -> ModelError {
-    let field = |name: &str| error.get(name).and_then(Value::as_str);
-    let message = field("message").or(error.as_str()).map_or_else(|| error.to_string(), str::to_owned);
-    let number = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-    let named = field("type").into_iter().chain(field("code")).find_map(|name| match name {
-        "rate_limit_error" | "rate_limit_exceeded" => Some(429),
-        "overloaded_error" => Some(529),
-        "authentication_error" => Some(401),
-        "permission_error" => Some(403),
-        "not_found_error" => Some(404),
-        "invalid_request_error" | "invalid_prompt" => Some(400),
-        "insufficient_quota" => Some(402),
-        _ => None,
-    });
-    status_error(number.or(named).unwrap_or(500), &message, None, "the server", "")
-}
-
-/// Returns the first bytes of something unreadable, for a message.
-fn excerpt(data: &[u8]) -> String {
-    let text = String::from_utf8_lossy(data.get(..data.len().min(200)).unwrap_or_default());
-    text.chars().take(120).map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// Returns a text without the thinking at its beginning.
+pub(crate) fn without_thinking(text: &str) -> &str {
+    thinking::split(text).0
 }
 
 #[cfg(test)]

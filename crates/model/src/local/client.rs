@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::frame::{self, FromHost, ToHost};
 use crate::error::ModelError;
+use crate::limits::ModelLimits;
 use crate::provider::{Progress, Provider};
 use crate::reply::Reply;
 use crate::request::{Cancel, Request};
@@ -81,6 +82,10 @@ impl Client {
 impl Provider for Client {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn limits(&self, _: usize) -> ModelLimits {
+        ModelLimits { context: Some(super::CONTEXT as u64), output: None }
     }
 
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError> {

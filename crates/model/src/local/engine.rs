@@ -21,6 +21,11 @@ use crate::weights::{self, PullError};
 
 /// The number of bytes that the cache of such a model takes per token.
 const CACHE_PER_TOKEN: u64 = 57 << 10;
+
+/// The token limit of a reply, if the request names none: half of the usual context. A small model that repeats itself
+/// ends there.
+const DEFAULT_ANSWER: u32 = 4096;
+
 /// The bytes of memory for the vocabulary, the grammars and scratch.
 const FIXED_OVERHEAD: u64 = 128 << 20;
 
@@ -74,9 +79,10 @@ impl Engine {
         let tokens = prompt::tokens(request, &self.vocabulary);
         let context = self.model.context();
         let room = context.saturating_sub(tokens.len());
-        let limit = (request.max_tokens as usize).min(room);
+        let most = request.max_tokens.unwrap_or(DEFAULT_ANSWER) as usize;
+        let limit = most.min(room);
         // With less room than this, no useful answer fits.
-        if limit < (request.max_tokens as usize).min(64) {
+        if limit < most.min(64) {
             let (tokens, limit) = (Some(tokens.len() as u64), Some(context as u64));
             return Err(ModelError::ContextTooLong { tokens, limit });
         }

@@ -34,7 +34,7 @@ impl HostOptions {
             memory_limit: None,
             available_memory: None,
             chunk: 28,
-            context: 8192,
+            context: super::CONTEXT,
         }
     }
 }

@@ -27,6 +27,9 @@ mod qwen2;
 #[cfg(feature = "local")]
 mod vocabulary;
 
+/// The number of tokens of a request and its reply together, in the usual options of a host.
+pub(crate) const CONTEXT: usize = 8192;
+
 pub use client::{Client, Launch};
 pub use host::{HostOptions, READ_PATHS, VARIABLES, serve};
 pub use memory::available as available_memory;

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use passable::{ExactJson, ExactJsonError, read_exact_json};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use super::message::mend;
 use crate::error::ModelError;
 use crate::reply::{MalformedCall, Reply};
 use crate::request::Call;
@@ -26,6 +29,19 @@ pub(crate) struct PartialCall {
     pub(crate) signature: Option<String>,
 }
 
+/// A piece of a call, as a server sends it. Fields that the server left out are empty.
+#[derive(Debug, Default)]
+pub(crate) struct CallPiece {
+    /// The number of the call, or its place in the list in which it came.
+    pub(crate) index: u64,
+    /// The id of the call.
+    pub(crate) id: String,
+    /// The name of the tool, whole.
+    pub(crate) name: String,
+    /// More of the arguments.
+    pub(crate) arguments: String,
+}
+
 /// The calls of one reply.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(pub(crate) Vec<PartialCall>);
@@ -34,7 +50,7 @@ impl Calls {
     /// Adds a call.
     pub(crate) fn push(&mut self, call: PartialCall) -> Result<(), ModelError> {
         if self.0.len() == MAX_CALLS {
-            return Err(ModelError::Malformed { what: format!("more than {MAX_CALLS} calls in one reply") });
+            return Err(ModelError::malformed(format!("more than {MAX_CALLS} calls in one reply")));
         }
         self.0.push(call);
         Ok(())
@@ -44,6 +60,27 @@ impl Calls {
     /// returned.
     pub(crate) fn at(&mut self, index: u64) -> Option<&mut PartialCall> {
         self.0.iter_mut().rev().find(|call| call.index == index)
+    }
+
+    /// Adds a piece to the call that it belongs to, or begins a call with it.
+    pub(crate) fn add(&mut self, piece: CallPiece) -> Result<(), ModelError> {
+        let is_same = |call: &PartialCall| call.index == piece.index && call.id == piece.id;
+        let by_id = self.0.iter().rposition(|call| !piece.id.is_empty() && is_same(call));
+        let at = by_id.or_else(|| self.0.iter().rposition(|call| call.index == piece.index));
+        match at.and_then(|at| self.0.get_mut(at)) {
+            Some(call) if call.repeats(&piece) => Ok(()),
+            Some(call) if !call.is_followed_by(&piece) => {
+                call.take(piece);
+                Ok(())
+            }
+            known => {
+                // Only a name tells which tool is meant. Arguments alone go to the same tool once more.
+                let tool = known.map(|call| call.name.clone()).unwrap_or_default();
+                let CallPiece { index, id, name, arguments } = piece;
+                let name = if name.is_empty() { tool } else { name };
+                self.push(PartialCall { index, id, name, arguments, signature: None })
+            }
+        }
     }
 
     /// Puts the collected calls into the reply. A call without an id gets one, and `turn` makes the id unique within
@@ -57,16 +94,88 @@ impl Calls {
                 _ => format!("call_{turn}_{i}"),
             };
             let name = call.name;
-            let text = call.arguments.trim();
-            let parsed = if text.is_empty() { Ok(json!({})) } else { serde_json::from_str(text) };
-            match parsed {
+            let arguments = mend(call.arguments);
+            match parsed(arguments.trim()) {
                 Ok(arguments) => reply.calls.push(Call { id, name, arguments, signature: call.signature }),
-                Err(e) => {
-                    let (arguments, reason) = (call.arguments, e.to_string());
+                Err(reason) => {
                     reply.malformed.push(MalformedCall { id, name, arguments, reason });
                 }
             }
         }
+    }
+}
+
+impl PartialCall {
+    /// Returns whether the arguments are a complete object, to which nothing can be added.
+    fn is_complete(&self) -> bool {
+        let text = self.arguments.trim();
+        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    }
+
+    /// Returns whether a piece under the number of this call begins another call. Some servers number no calls, or give
+    /// all of them the same number.
+    fn is_followed_by(&self, piece: &CallPiece) -> bool {
+        let has_other_id = !piece.id.is_empty() && !self.id.is_empty() && piece.id != self.id;
+        let has_name = !piece.name.is_empty() && !self.name.is_empty();
+        if has_name && (has_other_id || piece.name != self.name) {
+            return true;
+        }
+        if piece.arguments.trim().is_empty() || !self.is_complete() {
+            return false;
+        }
+        // Some servers begin a call with an empty object, as a stand-in for the arguments that follow.
+        has_name || !self.has_stand_in()
+    }
+
+    fn has_stand_in(&self) -> bool {
+        let inner = self.arguments.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        inner.is_some_and(|inner| inner.trim().is_empty())
+    }
+
+    /// Returns whether a piece is this call once more, as a whole.
+    fn repeats(&self, piece: &CallPiece) -> bool {
+        !piece.id.is_empty()
+            && piece.id == self.id
+            && piece.name == self.name
+            && piece.arguments == self.arguments
+            && self.is_complete()
+    }
+
+    fn take(&mut self, piece: CallPiece) {
+        if self.id.is_empty() {
+            self.id = piece.id;
+        }
+        // The name comes whole. Some servers repeat the name in every delta, which must not double it.
+        if self.name.is_empty() {
+            self.name = piece.name;
+        }
+        if !piece.arguments.trim().is_empty() && self.has_stand_in() {
+            self.arguments.clear();
+        }
+        self.arguments.push_str(&piece.arguments);
+    }
+}
+
+/// Returns the arguments of a call.
+///
+/// # Errors
+///
+/// The reason why they are no JSON.
+fn parsed(text: &str) -> Result<Value, String> {
+    if text.is_empty() || text == "null" {
+        return Ok(json!({}));
+    }
+    let json = read_exact_json(text).map_err(|error| match error {
+        ExactJsonError::Incomplete => "the text ends too early".to_owned(),
+        error => error.to_string(),
+    })?;
+    match json {
+        // Some servers write the text of the arguments as a text once more.
+        Value::String(inner) => Ok(match read_exact_json(&inner) {
+            Ok(object @ Value::Object(_)) => object,
+            _ => Value::String(inner),
+        }),
+        value => Ok(value),
     }
 }
 
@@ -76,7 +185,7 @@ pub(crate) fn as_text(arguments: Value) -> String {
     match arguments {
         Value::Null => String::new(),
         Value::String(text) => text,
-        other => other.to_string(),
+        other => ExactJson(&other).to_string(),
     }
 }
 
@@ -98,4 +207,54 @@ pub(crate) fn plain(name: &str) -> String {
         .take(64)
         .collect();
     if plain.is_empty() { "unnamed".to_owned() } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(pieces: &[(u64, &str, &str, &str)]) -> Vec<(String, String)> {
+        let mut calls = Calls::default();
+        for (index, id, name, arguments) in pieces {
+            let (id, name, arguments) = ((*id).to_owned(), (*name).to_owned(), (*arguments).to_owned());
+            calls.add(CallPiece { index: *index, id, name, arguments }).unwrap();
+        }
+        calls.0.into_iter().map(|call| (call.name, call.arguments)).collect()
+    }
+
+    /// The shapes are those of comet-ml/opik#8362, huggingface/smolagents#1958 and langchain-ai/langchain#34807.
+    #[test]
+    fn calls_without_numbers_or_ids_stay_apart() {
+        #[track_caller]
+        fn check(pieces: &[(u64, &str, &str, &str)], expected: &[(&str, &str)]) {
+            let expected: Vec<_> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            assert_eq!(put(pieces), expected);
+        }
+        let (a, b) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#);
+        let both = [("read", a), ("read", b)];
+        check(&[(0, "", "read", a), (0, "", "read", b)], &both);
+        check(&[(0, "x", "read", a), (0, "x", "read", b)], &both);
+        check(&[(0, "x", "read", a), (0, "y", "read", b)], &both);
+        check(&[(0, "", "read", a), (0, "", "list", b)], &[("read", a), ("list", b)]);
+        check(&[(0, "", "read", ""), (0, "", "", a), (0, "", "read", ""), (0, "", "", b)], &both);
+        check(&[(0, "", "read", r#"{"path":"#), (0, "", "", r#""a"}"#), (0, "", "read", b)], &both);
+        check(&[(0, "", "now", ""), (0, "", "read", a)], &[("now", ""), ("read", a)]);
+        // One call: the name comes again, the id changes with each piece, and an empty object stands in.
+        check(
+            &[(0, "", "read", r#"{"path":"#), (0, "", "read", r#""a"}"#), (0, "", "read", "")],
+            &[("read", a)],
+        );
+        check(&[(0, "1", "read", r#"{"path":"#), (0, "2", "", r#""a"}"#)], &[("read", a)]);
+        check(&[(0, "1", "read", "{}"), (0, "", "", r#"{"path":"#), (0, "", "", r#""a"}"#)], &[("read", a)]);
+        check(&[(0, "x", "read", a), (0, "x", "read", a)], &[("read", a)]);
+    }
+
+    #[test]
+    fn arguments_in_a_text_of_a_text_are_read() {
+        assert_eq!(parsed(r#""{\"a\":1}""#), Ok(json!({"a": 1})));
+        assert_eq!(parsed(r#""plain""#), Ok(json!("plain")));
+        assert_eq!(parsed("null"), Ok(json!({})));
+        assert_eq!(parsed(r#"{"a":"#).unwrap_err(), "the text ends too early");
+        assert_eq!(parsed(r#"{"a":1}}"#).unwrap_err(), "it is not JSON: see line 1, column 8");
+    }
 }

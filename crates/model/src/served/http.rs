@@ -4,19 +4,25 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use network::{Network, NetworkError, failure_reason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::date;
+use super::asked_wait::{asked_wait, until_replenished};
+use super::complaint::complaint;
+use super::gzip;
+use super::overflow::{Overflow, overflow, overflow_fields};
 use crate::error::ModelError;
 use crate::request::Cancel;
 use crate::secret::Secret;
 
 /// The maximum size of a whole body, in bytes.
-const MAX_BODY: u64 = 64 << 20;
-/// The maximum number of characters of a server's error message that are kept.
-const MAX_MESSAGE_LEN: usize = 500;
+pub(super) const MAX_BODY: u64 = 64 << 20;
+/// The timeout of a question about a model. Without an answer, nothing is known.
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum size of an answer about models, in bytes. The lists of brokers are large.
+const MAX_LOOK_UP: u64 = 8 << 20;
 
 /// A part of the exchange. The parts come in order: one head, then pieces, then the end.
 #[derive(Debug)]
@@ -25,6 +31,8 @@ pub(super) enum Part {
     Head {
         /// The way in which the messages of the answer are separated.
         framing: Framing,
+        /// The time until the server has something left, if it says that nothing is.
+        replenished: Option<Duration>,
     },
     /// A piece of the body.
     Piece(Vec<u8>),
@@ -61,6 +69,16 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
+    /// Returns the headers of every request: those of the protocol, and the key.
+    pub(super) fn header_values(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let fixed = self.headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let key = self.key.iter().map(|(name, key)| match *name {
+            "authorization" => (*name, format!("Bearer {}", key.reveal())),
+            _ => (*name, key.reveal().to_owned()),
+        });
+        fixed.chain(key)
+    }
+
     /// Returns a text that the server wrote, without the key.
     pub(super) fn scrub(&self, text: String) -> String {
         match &self.key {
@@ -107,20 +125,44 @@ impl Endpoint {
     }
 }
 
-/// Returns an agent with the time-outs that a model needs: a short one for a connection, and a long one for an
-/// answer.
-pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_resolve(Some(connect))
-        .timeout_connect(Some(connect))
-        .timeout_recv_response(Some(silence))
-        .timeout_per_read(Some(silence))
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .new_agent()
+/// Returns an agent for a server, with a short time-out for a connection and a long one for an answer.
+pub(crate) fn agent(
+    network: &Network,
+    url: &str,
+    connect: Duration,
+    silence: Duration,
+) -> Result<ureq::Agent, NetworkError> {
+    network.agent(url, &|config| {
+        config
+            .http_status_as_error(false)
+            .timeout_resolve(Some(connect))
+            .timeout_connect(Some(connect))
+            .timeout_recv_response(Some(silence))
+            .timeout_per_read(Some(silence))
+            .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
+    })
+}
+
+/// Returns what a server says at an address, as JSON. With a body, the body is posted.
+pub(super) fn look_up(endpoint: &Endpoint, url: &str, body: Option<Value>) -> Option<Value> {
+    let headers = endpoint.header_values();
+    let timeout = Some(LOOK_UP_TIMEOUT);
+    let mut response = match body {
+        None => {
+            let request = endpoint.agent.get(url).config().timeout_global(timeout).build();
+            headers.fold(request, |request, (name, value)| request.header(name, value)).call().ok()?
+        }
+        Some(body) => {
+            let request = endpoint.agent.post(url).config().timeout_global(timeout).build();
+            let request = headers.fold(request, |request, (name, value)| request.header(name, value));
+            request.header("content-type", "application/json").send(body.to_string()).ok()?
+        }
+    };
+    if response.status().as_u16() != 200 {
+        return None;
+    }
+    let text = response.body_mut().with_config().limit(MAX_LOOK_UP).read_to_string().ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Sends the body, and passes each part of the answer to `handle` until `handle` returns `Ok(true)`.
@@ -174,30 +216,19 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
         .post(url)
         .header("content-type", "application/json")
         .header("accept", "text/event-stream, application/x-ndjson, application/json");
-    for (name, value) in endpoint.headers {
-        request = request.header(*name, *value);
-    }
-    match &endpoint.key {
-        Some((name @ "authorization", key)) => {
-            request = request.header(*name, format!("Bearer {}", key.reveal()));
-        }
-        Some((name, key)) => request = request.header(*name, key.reveal()),
-        None => {}
+    for (name, value) in endpoint.header_values() {
+        request = request.header(name, value);
     }
     let mut response = request.send(body).map_err(|e| connection_error(&e, &endpoint.server))?;
     let status = response.status().as_u16();
     if !(200..300).contains(&status) {
-        let retry_after = response
-            .headers()
-            .get("retry-after")
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| date::retry_after(value, SystemTime::now()));
         let mut text = Vec::new();
         // An incomplete error body is enough.
         let _ = response.body_mut().as_reader().take(64 << 10).read_to_end(&mut text);
+        let text = gzip::unpacked(text);
         let text = String::from_utf8_lossy(&text);
         let text = endpoint.key.as_ref().map_or_else(|| text.to_string(), |(_, key)| key.scrub(&text));
-        let retry_after = retry_after.or_else(|| retry_delay(&text));
+        let retry_after = asked_wait(response.headers(), &text, SystemTime::now());
         return Err(status_error(status, &text, retry_after, &endpoint.server, &endpoint.model));
     }
     let kind = response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or_default();
@@ -206,7 +237,8 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
         "application/x-ndjson" | "application/jsonl" => Framing::Lines,
         _ => Framing::SingleMessage,
     };
-    if sender.send(Part::Head { framing }).is_err() {
+    let replenished = until_replenished(response.headers(), SystemTime::now());
+    if sender.send(Part::Head { framing, replenished }).is_err() {
         return Ok(());
     }
     let mut reader = response.body_mut().with_config().limit(u64::MAX).reader();
@@ -230,19 +262,11 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
     }
 }
 
-/// Returns the wait that Gemini asks for in the body of an error: `"retryDelay": "34s"`.
-fn retry_delay(body: &str) -> Option<Duration> {
-    let parsed: Value = serde_json::from_str(body).ok()?;
-    let details = parsed.get("error")?.get("details")?.as_array()?;
-    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
-}
-
 /// Returns the error of an exchange in which no answer began.
 fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
     match error {
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
-            ModelError::Malformed { what: format!("no HTTP answer from {server}: {error}") }
+            ModelError::malformed(format!("it is no HTTP: {error}")).at(server)
         }
         // The connection was made and then lost.
         ureq::Error::Io(e)
@@ -255,9 +279,18 @@ fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
         {
             ModelError::CutOff { bytes: 0 }
         }
-        error => ModelError::Unreachable { server: server.to_owned(), reason: error.to_string() },
+        error => ModelError::Unreachable { server: server.to_owned(), reason: failure_reason(error) },
     }
 }
+
+/// The words by which servers say that a filter of theirs, and not a fault, stopped the request.
+const FILTER: [&str; 5] = [
+    "content_filter",
+    "content_policy_violation",
+    "content management policy",
+    "data_inspection_failed",
+    "requires moderation",
+];
 
 /// Returns the error for an HTTP status and its body.
 pub(crate) fn status_error(
@@ -270,67 +303,55 @@ pub(crate) fn status_error(
     let message = complaint(body);
     let lower = message.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let context = [
-        "context_length",
-        "context length",
-        "maximum context",
-        "context size",
-        "exceeds the context",
-        "prompt is too long",
-        "input token count",
-        "exceeds the available context",
-    ];
+    if let Some(error) = too_long(status, &message, body) {
+        return error;
+    }
+    let server_name = || server.to_owned();
     match status {
         400 if says(&["api key not valid", "api_key_invalid"]) => {
             ModelError::Unauthorized { server: server.to_owned(), reason: message }
         }
-        401 | 403 => ModelError::Unauthorized { server: server.to_owned(), reason: message },
-        400 | 413 | 422 | 500 if says(&context) => ModelError::ContextTooLong { tokens: None, limit: None },
-        413 => ModelError::ContextTooLong { tokens: None, limit: None },
         404 => ModelError::ModelNotFound { model: model.to_owned(), reason: message },
         402 => ModelError::QuotaExceeded { message },
         400 if says(&["credit balance is too low"]) => ModelError::QuotaExceeded { message },
-        429 if retry_after.is_none() && says(&["insufficient_quota", "exceeded your current quota"]) => {
+        // More time does not fill an empty account, even if the server names one.
+        429 if says(&["insufficient_quota"]) => ModelError::QuotaExceeded { message },
+        429 if retry_after.is_none() && says(&["exceeded your current quota"]) => {
             ModelError::QuotaExceeded { message }
         }
         429 => ModelError::RateLimited { retry_after },
-        408 | 500.. => ModelError::ServerError { status, message },
-        _ => ModelError::Refused { status, message },
+        // An overloaded server that names a time asks for the same.
+        503 | 529 if retry_after.is_some() => ModelError::RateLimited { retry_after },
+        407 => ModelError::Unreachable {
+            server: server.to_owned(),
+            reason: "the proxy asks for a name and a password, or does not accept them (407)".to_owned(),
+        },
+        400 | 403 if says(&FILTER) => ModelError::Filtered { server: server_name(), reason: message },
+        401 | 403 => ModelError::Unauthorized { server: server_name(), reason: message },
+        408 | 500.. => ModelError::ServerError { server: server_name(), status, message },
+        _ => ModelError::Refused { server: server_name(), status, message },
     }
 }
 
-/// Returns the server's message from the usual forms of an error body, on one line.
-fn complaint(body: &str) -> String {
-    let parsed: Option<Value> = serde_json::from_str(body).ok();
-    let words = parsed.as_ref().and_then(|json| {
-        let error = json.get("error").unwrap_or(json);
-        let message =
-            error.get("message").or(error.get("detail")).and_then(Value::as_str).or(error.as_str())?;
-        let code = error.get("code").and_then(Value::as_str);
-        Some(code.map_or_else(|| message.to_owned(), |code| format!("{message} ({code})")))
-    });
-    let words = words.unwrap_or_else(|| body.to_owned());
-    let line: String =
-        words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_MESSAGE_LEN).collect();
-    let line = line.trim().to_owned();
-    if line.is_empty() { "no reason given".to_owned() } else { line }
+/// Returns the error for a request that is too long for the model, if the server says so.
+fn too_long(status: u16, message: &str, body: &str) -> Option<ModelError> {
+    let named = match status {
+        400 | 413 | 422 | 500 => overflow(message),
+        // A request that is larger than all that the account may send in a minute never passes.
+        429 if message.to_lowercase().contains("request too large") => overflow(message),
+        _ => None,
+    };
+    let named = named.or((status == 413).then(Overflow::default))?;
+    let fields = overflow_fields(body);
+    Some(ModelError::ContextTooLong {
+        tokens: named.tokens.or(fields.tokens),
+        limit: named.limit.or(fields.limit),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn retry_delay_in_the_body_is_found() {
-        for (body, expected) in [
-            (r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#, Some(34.5)),
-            (r#"{"error":{"details":[{"retryDelay":"soon"}]}}"#, None),
-            (r#"{"error":{"details":[{"retryDelay":"-1s"}]}}"#, None),
-            ("no", None),
-        ] {
-            assert_eq!(retry_delay(body).map(|wait| wait.as_secs_f64()), expected, "{body}");
-        }
-    }
 
     #[test]
     fn statuses_become_errors_with_help() {
@@ -345,6 +366,7 @@ mod tests {
         check(404, r#"{"error": "model 'x' not found"}"#, "model_not_found");
         check(429, "", "rate_limited");
         check(429, r#"{"error": {"message": "x", "code": "insufficient_quota"}}"#, "quota_exceeded");
+        check(407, "", "unreachable");
         check(500, "<html>", "server_error");
         check(503, "", "server_error");
         check(
@@ -372,6 +394,17 @@ mod tests {
             529,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             "server_error",
+        );
+        check(
+            429,
+            r#"{"error": {"message": "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 41000."}}"#,
+            "context_too_long",
+        );
+        check(413, "", "context_too_long");
+        let sizes = r#"{"error": {"message": "exceeds the available context size", "n_ctx": 4096, "n_prompt_tokens": 4476}}"#;
+        assert_eq!(
+            status_error(400, sizes, None, "https://h", "m"),
+            ModelError::ContextTooLong { tokens: Some(4476), limit: Some(4096) }
         );
         check(400, r#"{"detail": "no"}"#, "refused");
         check(307, "", "refused");

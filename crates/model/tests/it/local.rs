@@ -35,7 +35,7 @@ pub(crate) fn client(weights: &Path, arguments: &'static [&'static str]) -> Clie
 }
 
 fn user(text: &str) -> Request {
-    Request { messages: vec![Message::user(text)], max_tokens: 60, ..Request::default() }
+    Request { messages: vec![Message::user(text)], max_tokens: Some(60), ..Request::default() }
 }
 
 fn ask(client: &Client, request: &Request) -> Result<Reply, ModelError> {
@@ -47,7 +47,7 @@ fn output_has_the_requested_form() {
     let local = local(&[]);
     #[track_caller]
     fn check(client: &Client, schema: Value, fits: impl Fn(&Value) -> bool) {
-        let request = Request { output: Some(schema.clone()), max_tokens: 2000, ..user("A letter.") };
+        let request = Request { output: Some(schema.clone()), max_tokens: Some(2000), ..user("A letter.") };
         let reply = ask(client, &request).unwrap();
         let value = reply.json();
         assert!(value.as_ref().is_some_and(fits), "{schema} gave {reply:?}");
@@ -85,7 +85,7 @@ fn model_with_tools_calls_one_or_answers() {
     let local = local(&[]);
     let tool =
         |name: &str, parameters: Value| Tool { name: name.into(), description: "?".into(), parameters };
-    let mut request = Request { max_tokens: 4000, ..user("Do it.") };
+    let mut request = Request { max_tokens: Some(4000), ..user("Do it.") };
     request.tools = vec![
         tool(
             "out_write",
@@ -247,7 +247,7 @@ fn oversized_prompt_is_refused_and_call_can_be_stopped() {
     let refused = ask(&local.client, &impossible);
     assert!(matches!(refused, Err(ModelError::SchemaRefused { .. })), "{refused:?}");
 
-    let long = Request { max_tokens: 4000, ..user("a") };
+    let long = Request { max_tokens: Some(4000), ..user("a") };
     let large = client(&local.dir.path().join("tiny.gguf"), &[]);
     ask(&large, &user("a")).unwrap();
     let switch = long.cancel.clone();

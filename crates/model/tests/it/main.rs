@@ -17,7 +17,11 @@ mod llama;
 #[cfg(feature = "local")]
 mod local;
 mod pull;
+mod quirks;
+mod recordings;
+mod reports;
 mod served;
 mod server;
+mod table;
 mod tiny;
 mod tools;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use model::Cancel;
 use model::weights::{self, ModelHub, Packages, PullError, PullProgress, Source, Weights};
+use network::Network;
 use zip::write::SimpleFileOptions;
 
 use crate::server::{Answer, Server, http};
@@ -34,7 +35,9 @@ fn small() -> Weights {
 fn pull(dir: &Path, source: &Source) -> (Result<std::path::PathBuf, PullError>, Vec<PullProgress>) {
     let mut news = Vec::new();
     let result =
-        weights::pull(&small(), dir, source, &Cancel::default(), &mut |progress| news.push(progress));
+        weights::pull(&small(), dir, source, &Network::default(), &Cancel::default(), &mut |progress| {
+            news.push(progress)
+        });
     (result, news)
 }
 
@@ -230,7 +233,8 @@ fn pull_can_be_cancelled() {
     let cancel = Cancel::default();
     let switch = cancel.clone();
     let source = Source::ModelHub { base_url: Some(server.url) };
-    let result = weights::pull(&small(), dir.path(), &source, &cancel, &mut |_| switch.cancel());
+    let result =
+        weights::pull(&small(), dir.path(), &source, &Network::default(), &cancel, &mut |_| switch.cancel());
     assert_eq!(result, Err(PullError::Canceled));
     assert_eq!(names(dir.path()), ["small.gguf.partial"]);
 }

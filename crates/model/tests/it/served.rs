@@ -4,8 +4,10 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use model::served::ServedModel;
-use model::{Message, ModelError, Progress, Provider, Reply, Request, Retry, Secret, Stop};
+use model::served::{ServedModel, ServerAccess};
+use model::{
+    Message, ModelError, ModelLimits, Opener, Progress, Provider, Reply, Request, Retry, Secret, Stop, Tool,
+};
 use serde_json::json;
 
 use crate::server::{Answer, End, Server, events, http, json as json_answer};
@@ -34,12 +36,17 @@ fn retry(slept: &Arc<Mutex<Duration>>) -> Retry {
 }
 
 fn ask(answers: Vec<Answer>) -> Outcome {
+    ask_for(Some(900), answers)
+}
+
+/// Asks for a reply of at most so many tokens.
+fn ask_for(max_tokens: Option<u32>, answers: Vec<Answer>) -> Outcome {
     let server = Server::new(answers);
     let slept = Arc::default();
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
     let key = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new("sk-topsecret"));
-    let served = ServedModel::open(&reference, &key, retry(&slept)).unwrap();
-    let request = Request { messages: vec![Message::user("hi")], ..Request::default() };
+    let served = ServedModel::open(&reference, &key, retry(&slept), &ServerAccess::default()).unwrap();
+    let request = Request { messages: vec![Message::user("hi")], max_tokens, ..Request::default() };
     let mut news = Vec::new();
     let result = served.complete(&request, &mut |progress| news.push(progress));
     let slept = *slept.lock().unwrap();
@@ -97,7 +104,8 @@ fn failures_are_named_and_retried_if_transient() {
         let outcome = ask(answers);
         let error = outcome.result.unwrap_err();
         assert_eq!(serde_json::to_value(&error).unwrap()["kind"], kind, "{error}");
-        assert_eq!((outcome.requests.len(), outcome.slept.as_secs_f64()), (tries, slept), "{error}");
+        let seconds = (outcome.slept.as_secs_f64() * 10.0).round() / 10.0;
+        assert_eq!((outcome.requests.len(), seconds), (tries, slept), "{error}");
         assert!(!format!("{error} {error:?} {}", error.help()).contains("topsecret"), "{error}");
     }
     let error = |status: &str, message: &str| {
@@ -127,7 +135,8 @@ fn rate_limited_server_is_retried_after_its_wait() {
     let limited = http("429 Slow", "retry-after: 2\r\n", "");
     let outcome = ask(vec![limited, events(STREAM)]);
     assert_eq!(outcome.result.unwrap().text, "Grüß Gott");
-    assert_eq!(outcome.slept, Duration::from_secs(2));
+    assert_eq!(outcome.slept.as_secs_f64().round(), 2.0);
+    assert!(outcome.news.iter().any(|news| matches!(news, Progress::Waiting { .. })), "{:?}", outcome.news);
 }
 
 #[test]
@@ -144,6 +153,88 @@ fn feature_refused_by_name_is_omitted() {
     let last = &outcome.requests[3];
     assert!(last.contains("max_completion_tokens") && !last.contains("temperature"), "{last}");
     assert!(!last.contains("stream_options"), "{last}");
+}
+
+/// Returns the token limit in each request.
+fn sent_limits(requests: &[String]) -> Vec<Option<u64>> {
+    let limit = |request: &String| {
+        let body = request.split("\r\n\r\n").nth(1).unwrap();
+        serde_json::from_str::<serde_json::Value>(body).unwrap()["max_tokens"].as_u64()
+    };
+    requests.iter().map(limit).collect()
+}
+
+#[test]
+fn reply_limit_adapts_to_what_the_server_accepts() {
+    let refusal =
+        |what: &str| json_answer("400 Bad Request", &json!({"error": {"message": what}}).to_string());
+    for (message, asked, sent) in [
+        // ChatGPTNextWeb/NextChat#3195
+        (
+            "max_tokens is too large: 6000. This model supports at most 4096 completion tokens",
+            Some(6000),
+            Some(4096),
+        ),
+        // Gitlawb/openclaude#331
+        (
+            "`max_tokens`: integer above maximum value, expected a value <= 12288, but got 32000",
+            Some(32_000),
+            Some(12_288),
+        ),
+        // claude-code-best/claude-code#272: the request fits, and its reply does not.
+        (
+            "max_tokens is too large: 64000. This model's maximum context length is 64001 tokens and your request has \
+             24235 input tokens",
+            Some(64_000),
+            Some(39_766),
+        ),
+    ] {
+        let outcome = ask_for(asked, vec![refusal(message), events(STREAM)]);
+        assert_eq!(outcome.result.unwrap().text, "Grüß Gott", "{message}");
+        assert_eq!(sent_limits(&outcome.requests), [asked.map(u64::from), sent], "{message}");
+    }
+    // A request without a limit is sent without one.
+    assert_eq!(sent_limits(&ask_for(None, vec![events(STREAM)]).requests), [None]);
+    // Almost no room is left for a reply, so the request itself is too long.
+    let full = "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8100 in the \
+                messages, 900 in the completion).";
+    let outcome = ask(vec![refusal(full)]);
+    assert_eq!(outcome.result, Err(ModelError::ContextTooLong { tokens: Some(8100), limit: Some(8192) }));
+    assert_eq!(outcome.requests.len(), 1);
+}
+
+#[test]
+fn stated_limits_outlive_the_provider() {
+    let list = json!({"data": [{"id": "m", "max_model_len": 32_768}]}).to_string();
+    let refusal = json!({"error": {"message": "max_tokens must be at most 4096"}}).to_string();
+    let long = json!({"error": {"message": "the input length exceeds the context length"}}).to_string();
+    let server = Server::new(vec![
+        json_answer("400 Bad Request", &long),
+        json_answer("200 OK", &list),
+        json_answer("400 Bad Request", &refusal),
+        events(STREAM),
+        events(STREAM),
+    ]);
+    let opener = Opener::new(|_| None, "/nonexistent");
+    let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
+    assert_eq!(opener.open(&reference).unwrap().limits(100_000), ModelLimits::default());
+    // The server refuses a request without naming its limit, so it is asked for it.
+    let refused = opener.open(&reference).unwrap().complete(&Request::default(), &mut |_| {});
+    assert_eq!(refused, Err(ModelError::ContextTooLong { tokens: None, limit: None }));
+    for _ in 0..2 {
+        assert_eq!(opener.open(&reference).unwrap().limits(0).context, Some(32_768));
+    }
+    let request = Request { max_tokens: Some(9000), ..Request::default() };
+    for _ in 0..2 {
+        opener.open(&reference).unwrap().complete(&request, &mut |_| {}).unwrap();
+    }
+    let sent = server.requests();
+    assert!(sent[1].starts_with("GET /v1/models "), "{}", sent[1]);
+    assert_eq!(sent_limits(&sent[2..]), [Some(9000), Some(4096), Some(4096)]);
+    assert_eq!(
+        opener.open(&reference).unwrap().limits(0),
+        ModelLimits { context: Some(32_768), output: Some(4096) }
+    );
 }
 
 #[test]
@@ -173,7 +264,8 @@ fn endless_answer_is_aborted() {
 fn missing_server_is_an_error_with_help() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let reference = format!("compat:http://{free}/v1#m").parse().unwrap();
-    let served = ServedModel::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
+    let served =
+        ServedModel::open(&reference, &|_| None, retry(&Arc::default()), &ServerAccess::default()).unwrap();
     let error = served.complete(&Request::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error}");
     assert!(error.is_transient() && error.help().contains("-m local"), "{}", error.help());
@@ -183,7 +275,8 @@ fn missing_server_is_an_error_with_help() {
 fn call_ends_at_its_timeout() {
     let server = Server::new(vec![Answer { bytes: Vec::new(), step: usize::MAX, end: End::Silence }]);
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
-    let served = ServedModel::open(&reference, &|_| None, Retry::default()).unwrap();
+    let served =
+        ServedModel::open(&reference, &|_| None, Retry::default(), &ServerAccess::default()).unwrap();
     let mut request = Request::default();
     request.cancel = request.cancel.within(Duration::from_millis(150));
     assert_eq!(served.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
@@ -207,7 +300,8 @@ fn key_is_redacted_in_every_notation() {
         let server = Server::new(vec![answer]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
         let lookup = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new(key));
-        let served = ServedModel::open(&reference, &lookup, Retry::default()).unwrap();
+        let served =
+            ServedModel::open(&reference, &lookup, Retry::default(), &ServerAccess::default()).unwrap();
         let mut shown = String::new();
         let result = served.complete(&Request::default(), &mut |part| shown += &format!("{part:?}"));
         let all = format!("{result:?} {shown}");
@@ -220,7 +314,8 @@ fn call_can_be_cancelled_while_the_server_is_silent() {
     for bytes in [Vec::new(), events(&STREAM[..100]).bytes] {
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
-        let served = ServedModel::open(&reference, &|_| None, Retry::default()).unwrap();
+        let served =
+            ServedModel::open(&reference, &|_| None, Retry::default(), &ServerAccess::default()).unwrap();
         let request = Request::default();
         let switch = request.cancel.clone();
         std::thread::spawn(move || {
@@ -231,4 +326,90 @@ fn call_can_be_cancelled_while_the_server_is_silent() {
         assert_eq!(served.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
         assert!(begun.elapsed() < Duration::from_secs(2));
     }
+}
+
+fn refusal(status: &str, message: &str) -> Answer {
+    json_answer(status, &json!({"error": {"message": message}}).to_string())
+}
+
+/// The words are those of ggml-org/llama.cpp's templates, of Ministral (anomalyco/opencode#5034), of vLLM
+/// (vllm-project/vllm#6862), of LM Studio and of Gemini for Gemma.
+#[test]
+fn model_without_a_system_role_gets_it_in_the_first_message() {
+    for (reference, status, message) in [
+        ("compat:URL/v1#m", "400 Bad Request", "System role not supported"),
+        ("compat:URL/v1#m", "500 Oops", "Only user, assistant and tool roles are supported, got system."),
+        (
+            "compat:URL/v1#m",
+            "400 Bad Request",
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+        ),
+        ("compat:URL/v1#m", "200 OK", "Error rendering prompt: Conversation roles must alternate"),
+        ("gemini:URL#m", "400 Bad Request", "Developer instruction is not enabled for models/gemma-3-27b-it"),
+        ("ollama:URL#m", "400 Bad Request", "this model does not support system messages"),
+    ] {
+        let marks = ["\"role\":\"system\"", "systemInstruction"];
+        let server = Server::with(move |_, request| {
+            if marks.iter().any(|mark| request.contains(mark)) {
+                return refusal(status, message);
+            }
+            // One message in each format; a reader takes what it knows.
+            let answer = json!({"choices": [{"message": {"content": "well"}, "finish_reason": "stop"}],
+                "candidates": [{"content": {"parts": [{"text": "well"}]}, "finishReason": "STOP"}],
+                "message": {"content": "well"}, "done": true});
+            json_answer("200 OK", &answer.to_string())
+        });
+        let reference = reference.replace("URL", &server.url).parse().unwrap();
+        let key = |name: &str| name.ends_with("_KEY").then(|| Secret::new("sk"));
+        let served =
+            ServedModel::open(&reference, &key, retry(&Arc::default()), &ServerAccess::default()).unwrap();
+        let messages = vec![Message::user("first"), Message::user("second")];
+        let request = Request { system: "Be brief.".into(), messages, ..Request::default() };
+        assert_eq!(served.complete(&request, &mut |_| {}).unwrap().text, "well", "{message}");
+        let asked = server.requests();
+        let last = asked.last().unwrap();
+        assert!(last.contains("Be brief.\\n\\nfirst"), "{last}");
+        // A feature that the server refused once is not tried again.
+        served.complete(&request, &mut |_| {}).unwrap();
+        assert_eq!(server.requests().len(), asked.len() + 1, "{message}");
+    }
+}
+
+/// The words are those of ollama/ollama#6027, OpenRouter, vLLM and llama.cpp.
+#[test]
+fn model_without_tools_is_named_and_not_asked_again() {
+    for (status, message) in [
+        ("400 Bad Request", "registry.ollama.ai/library/gemma3:4b does not support tools"),
+        ("404 Not Found", "No endpoints found that support tool use."),
+        ("400 Bad Request", "\"auto\" tool choice requires --enable-auto-tool-choice to be set"),
+        ("500 Oops", "tools param requires --jinja flag"),
+    ] {
+        let server = Server::new(vec![refusal(status, message)]);
+        let reference = format!("compat:{}/v1#gemma", server.url).parse().unwrap();
+        let served =
+            ServedModel::open(&reference, &|_| None, retry(&Arc::default()), &ServerAccess::default())
+                .unwrap();
+        let tool = Tool { name: "t".into(), description: "d".into(), parameters: json!({"type": "object"}) };
+        let request = Request { tools: vec![tool], ..Request::default() };
+        let error = served.complete(&request, &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ModelError::NoTools { .. }) && !error.is_transient(), "{error}");
+        assert!(error.to_string().contains("the model `gemma` takes no tools"), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+        assert_eq!(error.help(), "use another model, or a worker without slots");
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[test]
+fn thinking_is_not_shown_while_it_comes() {
+    let delta = |text: &str| format!("data: {}\n\n", json!({"choices": [{"delta": {"content": text}}]}));
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let pieces = ["<th", "ink>\npl", "an > all", "\n</thi", "nk>\n\nPa", "ris."];
+    let body: String = pieces.iter().map(|text| delta(text)).collect();
+    let outcome = ask(vec![events(body + end)]);
+    let reply = outcome.result.unwrap();
+    assert_eq!(reply.text, "Paris.");
+    assert!(reply.thinking_bytes > 0);
+    let shown: Vec<_> = ["Pa", "ris."].map(|text| Progress::Text(text.to_owned())).into();
+    assert_eq!(outcome.news, shown);
 }

@@ -4,7 +4,7 @@ mod stream;
 mod wire;
 
 pub(super) use stream::Stream;
-pub(super) use wire::body;
+pub(super) use wire::{DEFAULT_ANSWER, body};
 
 /// The tool whose arguments are the answer, if a server can enforce a form only by a forced call.
 const ANSWER: &str = "final_answer";

@@ -1,14 +1,17 @@
 //! The JSON of requests and answers in the Messages format.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ANSWER;
-use crate::formats::{form, schema, system};
+use crate::formats::instructions::placed;
+use crate::formats::{form, schema};
 use crate::media::{Media, MediaKind};
 use crate::request::{Message, Request};
 use crate::served::calls::{as_object, plain};
 use crate::served::dialect::{Dialect, Form};
+
+/// The token limit of a reply from a model whose own limit is unknown, if the request names none.
+pub(in crate::formats) const DEFAULT_ANSWER: u32 = 16_384;
 
 /// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
@@ -18,14 +21,15 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     if form == Some(Form::Native) && cut.is_none() {
         form = Some(Form::Prompt);
     }
-    let system = system(request, form);
+    let (system, messages) = placed(request, form, dialect);
     let mut body = Map::new();
     body.insert("model".into(), json!(model));
-    body.insert("max_tokens".into(), json!(request.max_tokens));
+    // The protocol demands a limit.
+    body.insert("max_tokens".into(), json!(dialect.answer_limit(request, Some(DEFAULT_ANSWER))));
     if !system.is_empty() {
         body.insert("system".into(), json!(system));
     }
-    body.insert("messages".into(), json!(messages(&request.messages)));
+    body.insert("messages".into(), json!(turns(&messages)));
     if !dialect.no_temperature {
         body.insert("temperature".into(), json!(request.temperature));
     }
@@ -55,7 +59,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
 
 /// Returns the conversation in turns. All messages between two replies become one message, with their blocks in
 /// order.
-fn messages(all: &[Message]) -> Vec<Value> {
+fn turns(all: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in all {
         let (role, blocks) = match message {
@@ -105,55 +109,4 @@ fn block(media: &Media) -> Value {
         MediaKind::Image => json!({"type": "image", "source": source}),
         MediaKind::Pdf => json!({"type": "document", "source": source, "title": media.name}),
     }
-}
-
-/// One event of a stream.
-#[derive(Debug, Deserialize)]
-pub(super) struct Event {
-    #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    /// The message of a `message_start` event.
-    pub(super) message: Option<FullMessage>,
-    pub(super) index: Option<u64>,
-    pub(super) content_block: Option<Block>,
-    pub(super) delta: Option<Delta>,
-    pub(super) usage: Option<WireUsage>,
-    pub(super) error: Option<Value>,
-}
-
-/// A whole message, or the beginning of one.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct FullMessage {
-    #[serde(default)]
-    pub(super) content: Option<Vec<Block>>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<WireUsage>,
-}
-
-/// A part of a message.
-#[derive(Debug, Deserialize)]
-pub(super) struct Block {
-    #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    pub(super) text: Option<String>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) input: Option<Value>,
-}
-
-/// An addition to a part, or to the message.
-#[derive(Debug, Deserialize)]
-pub(super) struct Delta {
-    pub(super) text: Option<String>,
-    pub(super) partial_json: Option<String>,
-    pub(super) stop_reason: Option<String>,
-}
-
-/// The usage so far.
-#[derive(Debug, Deserialize)]
-pub(super) struct WireUsage {
-    pub(super) input_tokens: Option<u64>,
-    pub(super) cache_creation_input_tokens: Option<u64>,
-    pub(super) cache_read_input_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
 }

@@ -1,9 +1,10 @@
 //! The JSON of requests and answers in the chat completions format.
 
-use serde::Deserialize;
+use passable::ExactJson;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{form, schema, system};
+use crate::formats::instructions::placed;
+use crate::formats::{form, schema};
 use crate::media::{Media, MediaKind};
 use crate::request::{Message, Request, marked};
 use crate::served::dialect::{Dialect, Form};
@@ -11,18 +12,20 @@ use crate::served::dialect::{Dialect, Form};
 /// Returns the body of a chat-completions request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
-    let system = system(request, form);
+    let (system, conversation) = placed(request, form, dialect);
     let mut messages = Vec::new();
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.extend(request.messages.iter().map(message));
+    messages.extend(conversation.iter().map(message));
 
     let mut body = Map::new();
     body.insert("model".into(), json!(model));
     body.insert("messages".into(), json!(messages));
-    let limit = if dialect.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
-    body.insert(limit.into(), json!(request.max_tokens));
+    if let Some(most) = dialect.answer_limit(request, None) {
+        let limit = if dialect.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(limit.into(), json!(most));
+    }
     if !dialect.no_temperature {
         body.insert("temperature".into(), json!(request.temperature));
     }
@@ -69,7 +72,7 @@ fn message(message: &Message) -> Value {
                 .iter()
                 .map(|call| {
                     json!({"id": call.id, "type": "function", "function": {
-                        "name": call.name, "arguments": call.arguments.to_string() }})
+                        "name": call.name, "arguments": ExactJson(&call.arguments).to_string() }})
                 })
                 .collect();
             let content = if text.is_empty() { Value::Null } else { json!(text) };
@@ -89,52 +92,4 @@ fn part(media: &Media) -> Value {
             json!({"type": "file", "file": {"filename": media.name, "file_data": media.data_url()}})
         }
     }
-}
-
-/// A whole answer, or one delta of it. Unknown fields are ignored. Fields that are missing or null have defaults.
-#[derive(Debug, Deserialize)]
-pub(super) struct Chunk {
-    #[serde(default)]
-    pub(super) choices: Option<Vec<Choice>>,
-    pub(super) usage: Option<WireUsage>,
-    pub(super) error: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Choice {
-    pub(super) delta: Option<Delta>,
-    pub(super) message: Option<Delta>,
-    pub(super) finish_reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Delta {
-    pub(super) content: Option<String>,
-    pub(super) tool_calls: Option<Vec<CallDelta>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct CallDelta {
-    pub(super) index: Option<u64>,
-    pub(super) id: Option<String>,
-    pub(super) function: Option<FunctionDelta>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct FunctionDelta {
-    pub(super) name: Option<String>,
-    /// The arguments as a string of JSON. Some servers send the JSON itself.
-    pub(super) arguments: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct WireUsage {
-    pub(super) prompt_tokens: Option<u64>,
-    pub(super) completion_tokens: Option<u64>,
-    pub(super) prompt_tokens_details: Option<PromptDetails>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct PromptDetails {
-    pub(super) cached_tokens: Option<u64>,
 }

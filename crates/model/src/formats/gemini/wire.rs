@@ -1,9 +1,9 @@
 //! The JSON of requests and answers in the `generateContent` format.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{form, schema, system};
+use crate::formats::instructions::placed;
+use crate::formats::{form, schema};
 use crate::media::Media;
 use crate::request::{Message, Request};
 use crate::served::calls::{as_object, plain};
@@ -45,12 +45,12 @@ pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
     if form == Some(Form::Native) && cut.is_none() {
         form = Some(Form::Prompt);
     }
-    let system = system(request, form);
+    let (system, messages) = placed(request, form, dialect);
     let mut body = Map::new();
     if !system.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": system}]}));
     }
-    body.insert("contents".into(), json!(contents(&request.messages)));
+    body.insert("contents".into(), json!(contents(&messages)));
     if !request.tools.is_empty() {
         let declared = request.tools.iter().map(|tool| {
             json!({"name": tool.name, "description": tool.description,
@@ -59,7 +59,9 @@ pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
         body.insert("tools".into(), json!([{"functionDeclarations": declared.collect::<Vec<_>>()}]));
     }
     let mut config = Map::new();
-    config.insert("maxOutputTokens".into(), json!(request.max_tokens));
+    if let Some(most) = dialect.answer_limit(request, None) {
+        config.insert("maxOutputTokens".into(), json!(most));
+    }
     if !dialect.no_temperature {
         config.insert("temperature".into(), json!(request.temperature));
     }
@@ -120,58 +122,4 @@ fn contents(all: &[Message]) -> Vec<Value> {
 /// Returns the part for an image or a document, which is sent unchanged.
 fn part(media: &Media) -> Value {
     json!({"inlineData": {"mimeType": media.media_type, "data": media.base64()}})
-}
-
-/// One event of a stream, or a whole answer.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Chunk {
-    pub(super) candidates: Option<Vec<Candidate>>,
-    pub(super) prompt_feedback: Option<Feedback>,
-    pub(super) usage_metadata: Option<WireUsage>,
-    pub(super) error: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Feedback {
-    pub(super) block_reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Candidate {
-    pub(super) content: Option<Content>,
-    pub(super) finish_reason: Option<String>,
-    pub(super) finish_message: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Content {
-    pub(super) parts: Option<Vec<Part>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Part {
-    pub(super) text: Option<String>,
-    pub(super) thought: Option<bool>,
-    pub(super) thought_signature: Option<String>,
-    pub(super) function_call: Option<FunctionCall>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct FunctionCall {
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) args: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct WireUsage {
-    pub(super) prompt_token_count: Option<u64>,
-    pub(super) candidates_token_count: Option<u64>,
-    pub(super) thoughts_token_count: Option<u64>,
-    pub(super) cached_content_token_count: Option<u64>,
 }

@@ -5,4 +5,4 @@ mod stream;
 mod wire;
 
 pub(super) use stream::Stream;
-pub(super) use wire::body;
+pub(super) use wire::{DEFAULT_ANSWER, body};

@@ -1,9 +1,9 @@
 //! The JSON of requests and answers in the format of `/api/chat`.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{form, system};
+use crate::formats::form;
+use crate::formats::instructions::placed;
 use crate::media::{Media, MediaKind};
 use crate::request::{Message, Request, marked};
 use crate::served::calls::as_object;
@@ -14,15 +14,19 @@ const MIN_CONTEXT: u64 = 4096;
 /// The largest context that is requested, in tokens. The server takes no more than its model supports.
 const MAX_CONTEXT: u64 = 131_072;
 
+/// The token limit of a reply, if the request names none. Without a limit, the server lets a model write ten times its
+/// context.
+pub(in crate::formats) const DEFAULT_ANSWER: u32 = 4096;
+
 /// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
-    let system = system(request, form);
+    let (system, conversation) = placed(request, form, dialect);
     let mut messages = Vec::new();
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.extend(request.messages.iter().map(message));
+    messages.extend(conversation.iter().map(message));
     let mut body = Map::new();
     body.insert("model".into(), json!(model));
     body.insert("messages".into(), json!(messages));
@@ -39,7 +43,8 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     body.insert("stream".into(), json!(!dialect.no_stream));
     // A prompt that does not fit is an error, and is not shortened. Older servers ignore this field.
     body.insert("truncate".into(), json!(false));
-    let mut options = json!({"num_predict": request.max_tokens, "num_ctx": context(request)});
+    let most = dialect.answer_limit(request, Some(DEFAULT_ANSWER)).unwrap_or(DEFAULT_ANSWER);
+    let mut options = json!({"num_predict": most, "num_ctx": context(request, most, dialect)});
     if !dialect.no_temperature {
         options["temperature"] = json!(request.temperature);
     }
@@ -47,10 +52,10 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// Returns the size of the context that the request needs. The size grows in steps, because the server loads its
-/// model again for every other size. Without a size, the server would silently drop the beginning of a request larger
-/// than its small default.
-fn context(request: &Request) -> u64 {
+/// Returns the size of the context that the request and a reply of `most` tokens need. The size grows in steps, because
+/// the server loads its model again for every other size. Without a size, the server would silently drop the beginning
+/// of a request larger than its small default.
+fn context(request: &Request, most: u32, dialect: Dialect) -> u64 {
     let said = |message: &Message| match message {
         Message::User { text, media } => text.len() + media.len() * 4096,
         Message::Assistant { text, calls } => {
@@ -61,8 +66,9 @@ fn context(request: &Request) -> u64 {
     let tools: usize = request.tools.iter().map(|tool| tool.parameters.to_string().len() + 256).sum();
     let bytes = request.system.len() + tools + request.messages.iter().map(said).sum::<usize>();
     // Three bytes per token is a safe estimate for most languages.
-    let tokens = bytes as u64 / 3 + u64::from(request.max_tokens) + 256;
-    tokens.next_power_of_two().clamp(MIN_CONTEXT, MAX_CONTEXT)
+    let tokens = bytes as u64 / 3 + u64::from(most) + 256;
+    let size = tokens.next_power_of_two().clamp(MIN_CONTEXT, MAX_CONTEXT);
+    dialect.context.map_or(size, |known| size.min(known.max(1)))
 }
 
 fn message(message: &Message) -> Value {
@@ -88,33 +94,4 @@ fn message(message: &Message) -> Value {
             json!({"role": "tool", "tool_name": name, "tool_call_id": id, "content": marked(content, *is_error)})
         }
     }
-}
-
-/// One line of a stream, or a whole answer.
-#[derive(Debug, Deserialize)]
-pub(super) struct Line {
-    pub(super) message: Option<Said>,
-    pub(super) done: Option<bool>,
-    pub(super) done_reason: Option<String>,
-    pub(super) prompt_eval_count: Option<u64>,
-    pub(super) eval_count: Option<u64>,
-    pub(super) error: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Said {
-    pub(super) content: Option<String>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct WireCall {
-    pub(super) id: Option<String>,
-    pub(super) function: Option<Function>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Function {
-    pub(super) name: Option<String>,
-    pub(super) arguments: Option<Value>,
 }

@@ -13,7 +13,7 @@ use crate::served::dialect::Dialect;
 fn assemble(chunks: &[Value]) -> Reply {
     let mut assembly = Stream::default();
     for chunk in chunks {
-        assembly.take(chunk.to_string().as_bytes()).unwrap();
+        assembly.take(chunk).unwrap();
     }
     Box::new(assembly).reply(3).unwrap()
 }
@@ -59,6 +59,7 @@ fn calls_with_the_same_id_stay_separate() {
         call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}})),
         call(json!({"index": 1, "id": "a", "function": {"name": "y", "arguments": "{}"}})),
         call(json!({"index": 2, "id": "b", "function": {"name": "z", "arguments": "{"}})),
+        json!({"choices": [{"finish_reason": "tool_calls"}]}),
     ]);
     let ids: Vec<_> = reply.calls.iter().map(|c| c.id.as_str()).collect();
     assert_eq!((ids, reply.malformed[0].id.as_str()), (vec!["a", "call_3_1"], "b"));
@@ -66,14 +67,15 @@ fn calls_with_the_same_id_stay_separate() {
 
 #[test]
 fn invalid_reply_is_an_error() {
-    let take = |text: &str| Stream::default().take(text.as_bytes()).unwrap_err();
-    assert!(matches!(take("{\"choices\": ["), ModelError::Malformed { .. }));
-    assert!(matches!(take("[]"), ModelError::Malformed { .. }));
-    assert!(matches!(take(r#"{"error": {"message": "boom"}}"#), ModelError::ServerError { .. }));
-    assert!(matches!(take(r#"{"error": {"message": "slow", "code": 429}}"#), ModelError::RateLimited { .. }));
+    let take = |chunk: Value| Stream::default().take(&chunk).unwrap_err();
+    assert!(matches!(take(json!({"error": {"message": "boom"}})), ModelError::ServerError { .. }));
+    assert!(matches!(
+        take(json!({"error": {"message": "slow", "code": 429}})),
+        ModelError::RateLimited { .. }
+    ));
     let mut assembly = Stream::default();
-    assembly.take(br#"{"choices": [{"finish_reason": "content_filter"}]}"#).unwrap();
-    assert_eq!(Box::new(assembly).reply(0), Err(ModelError::Filtered));
+    assembly.take(&json!({"choices": [{"finish_reason": "content_filter"}]})).unwrap();
+    assert!(matches!(Box::new(assembly).reply(0), Err(ModelError::Filtered { .. })));
 }
 
 #[test]
@@ -100,5 +102,13 @@ fn request_follows_the_server_dialect() {
     assert!(beside["messages"][0]["content"].as_str().unwrap().contains("JSON Schema"));
     let open = Dialect { form_beside_tools: true, completion_tokens: true, ..Dialect::default() };
     let open = body(&request, "m", open);
-    assert!(open.get("response_format").is_some() && open.get("max_completion_tokens").is_some());
+    assert!(open.get("response_format").is_some() && open.get("max_completion_tokens").is_none());
+    // A request without a limit is sent without one, and a limit is at most the model's own.
+    for (wanted, most, expected) in
+        [(None, Some(9), None), (Some(5), Some(9), Some(5)), (Some(50), Some(9), Some(9))]
+    {
+        let limited = Dialect { max_output: most, ..Dialect::default() };
+        let sent = body(&Request { max_tokens: wanted, ..request.clone() }, "m", limited);
+        assert_eq!(sent.get("max_tokens").and_then(Value::as_u64), expected);
+    }
 }

@@ -90,7 +90,7 @@ fn responses_request_has_items() {
     assert_eq!(input[4], json!({"type": "function_call_output", "call_id": "⟦b⟧", "output": "error: no"}));
     assert_eq!((&said["store"], &said["instructions"]), (&json!(false), &json!("Be brief.")));
     assert_eq!(
-        body(Format::Responses, &Request { max_tokens: 1, ..conversation() })["max_output_tokens"],
+        body(Format::Responses, &Request { max_tokens: Some(1), ..conversation() })["max_output_tokens"],
         16
     );
 }
@@ -122,7 +122,7 @@ fn ollama_request_has_images_and_a_sufficient_context() {
     let context = |text: &str| {
         body(Format::Ollama, &Request { messages: vec![Message::user(text)], ..Request::default() })["options"]["num_ctx"].as_u64().unwrap()
     };
-    assert_eq!(context("hi"), 4096);
+    assert_eq!(context("hi"), 8192);
     let large = "word ".repeat(10_000);
     assert!(context(&large) >= 16_384 && context(&large).is_power_of_two());
     assert_eq!(context(&large.repeat(100)), 131_072);

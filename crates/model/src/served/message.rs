@@ -1,0 +1,160 @@
+//! One message of an answer as JSON, also where a server has cut a character in two.
+//!
+//! Some servers send each token at once, although it is only a part of a character: as half of a surrogate pair
+//! (`"\ud83d"`, then `"\ude00"`), or as bytes that are no UTF-8. Such a part is held in a character of a private plane
+//! until [`mend`] puts the parts together.
+
+use std::borrow::Cow;
+
+use passable::keep_integers;
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// The first characters that stand for a byte, and for half of a surrogate pair. Both are in the last private plane.
+const BYTES: u32 = 0x10_F000;
+const SURROGATES: u32 = 0x10_F800 - 0xD800;
+const SURROGATE_HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
+
+/// The fault of a message that is no JSON.
+#[derive(Debug)]
+pub(super) struct JsonFault {
+    /// The fault in words.
+    pub(super) words: String,
+    /// Whether the message only ends too early.
+    pub(super) is_cut: bool,
+}
+
+/// Returns the JSON of a message.
+///
+/// # Errors
+///
+/// The reason why it is no JSON.
+pub(super) fn parse(data: &[u8]) -> Result<Value, JsonFault> {
+    let exact = std::str::from_utf8(data).map_or(Cow::Borrowed(""), keep_integers);
+    let bytes = if let Cow::Owned(text) = &exact { text.as_bytes() } else { data };
+    let mut error = match serde_json::from_slice(bytes) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let held = hold_surrogates(&hold_bytes(data));
+    if held.as_bytes() != data {
+        match serde_json::from_str(&keep_integers(&held)) {
+            Ok(value) => return Ok(value),
+            Err(other) => error = other,
+        }
+    }
+    Err(JsonFault { words: format!("it is no JSON: {}", json_fault(&error)), is_cut: error.is_eof() })
+}
+
+/// Returns the fault of a text that is no JSON, in words for a person or a model.
+pub(crate) fn json_fault(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Eof => "the text ends too early".to_owned(),
+        _ if error.column() == 0 => "something is wrong at its beginning".to_owned(),
+        _ => format!("something is wrong at line {}, character {}", error.line(), error.column()),
+    }
+}
+
+/// Returns the text with a stand-in for each byte that is no UTF-8.
+fn hold_bytes(data: &[u8]) -> String {
+    let mut text = String::with_capacity(data.len());
+    for chunk in data.utf8_chunks() {
+        text.push_str(chunk.valid());
+        let held = chunk.invalid().iter().filter_map(|byte| char::from_u32(BYTES + u32::from(*byte)));
+        text.extend(held);
+    }
+    text
+}
+
+/// Returns the text with a stand-in for each escaped half of a surrogate pair whose other half is missing.
+fn hold_surrogates(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = unit(escape);
+        let second = unit.and_then(|_| self::unit(escape.get(6..)?));
+        let length = match (unit, second) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(half), _) if SURROGATE_HALVES.contains(&half) => {
+                out.extend(char::from_u32(SURROGATES + half));
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            // An escaped character may be a second backslash, which begins no escape of its own.
+            _ => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
+        };
+        out.push_str(escape.get(..length).unwrap_or(escape));
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns the number in an escape `\uXXXX` at the beginning of a text.
+fn unit(escape: &str) -> Option<u32> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
+}
+
+/// Returns a text whose parts came in several messages, with the characters that were cut put together again. A part
+/// that stays alone becomes `U+FFFD`.
+pub(crate) fn mend(text: String) -> String {
+    let is_held = |c: char| (BYTES..=BYTES + 0xFF).contains(&u32::from(c)) || surrogate(c).is_some();
+    if !text.contains(is_held) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(is_held) {
+        let (before, run) = rest.split_at(at);
+        out.push_str(before);
+        let end = run.find(|c| !is_held(c)).unwrap_or(run.len());
+        let (run, behind) = run.split_at(end);
+        let bytes: Vec<u8> = run.chars().filter_map(byte).collect();
+        let units: Vec<u16> = run.chars().filter_map(surrogate).collect();
+        out.push_str(&String::from_utf8_lossy(&bytes));
+        out.push_str(&String::from_utf16_lossy(&units));
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn byte(c: char) -> Option<u8> {
+    u8::try_from(u32::from(c).checked_sub(BYTES)?).ok()
+}
+
+fn surrogate(c: char) -> Option<u16> {
+    let unit = u32::from(c).checked_sub(SURROGATES)?;
+    SURROGATE_HALVES.contains(&unit).then(|| u16::try_from(unit).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(data: &[u8]) -> String {
+        parse(data).unwrap()["t"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn characters_cut_by_tokens_are_put_together() {
+        let halves = text(br#"{"t":"a\ud83d"}"#) + &text(br#"{"t":"\ude00b"}"#);
+        assert_eq!(mend(halves), "a😀b");
+        let bytes = text(b"{\"t\":\"Gr\xc3\"}") + &text(b"{\"t\":\"\xbc\xc3\x9f\"}");
+        assert_eq!(mend(bytes), "Grüß");
+        assert_eq!(mend(text(br#"{"t":"a\ud83d!"}"#)), "a\u{fffd}!");
+        assert_eq!(text(br#"{"t":"\ud83d\ude00 \\ud83d"}"#), "😀 \\ud83d");
+        assert_eq!(mend(text(br#"{"t":"\\ud83d \ud83d"}"#)), "\\ud83d \u{fffd}");
+        assert_eq!(mend("plain".to_owned()), "plain");
+    }
+
+    #[test]
+    fn broken_json_stays_broken() {
+        for data in [&b"{"[..], b"{]", b"{\"t\":\"\xc3", b"{\"t\":\\ud83d}"] {
+            assert!(parse(data).is_err(), "{data:?}");
+        }
+    }
+}
