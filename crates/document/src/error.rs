@@ -1,6 +1,7 @@
 //! The errors of reading a document.
 
 use crate::MediaType;
+use crate::reading::{count, size, sizes};
 
 /// The reason why the text of a document was not read. The message names the problem, and [`DocumentError::help`] the
 /// remedy. Neither has the file's name. The caller knows the name, and may have to escape it before it is shown.
@@ -8,7 +9,7 @@ use crate::MediaType;
 #[non_exhaustive]
 pub enum DocumentError {
     /// A file that is larger than the limit. The size is checked before the file is parsed.
-    #[error("the document has {size} bytes; the limit is {limit}")]
+    #[error("the document has {}; the limit is {}", sizes(*.size, *.limit).0, sizes(*.size, *.limit).1)]
     TooLarge {
         /// The size of the file in bytes.
         size: u64,
@@ -16,7 +17,7 @@ pub enum DocumentError {
         limit: u64,
     },
     /// A file within its limit whose text is longer than the limit for text.
-    #[error("the text of the document is longer than the limit of {limit} bytes")]
+    #[error("the text of the document is longer than the limit of {}", size(*.limit as u64))]
     TooMuchText {
         /// The limit, [`Limits::text`](crate::Limits::text).
         limit: usize,
@@ -61,12 +62,14 @@ pub enum DocumentError {
         offset: usize,
     },
     /// Text that is not in UTF-8.
-    #[error("not UTF-8: invalid byte 0x{byte:02x} at offset {offset}")]
+    #[error("not UTF-8: invalid byte 0x{byte:02x} at offset {offset}; it looks like {likely}")]
     NotUtf8 {
         /// The first byte of the invalid sequence.
         byte: u8,
         /// The position of the byte, counted from the start of the file.
         offset: usize,
+        /// The name of the encoding that the bytes are most likely in.
+        likely: &'static str,
     },
     /// A file that is named as a mail, but has no mail header.
     #[error("not a mail: {reason}")]
@@ -74,14 +77,14 @@ pub enum DocumentError {
         /// The part that is missing or wrong.
         reason: String,
     },
-    /// A mail with attachments, but without text.
-    #[error("the mail has no text, only {attachments} attachment(s)")]
+    /// A mail whose text is in parts that cannot be read.
+    #[error("the mail has no text that can be read; {left_out}")]
     MailWithoutText {
-        /// The number of attachments.
-        attachments: usize,
+        /// The sentences about the parts. They hold foreign names.
+        left_out: String,
     },
     /// A PDF whose pages have no text. It is a scan or a drawing.
-    #[error("the PDF has {pages} page(s) and no text: it is probably a scan")]
+    #[error("the PDF has {} and no text: it is probably a scan", count(*.pages, "page", "pages"))]
     PdfWithoutText {
         /// The number of pages.
         pages: usize,
@@ -102,30 +105,31 @@ impl DocumentError {
     pub fn help(&self) -> String {
         match self {
             Self::TooLarge { .. } => {
-                "raise the limit for attachments, or give only the part that is needed".into()
+                "raise the limit for documents, or give only the part that is needed".into()
             }
-            Self::TooMuchText { .. } => "raise the limit of the text, or split the document".into(),
+            Self::TooMuchText { .. } => "give only the part that is needed, or split the document".into(),
             Self::TooManyPages { limit, .. } => {
                 format!("give only the pages needed, e.g. `qpdf in.pdf --pages . 1-{limit} -- out.pdf`")
             }
             Self::PdfTooComplex { .. } => {
                 "print it to a new PDF, which drops what is hidden; be wary of raising the limit".into()
             }
-            Self::Unsupported { .. } => {
-                format!("save it as PDF or as plain text; what can be read: {}", MediaType::KNOWN)
+            Self::Unsupported { found } => {
+                format!("{}; what can be read: {}", way_out(found), MediaType::KNOWN)
             }
             Self::Disguised { found, .. } => {
                 format!("give it the suffix of what it is ({found}), or ask for it again")
             }
             Self::Binary { .. } => {
-                "the file may be damaged or have the wrong suffix; save it as plain text in UTF-8".into()
+                "it is data of a program, or damaged; save it as plain text in UTF-8, or as PDF".into()
             }
-            Self::NotUtf8 { .. } => {
-                "save it in UTF-8, e.g. `iconv -f WINDOWS-1252 -t UTF-8 in.txt > out.txt` (or -f UTF-16)"
-                    .into()
+            Self::NotUtf8 { likely, .. } => {
+                format!("save it in UTF-8, e.g. `iconv -f {likely} -t UTF-8 in.txt > out.txt`")
             }
             Self::MailBroken { .. } => "save the mail again with its header, or name the file .txt".into(),
-            Self::MailWithoutText { .. } => "save the attachments and give those".into(),
+            Self::MailWithoutText { .. } => {
+                "save what is attached in a form that can be read, and give that".into()
+            }
             Self::PdfWithoutText { .. } => {
                 "add a text layer by character recognition, e.g. `ocrmypdf in.pdf out.pdf`".into()
             }
@@ -134,5 +138,19 @@ impl DocumentError {
                 "fetch it again; if that does not help, repair it, e.g. `qpdf in.pdf out.pdf`".into()
             }
         }
+    }
+}
+
+/// Returns how the owner of a document can bring its text into a form that can be read.
+fn way_out(found: &str) -> &'static str {
+    let is = |words: &[&str]| words.iter().any(|word| found.contains(word));
+    if is(&["spreadsheet", "workbook"]) {
+        "save each table as CSV, or save it as PDF or as plain text"
+    } else if is(&["archive"]) {
+        "unpack it and give the files in it, or save it as PDF or as plain text"
+    } else if is(&[".msg"]) {
+        "save it as PDF or as plain text, a table as CSV, a mail as .eml"
+    } else {
+        "save it as PDF or as plain text"
     }
 }

@@ -1,8 +1,13 @@
 //! The text of a document, for a model or a person.
 //!
-//! The function [`text()`] takes the bytes and the name of a file, and returns plain text. It reads UTF-8 text with
-//! many suffixes, mail (`.eml`), and PDF with a text layer. For every other file, it returns a [`DocumentError`] that
-//! names the problem. The remedy is in [`DocumentError::help`]. The encoding of bytes is never guessed.
+//! The function [`text()`] takes the bytes and the name of a file, and returns plain text. It reads text with many
+//! suffixes, mails and mailboxes with the attachments that have text, and PDF with a text layer, its forms and its
+//! notes. For every other file, it returns a [`DocumentError`] that names the problem. The remedy is in
+//! [`DocumentError::help`].
+//!
+//! Nothing is left out silently. Each part that could not be read is a line of the text, in square brackets, and an
+//! entry of [`Text::notes`]. The encoding of a text file is never guessed. The encoding of a part of a mail is guessed
+//! only where its name is missing or wrong, and a note says so.
 //!
 //! Documents come from strangers. Everything is bounded by [`Limits`], no input causes a panic, and a panic of a
 //! foreign parser becomes an error. Two matters are left to the caller:
@@ -14,6 +19,7 @@
 //! The crate opens no file, reads no clock and keeps no state.
 #![forbid(unsafe_code)]
 
+mod charset;
 mod error;
 mod guard;
 mod limits;
@@ -21,22 +27,28 @@ mod mail;
 mod media;
 mod pdf;
 mod plain;
+mod reading;
+mod terminal;
 
 pub use error::DocumentError;
 pub use limits::Limits;
 pub use media::MediaType;
+pub use reading::{size, sizes};
 
 /// The text of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The text. In text from mail or PDF, lines end in `\n`. Text files are unchanged, except that a byte order mark
-    /// at the start is removed. The text contains no ASCII control characters except tab, line feed, carriage return
-    /// and form feed.
+    /// The text. In text from mail or PDF, lines end in `\n`. Text files are unchanged, except for a byte order mark
+    /// and for control characters. The text contains no ASCII control characters except tab, line feed, carriage
+    /// return and form feed.
     pub text: String,
     /// The type as which the document was read.
     pub media_type: MediaType,
     /// The number of pages, or `None` for a type without pages.
     pub pages: Option<usize>,
+    /// The sentences about what is not in the text, or not as it was. The text has them too, in square brackets. They
+    /// hold foreign words, such as the names of attached files.
+    pub notes: Vec<String>,
 }
 
 /// Reads the text of a document.
@@ -48,20 +60,23 @@ pub struct Text {
 /// # Errors
 /// A [`DocumentError`] that names the broken rule. The size is checked first, then the type, then the content.
 pub fn text(bytes: &[u8], name: &str, limits: &Limits) -> Result<Text, DocumentError> {
+    text_within(bytes, name, limits, 0)
+}
+
+/// Reads the text of a document that stands in `depth` mails.
+fn text_within(bytes: &[u8], name: &str, limits: &Limits, depth: usize) -> Result<Text, DocumentError> {
     limits.admit(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
     let media_type = MediaType::sniff(bytes, name)?;
-    let (text, pages) = match media_type {
+    let (reading, pages) = match media_type {
         MediaType::Pdf => {
-            let read = pdf::text(bytes, limits)?;
-            (read.text, Some(read.pages))
+            let (reading, pages) = pdf::text(bytes, limits)?;
+            (reading, Some(pages))
         }
-        MediaType::Mail => (mail::text(bytes, limits)?, None),
+        MediaType::Mail => (mail::text(bytes, limits, depth)?, None),
         MediaType::Plain | MediaType::Markdown | MediaType::Json | MediaType::Csv => {
-            (plain::text(bytes)?, None)
+            (plain::text(bytes, limits)?, None)
         }
     };
-    if text.len() > limits.text {
-        return Err(DocumentError::TooMuchText { limit: limits.text });
-    }
-    Ok(Text { text, media_type, pages })
+    let (text, notes) = reading.finish();
+    Ok(Text { text, media_type, pages, notes })
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::DocumentError;
+use crate::mail::mailbox;
 
 /// The types whose text can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,8 +47,6 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls, .msg)"),
     (b"SQLite format 3\0", "a SQLite database"),
-    (b"{\\rtf", "an RTF document"),
-    (b"%!PS", "a PostScript document"),
 ];
 
 /// Types of documents that are ZIP archives. The suffix tells them apart.
@@ -64,7 +63,7 @@ const ZIPPED: &[(&str, &str)] = &[
 impl MediaType {
     /// The readable types in words, for help lines.
     pub(crate) const KNOWN: &str =
-        "text in UTF-8 (.txt, .md, .json, .csv and the like), mail (.eml), PDF (.pdf)";
+        "text in UTF-8 (.txt, .md, .json, .csv and the like), mail (.eml, .mbox), PDF (.pdf)";
 
     /// Returns the registered media type, such as `application/pdf`.
     pub fn as_str(self) -> &'static str {
@@ -107,9 +106,22 @@ impl MediaType {
             }
             Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: describe_content(bytes) }),
             Some(other) => Ok(other),
+            None if is_unnamed_mail(bytes, name, &suffix) => Ok(Self::Mail),
             None => Ok(Self::Plain),
         }
     }
+}
+
+/// Returns whether a file without a known suffix is a mail. Folders of mails (Maildir, MH) name their files by numbers
+/// and flags.
+fn is_unnamed_mail(bytes: &[u8], name: &str, suffix: &str) -> bool {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let is_maildir = [":2,", ";2,", "!2,"].iter().any(|flags| file.contains(flags))
+        || file
+            .split('.')
+            .next()
+            .is_some_and(|time| time.len() >= 9 && time.bytes().all(|b| b.is_ascii_digit()));
+    if is_maildir { mailbox::is_mail(bytes, 1) } else { suffix.is_empty() && mailbox::is_mail(bytes, 3) }
 }
 
 impl fmt::Display for MediaType {
@@ -132,7 +144,7 @@ fn suffix(name: &str) -> String {
 fn promised(suffix: &str) -> Option<MediaType> {
     Some(match suffix {
         ".pdf" => MediaType::Pdf,
-        ".eml" => MediaType::Mail,
+        ".eml" | ".emlx" | ".mbox" | ".mbx" | ".mht" | ".mhtml" => MediaType::Mail,
         ".md" | ".markdown" => MediaType::Markdown,
         ".json" | ".jsonl" | ".ndjson" => MediaType::Json,
         ".csv" | ".tsv" => MediaType::Csv,
@@ -142,12 +154,19 @@ fn promised(suffix: &str) -> Option<MediaType> {
     })
 }
 
+/// Returns whether the suffix of a name promises text.
+pub(crate) fn is_named_as_text(name: &str) -> bool {
+    promised(&suffix(name)).is_some_and(|promised| !matches!(promised, MediaType::Pdf | MediaType::Mail))
+}
+
 /// Returns whether the content has the PDF marker at its start. Only a file that is named as a PDF may have other
-/// bytes before the marker, because a text may quote the marker.
+/// bytes before the marker, because a text may quote the marker. A text may also begin with it.
 fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     const MARK: &[u8] = b"%PDF-";
     if promised != Some(MediaType::Pdf) {
-        return bytes.starts_with(MARK);
+        let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        let is_prose = || is_text(bytes) && !(has(b"%%EOF") && has(b"endobj"));
+        return bytes.starts_with(MARK) && !is_prose();
     }
     let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
     head.windows(MARK.len()).any(|window| window == MARK)
@@ -181,18 +200,32 @@ fn describe_content(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// Returns whether content is sound text: UTF-8 without control characters of binary data.
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok() && !bytes.iter().any(|byte| crate::terminal::is_control(*byte))
+}
+
 fn foreign(bytes: &[u8], suffix: &str) -> Option<&'static str> {
+    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    if bytes.starts_with(b"{\\rtf") && bytes.trim_ascii_end().ends_with(b"}") {
+        return Some("an RTF document");
+    }
+    if bytes.starts_with(b"%!PS") && (has(b"showpage") || has(b"%%EOF")) {
+        return Some("a PostScript document");
+    }
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         let named = ZIPPED.iter().find(|(known, _)| *known == suffix);
         return Some(named.map_or("a ZIP archive", |(_, words)| *words));
     }
-    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
-        return Some("a WebP image");
-    }
-    if bytes.get(4..8) == Some(b"ftyp") {
-        return Some("a video or an image (MP4, HEIC)");
-    }
-    FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, words)| *words)
+    let found = if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        Some("a WebP image")
+    } else if bytes.get(4..8) == Some(b"ftyp") {
+        Some("a video or an image (MP4, HEIC)")
+    } else {
+        FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, words)| *words)
+    };
+    // Text may begin with the letters by which a format is known: "BZh", "GIF89a".
+    found.filter(|_| !is_text(bytes))
 }
 
 #[cfg(test)]
@@ -219,6 +252,45 @@ mod tests {
         check(b"\x01\x02\xff\xfe", "not a PDF document");
         check(&["é".repeat(600).as_bytes(), b"x"].concat(), "text, and no PDF document");
         check(&[b"x", "é".repeat(600).as_bytes()].concat(), "text, and no PDF document");
+    }
+
+    #[test]
+    fn text_that_begins_like_another_format_is_text() {
+        let check = |bytes: &[u8], name: &str, expected: MediaType| {
+            assert_eq!(MediaType::sniff(bytes, name), Ok(expected), "{}", bytes.escape_ascii());
+        };
+        // Prose about PDF: xerj-org/xerj#403, and a recipe for the smallest PDF: google/magika#292.
+        check(b"%PDF-1.4 is how a PDF starts\n", "about.txt", MediaType::Plain);
+        check(b"%PDF- is the mark", "about", MediaType::Plain);
+        check(b"%PDF-1.4 is the first line, and %%EOF the last", "about.md", MediaType::Markdown);
+        check(b"GIF89a is how a GIF starts", "about.txt", MediaType::Plain);
+        check(b"BZh is the mark of bzip2", "about.txt", MediaType::Plain);
+        check(b"Die ftyp-Box", "about.txt", MediaType::Plain);
+        check(b"%!PS is how PostScript starts", "about.txt", MediaType::Plain);
+        check(b"{\\rtf is how RTF starts", "about.txt", MediaType::Plain);
+        let pdf = |bytes: &[u8]| MediaType::sniff(bytes, "a.txt").is_err();
+        assert!(pdf(b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n%%EOF\n"));
+        assert!(pdf(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj"));
+        assert!(pdf(b"{\\rtf1\\ansi text\\par }\n"));
+        assert!(pdf(b"%!PS-Adobe-3.0\nshowpage\n"));
+    }
+
+    #[test]
+    fn mail_without_a_suffix_is_recognized_by_its_header() {
+        let check = |bytes: &[u8], name: &str, expected: MediaType| {
+            assert_eq!(MediaType::sniff(bytes, name), Ok(expected), "{name}");
+        };
+        let mail = b"From: a@b.example\nTo: c@d.example\nSubject: s\n\nx";
+        check(mail, "cur/1204680122.27c448ab_1.host.name:2,S", MediaType::Mail);
+        check(mail, "new/1204680122.M1P2.host", MediaType::Mail);
+        check(mail, "inbox/12", MediaType::Mail);
+        check(mail, "draft.txt", MediaType::Plain);
+        check(mail, "0001-fix.patch", MediaType::Plain);
+        check(b"Subject: s\n\nx", "12", MediaType::Plain);
+        check(b"plain", "1204680122.27c448ab_1.host:2,S", MediaType::Plain);
+        for name in ["a.mbox", "a.emlx", "a.MHT"] {
+            check(mail, name, MediaType::Mail);
+        }
     }
 
     #[test]

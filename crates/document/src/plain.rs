@@ -1,48 +1,72 @@
-//! Text files: UTF-8 without control characters that do not occur in text.
+//! Text files: UTF-8 and UTF-16, with what programs write for a terminal removed.
 
-use crate::DocumentError;
+use encoding_rs::Encoding;
 
-/// The byte order mark that some editors put before UTF-8 text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+use crate::reading::Reading;
+use crate::{DocumentError, Limits, charset, terminal};
 
-/// Checks that the bytes are UTF-8 text, and returns the text without a byte order mark.
-pub(crate) fn text(bytes: &[u8]) -> Result<String, DocumentError> {
-    // UTF-16 text has many NULs. The error reports the encoding, not the first NUL.
-    if let [byte @ 0xff, 0xfe, ..] | [byte @ 0xfe, 0xff, ..] = bytes {
-        return Err(DocumentError::NotUtf8 { byte: *byte, offset: 0 });
+/// The share of control characters, as a divisor, from which on content is no text. It holds for long content only.
+const MAX_CONTROL_SHARE: usize = 4;
+/// The number of control characters that any text may have.
+const FEW_CONTROLS: usize = 32;
+
+/// Checks that the bytes are text, and returns the text without a byte order mark. Text in another encoding than
+/// UTF-8 is read only if the bytes show the encoding without doubt.
+pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Reading, DocumentError> {
+    let (text, note) = decode(bytes)?;
+    let cleaned = terminal::clean(&text);
+    if cleaned.shown > FEW_CONTROLS && cleaned.shown * MAX_CONTROL_SHARE > text.chars().count() {
+        let offset = bytes.iter().position(|byte| terminal::is_control(*byte)).unwrap_or_default();
+        return Err(DocumentError::Binary { byte: bytes.get(offset).copied().unwrap_or_default(), offset });
     }
-    no_controls(bytes)?;
-    let text = bytes.strip_prefix(MARK).unwrap_or(bytes);
-    let skipped = bytes.len() - text.len();
+    let mut reading = Reading::new(limits);
+    reading.push(&cleaned.text)?;
+    for note in note.into_iter().chain(cleaned.note) {
+        reading.note(&note)?;
+    }
+    Ok(reading)
+}
+
+fn decode(bytes: &[u8]) -> Result<(String, Option<String>), DocumentError> {
+    let refused = |offset: usize, likely| DocumentError::NotUtf8 {
+        byte: bytes.get(offset).copied().unwrap_or_default(),
+        offset,
+        likely,
+    };
+    if bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff") {
+        return Err(refused(0, "UTF-32"));
+    }
+    let mark = match Encoding::for_bom(bytes) {
+        Some((encoding, length)) if encoding != encoding_rs::UTF_8 => {
+            let rest = bytes.get(length..).unwrap_or_default();
+            let (text, had_errors) = encoding.decode_without_bom_handling(rest);
+            // A mark alone is no text.
+            if had_errors || rest.is_empty() || text.contains('\0') {
+                return Err(refused(0, encoding.name()));
+            }
+            return Ok((text.into_owned(), None));
+        }
+        Some((_, length)) => length,
+        None => 0,
+    };
+    if let Some((text, name)) = charset::utf_16_unmarked(bytes) {
+        return Ok((text, Some(format!("the file was read as {name}, which it does not say"))));
+    }
+    if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(DocumentError::Binary { byte: 0, offset });
+    }
+    if let Some(text) = charset::iso_2022_jp(bytes) {
+        return Ok((text, Some("the file was read as ISO-2022-JP, which it does not say".to_owned())));
+    }
+    let text = bytes.get(mark..).unwrap_or_default();
     match std::str::from_utf8(text) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(error) => {
-            let offset = error.valid_up_to();
-            Err(DocumentError::NotUtf8 {
-                byte: text.get(offset).copied().unwrap_or_default(),
-                offset: offset + skipped,
-            })
-        }
+        Ok(text) => Ok((text.to_owned(), None)),
+        Err(error) => Err(refused(error.valid_up_to() + mark, charset::guess(text))),
     }
 }
 
-/// Checks that no byte is a control character that does not occur in text. The check works for every encoding that
-/// extends ASCII.
-pub(crate) fn no_controls(bytes: &[u8]) -> Result<(), DocumentError> {
-    match bytes.iter().position(|byte| is_control(*byte)) {
-        Some(offset) => {
-            Err(DocumentError::Binary { byte: bytes.get(offset).copied().unwrap_or_default(), offset })
-        }
-        None => Ok(()),
-    }
-}
-
-fn is_control(byte: u8) -> bool {
-    byte == 0x7f || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
-}
-
-/// Returns a decoded text, such as a mail part or a PDF string, in the form that [`Text::text`](crate::Text::text)
-/// promises. Line ends become `\n`. Other ASCII control characters become the replacement character.
+/// Returns a decoded text, such as a PDF string, in the form that [`Text::text`](crate::Text::text) promises. Line
+/// ends become `\n`. Other ASCII control characters become the replacement character.
 pub(crate) fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -11,6 +11,7 @@ use super::lexer::{Operations, Token};
 use super::lines::{Lines, TextRun};
 use super::matrix::Matrix;
 use crate::DocumentError;
+use crate::plain::tidy;
 
 /// The maximum depth of nested drawings.
 const MAX_NESTING: usize = 8;
@@ -25,15 +26,32 @@ pub(super) struct Reader<'a, 'b> {
     budget: Budget<'b>,
     /// The fonts that were read. They are kept because pages share fonts, and reading a font takes long. The document
     /// does not change, so the address of a font's dictionary identifies it, with or without an object number.
-    fonts: HashMap<*const Dictionary, Rc<Font<'a>>>,
+    fonts: HashMap<*const Dictionary, Rc<Font>>,
     lines: Lines,
+    /// The forms that are being drawn, from the outside in.
+    open: Vec<*const Stream>,
+    page: PageText,
+}
+
+/// The text of a page, and what is on the page beside it.
+#[derive(Debug, Default)]
+pub(super) struct PageText {
+    pub(super) text: String,
+    /// The number of glyphs whose characters are not known.
+    pub(super) unreadable: usize,
+    /// The number of pictures.
+    pub(super) pictures: usize,
+    /// Whether the page draws lines or areas.
+    pub(super) has_drawing: bool,
+    /// Whether a part of the page could not be read.
+    pub(super) is_broken: bool,
 }
 
 /// The graphics state that `q` saves and `Q` restores.
 #[derive(Clone)]
-struct State<'a> {
+struct State {
     matrix: Matrix,
-    font: Option<Rc<Font<'a>>>,
+    font: Option<Rc<Font>>,
     size: f32,
     spacing: f32,
     word_spacing: f32,
@@ -41,6 +59,35 @@ struct State<'a> {
     stretch: f32,
     leading: f32,
     rise: f32,
+}
+
+impl PageText {
+    /// Adds the counts of drawings that belong to the page.
+    pub(super) fn add(&mut self, marks: &PageText) {
+        self.unreadable += marks.unreadable;
+        self.is_broken |= marks.is_broken;
+    }
+}
+
+impl State {
+    fn start() -> Self {
+        Self {
+            matrix: Matrix::UNIT,
+            font: None,
+            size: 0.0,
+            spacing: 0.0,
+            word_spacing: 0.0,
+            stretch: 1.0,
+            leading: 0.0,
+            rise: 0.0,
+        }
+    }
+}
+
+/// An object that a page draws by its name.
+enum DrawnObject<'a> {
+    Form(&'a Stream),
+    Picture,
 }
 
 /// The position of the next text: the start of the line, and the pen.
@@ -59,33 +106,83 @@ impl Pen {
 
 impl<'a, 'b> Reader<'a, 'b> {
     pub(super) fn new(document: &'a Document, budget: Budget<'b>) -> Self {
-        Self { document, budget, fonts: HashMap::new(), lines: Lines::default() }
+        Self {
+            document,
+            budget,
+            fonts: HashMap::new(),
+            lines: Lines::default(),
+            open: Vec::new(),
+            page: PageText::default(),
+        }
+    }
+
+    pub(super) fn document(&self) -> &'a Document {
+        self.document
+    }
+
+    /// Returns the number of bytes of text that may still be found.
+    pub(super) fn room(&self) -> usize {
+        self.budget.text
+    }
+
+    /// Subtracts an amount of work from the budget.
+    pub(super) fn work(&mut self, operations: usize) -> Result<(), DocumentError> {
+        self.budget.work(operations)
+    }
+
+    /// Subtracts text that was found elsewhere from the budget.
+    pub(super) fn take_text(&mut self, bytes: usize) -> Result<(), DocumentError> {
+        self.budget.text(bytes)
     }
 
     /// Returns the text of a page. It is empty if the page is missing or is not a dictionary.
-    pub(super) fn page(&mut self, page: ObjectId) -> Result<String, DocumentError> {
-        self.budget.work(self.document.get_page_contents(page).len())?;
-        let content = match self.document.get_page_content_with_limit(page, self.budget.unfolded) {
-            Ok(content) => content,
-            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
-                return Err(self.budget.too_much_unfolded());
+    pub(super) fn page(&mut self, page: ObjectId) -> Result<PageText, DocumentError> {
+        self.page = PageText::default();
+        let contents = self.document.get_page_contents(page);
+        self.budget.work(contents.len())?;
+        let mut content = Vec::new();
+        for part in contents {
+            let Ok(part) = self.document.get_object(part).and_then(Object::as_stream) else {
+                self.page.is_broken = true;
+                continue;
+            };
+            if let Some(part) = self.unfolded(part)? {
+                content.extend(part);
+                content.push(b'\n');
             }
-            Err(_) => return Ok(String::new()),
-        };
-        self.budget.unfold(content.len())?;
+        }
         let resources = self.resources(page);
-        let state = State {
-            matrix: Matrix::UNIT,
-            font: None,
-            size: 0.0,
-            spacing: 0.0,
-            word_spacing: 0.0,
-            stretch: 1.0,
-            leading: 0.0,
-            rise: 0.0,
-        };
-        self.draw(&content, resources, state, 0)?;
-        Ok(std::mem::take(&mut self.lines).finish())
+        self.draw(&content, resources, State::start(), 0)?;
+        let text = std::mem::take(&mut self.lines).finish();
+        Ok(PageText { text, ..std::mem::take(&mut self.page) })
+    }
+
+    /// Returns the counts of the drawings since the last page.
+    pub(super) fn take_marks(&mut self) -> PageText {
+        std::mem::take(&mut self.page)
+    }
+
+    /// Returns the text of a drawing that stands on no page by itself, such as that of a field.
+    pub(super) fn drawing(&mut self, form: &'a Stream) -> Result<String, DocumentError> {
+        self.draw_form(form, None, &State::start(), 0)?;
+        Ok(tidy(&std::mem::take(&mut self.lines).finish()))
+    }
+
+    /// Returns the decompressed content of a stream, or `None` if it is damaged.
+    fn unfolded(&mut self, stream: &Stream) -> Result<Option<Vec<u8>>, DocumentError> {
+        match stream.get_plain_content_with_limit(self.budget.unfolded) {
+            Ok(content) => {
+                self.budget.unfold(content.len())?;
+                Ok(Some(content))
+            }
+            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+                Err(self.budget.too_much_unfolded())
+            }
+            Err(_) => {
+                self.page.is_broken = true;
+                Ok(None)
+            }
+        }
     }
 
     /// Returns the resources of a page: its own, or those of its nearest ancestor that has some.
@@ -104,10 +201,10 @@ impl<'a, 'b> Reader<'a, 'b> {
         &mut self,
         content: &[u8],
         resources: Option<&'a Dictionary>,
-        mut state: State<'a>,
+        mut state: State,
         depth: usize,
     ) -> Result<(), DocumentError> {
-        let mut saved: Vec<State<'a>> = Vec::new();
+        let mut saved: Vec<State> = Vec::new();
         let mut unsaved = 0_usize;
         let mut pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT };
         let mut operations = Operations::new(content);
@@ -167,10 +264,17 @@ impl<'a, 'b> Reader<'a, 'b> {
                     pen.start_line(0.0, -state.leading);
                     self.show(operands.get(2..).unwrap_or_default(), &state, &mut pen)?;
                 }
-                b"Do" if depth < MAX_NESTING => {
-                    if let Some(form) = name().and_then(|name| self.form(resources, name)) {
-                        self.draw_form(form, resources, &state, depth)?;
-                    }
+                b"Do" => match name().and_then(|name| self.drawn_object(resources, name)) {
+                    // A form that draws itself adds nothing.
+                    Some(DrawnObject::Form(form)) if self.open.contains(&std::ptr::from_ref(form)) => {}
+                    Some(DrawnObject::Form(_)) if depth >= MAX_NESTING => self.page.is_broken = true,
+                    Some(DrawnObject::Form(form)) => self.draw_form(form, resources, &state, depth)?,
+                    Some(DrawnObject::Picture) => self.page.pictures += 1,
+                    None => {}
+                },
+                b"ID" => self.page.pictures += 1,
+                b"f" | b"F" | b"f*" | b"S" | b"s" | b"B" | b"B*" | b"b" | b"b*" | b"sh" => {
+                    self.page.has_drawing = true;
                 }
                 _ => {}
             }
@@ -183,17 +287,10 @@ impl<'a, 'b> Reader<'a, 'b> {
         &mut self,
         form: &'a Stream,
         resources: Option<&'a Dictionary>,
-        state: &State<'a>,
+        state: &State,
         depth: usize,
     ) -> Result<(), DocumentError> {
-        let content = match form.get_plain_content_with_limit(self.budget.unfolded) {
-            Ok(content) => content,
-            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
-                return Err(self.budget.too_much_unfolded());
-            }
-            Err(_) => return Ok(()),
-        };
-        self.budget.unfold(content.len())?;
+        let Some(content) = self.unfolded(form)? else { return Ok(()) };
         let mut state = state.clone();
         if let Ok(matrix) = form.dict.get_deref(b"Matrix", self.document).and_then(Object::as_array)
             && let Some(matrix) = Matrix::read(matrix)
@@ -201,20 +298,27 @@ impl<'a, 'b> Reader<'a, 'b> {
             state.matrix = matrix.then(state.matrix);
         }
         let own = form.dict.get_deref(b"Resources", self.document).and_then(Object::as_dict).ok();
-        self.draw(&content, own.or(resources), state, depth + 1)
+        self.open.push(std::ptr::from_ref(form));
+        let drawn = self.draw(&content, own.or(resources), state, depth + 1);
+        self.open.pop();
+        drawn
     }
 
-    fn form(&self, resources: Option<&'a Dictionary>, name: &[u8]) -> Option<&'a Stream> {
-        let forms = resources?.get_deref(b"XObject", self.document).and_then(Object::as_dict).ok()?;
-        let form = forms.get_deref(name, self.document).and_then(Object::as_stream).ok()?;
-        (form.dict.get(b"Subtype").and_then(Object::as_name).ok()? == b"Form").then_some(form)
+    fn drawn_object(&self, resources: Option<&'a Dictionary>, name: &[u8]) -> Option<DrawnObject<'a>> {
+        let objects = resources?.get_deref(b"XObject", self.document).and_then(Object::as_dict).ok()?;
+        let object = objects.get_deref(name, self.document).and_then(Object::as_stream).ok()?;
+        match object.dict.get_deref(b"Subtype", self.document).and_then(Object::as_name).ok()? {
+            b"Form" => Some(DrawnObject::Form(object)),
+            b"Image" => Some(DrawnObject::Picture),
+            _ => None,
+        }
     }
 
     fn font(
         &mut self,
         resources: Option<&'a Dictionary>,
         name: &[u8],
-    ) -> Result<Option<Rc<Font<'a>>>, DocumentError> {
+    ) -> Result<Option<Rc<Font>>, DocumentError> {
         let document = self.document;
         let entry = resources
             .and_then(|resources| resources.get_deref(b"Font", document).and_then(Object::as_dict).ok())
@@ -230,12 +334,7 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 
     /// Shows strings. A number between strings moves the pen back by that many thousandths of the text size.
-    fn show(
-        &mut self,
-        operands: &[Token<'_>],
-        state: &State<'a>,
-        pen: &mut Pen,
-    ) -> Result<(), DocumentError> {
+    fn show(&mut self, operands: &[Token<'_>], state: &State, pen: &mut Pen) -> Result<(), DocumentError> {
         for operand in operands {
             self.budget.work(1)?;
             match operand {
@@ -249,12 +348,16 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(())
     }
 
-    fn show_text(&mut self, bytes: &[u8], state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
-        let Some(font) = &state.font else { return Ok(()) };
+    fn show_text(&mut self, bytes: &[u8], state: &State, pen: &mut Pen) -> Result<(), DocumentError> {
+        let Some(font) = &state.font else {
+            self.page.unreadable += bytes.len();
+            return Ok(());
+        };
         // One operation may contain a string of any length.
         self.budget.work(bytes.len() / 16)?;
         let shown = font.show(bytes, self.budget.text);
         self.budget.text(shown.text.len())?;
+        self.page.unreadable += shown.unreadable;
         let spacing = shown.codes as f32 * state.spacing + shown.blanks as f32 * state.word_spacing;
         let width = (shown.width * state.size + spacing) * state.stretch;
 

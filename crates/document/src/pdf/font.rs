@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use lopdf::{DecompressError, Dictionary, Document, Encoding, Error, Object};
+use lopdf::{DecompressError, Dictionary, Document, Error, Object};
 
 use super::Budget;
+use super::codes::{self, Code, EastAsian};
 use super::matrix::Matrix;
 use super::unicode::Unicode;
 use crate::DocumentError;
@@ -13,11 +14,13 @@ use crate::DocumentError;
 const MAX_WIDTHS: usize = 1 << 16;
 
 /// The parts of a font that are needed to read text.
-pub(super) struct Font<'a> {
+pub(super) struct Font {
     /// The font's own table from codes to characters. It has precedence over the encoding.
     unicode: Option<Unicode>,
-    /// The encoding that the font names, or the standard one.
-    encoding: Option<Encoding<'a>>,
+    /// The meaning of each code of a simple font.
+    codes: Vec<Code>,
+    /// The encoding of a composite font that names its characters.
+    east_asian: Option<EastAsian>,
     /// Whether codes have two bytes, as in a composite font.
     wide: bool,
     widths: HashMap<u32, f32>,
@@ -36,27 +39,26 @@ pub(super) struct ShownText {
     pub(super) codes: usize,
     /// The number of codes that are the single byte 32. Each adds the word spacing.
     pub(super) blanks: usize,
+    /// The number of codes whose characters are not known.
+    pub(super) unreadable: usize,
 }
 
-impl<'a> Font<'a> {
+impl Font {
     pub(super) fn new(
-        document: &'a Document,
-        dictionary: &'a Dictionary,
+        document: &Document,
+        dictionary: &Dictionary,
         budget: &mut Budget<'_>,
     ) -> Result<Self, DocumentError> {
         let kind = dictionary.get(b"Subtype").and_then(Object::as_name).unwrap_or_default();
         let wide = kind == b"Type0";
         budget.work(256 + differences(document, dictionary))?;
         let unicode = unicode(document, dictionary, budget)?;
-        let encoding = match dictionary.get_font_encoding_with_limit(document, budget.unfolded) {
-            // Without such a table, the codes of a composite font are glyph numbers, which say nothing about
-            // characters.
-            Ok(Encoding::OneByteEncoding(_)) if wide => None,
-            // The `ToUnicode` table was read above, by a parser that tolerates more errors.
-            Ok(Encoding::UnicodeMapEncoding(_)) | Err(_) => None,
-            Ok(encoding) => Some(encoding),
-        };
-        let mut font = Self { unicode, encoding, wide, widths: HashMap::new(), fallback: None, scale: 0.001 };
+        let named = dictionary.get_deref(b"Encoding", document).and_then(Object::as_name);
+        // Without a table, the codes of other composite fonts are glyph numbers, which say nothing about characters.
+        let east_asian = named.ok().filter(|_| wide).and_then(EastAsian::named);
+        let codes = if wide { Vec::new() } else { codes::simple(document, dictionary) };
+        let mut font =
+            Self { unicode, codes, east_asian, wide, widths: HashMap::new(), fallback: None, scale: 0.001 };
         if wide {
             font.read_wide_widths(document, dictionary, budget)?;
         } else {
@@ -135,15 +137,22 @@ impl<'a> Font<'a> {
 
     /// Returns the text and width of a string in this font. Stops soon after the text has more than `room` bytes.
     pub(super) fn show(&self, bytes: &[u8], room: usize) -> ShownText {
-        let mut shown = ShownText { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
+        let mut shown = ShownText { text: String::new(), width: 0.0, codes: 0, blanks: 0, unreadable: 0 };
+        if let (Some(east_asian), None) = (self.east_asian, &self.unicode) {
+            let (text, unreadable) = east_asian.decode(bytes);
+            let width: f32 = text.chars().map(|char| if char.is_ascii() { 500.0 } else { 1000.0 }).sum();
+            let codes = text.chars().count();
+            return ShownText { text: apart(&text), width: width * self.scale, codes, blanks: 0, unreadable };
+        }
         let length = if self.wide { 2 } else { 1 };
         for code in bytes.chunks(length) {
             let number = code.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-            let text = self.characters(code, number);
+            let text = self.characters(number);
             let width = self.widths.get(&number).copied().or(self.fallback);
             shown.width += width.unwrap_or_else(|| text.chars().map(estimate).sum()) * self.scale;
             shown.codes += 1;
             shown.blanks += usize::from(code == [32]);
+            shown.unreadable += usize::from(text == "\u{fffd}");
             shown.text.push_str(&text);
             if shown.text.len() > room {
                 break;
@@ -152,18 +161,17 @@ impl<'a> Font<'a> {
         shown
     }
 
-    /// Returns the characters of one code. If no table has the code, a composite font gives the replacement
-    /// character, and a simple font nothing.
-    fn characters(&self, code: &[u8], number: u32) -> String {
+    /// Returns the characters of one code. The replacement character stands for a glyph of which no table says the
+    /// characters.
+    fn characters(&self, number: u32) -> String {
         if let Some(text) = self.unicode.as_ref().and_then(|table| table.get(number)) {
             return apart(text);
         }
-        match self.encoding.as_ref().map(|encoding| encoding.bytes_to_string(code)) {
-            Some(Ok(text)) if !text.is_empty() => apart(&text),
-            // The table of a simple font leaves out glyphs that are not drawn. But each glyph of a composite font is
-            // drawn.
-            _ if self.wide => char::REPLACEMENT_CHARACTER.to_string(),
-            _ => String::new(),
+        let code = usize::try_from(number).ok().and_then(|number| self.codes.get(number));
+        match code {
+            Some(Code::Text(text)) => apart(text),
+            Some(Code::Nothing) => String::new(),
+            Some(Code::Unknown) | None => char::REPLACEMENT_CHARACTER.to_string(),
         }
     }
 }

@@ -61,6 +61,11 @@ pub(crate) fn scan() -> Vec<u8> {
 
 /// Returns a PDF that opens only with the password "secret".
 pub(crate) fn encrypted() -> Vec<u8> {
+    encrypted_with("secret")
+}
+
+/// Returns a PDF that opens with this password.
+pub(crate) fn encrypted_with(password: &str) -> Vec<u8> {
     use lopdf::{EncryptionState, EncryptionVersion, Permissions};
     let mut made = Document::load_mem(&pdf(&["BT /F1 12 Tf 72 700 Td (closed) Tj ET"], true)).unwrap();
     let id = Object::String(vec![7; 16], lopdf::StringFormat::Hexadecimal);
@@ -68,7 +73,7 @@ pub(crate) fn encrypted() -> Vec<u8> {
     let version = EncryptionVersion::V2 {
         document: &made,
         owner_password: "owner",
-        user_password: "secret",
+        user_password: password,
         key_length: 128,
         permissions: Permissions::all(),
     };

@@ -11,4 +11,6 @@ mod arbitrary;
 mod errors;
 mod inbox;
 mod made;
+mod mails;
 mod pages;
+mod pdf_parts;

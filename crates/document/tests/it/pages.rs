@@ -45,7 +45,10 @@ fn pdf_pages_give_their_text_in_lines() {
         "kept\n\nnext\n",
     );
     // A missing font, unbalanced Q and strange operands.
-    check(&["Q Q /F9 cm BT /Nix 1 Tf (lost) Tj /F1 12 Tf (x) Td (seen) Tj [[] /A null] TJ ET"], "seen\n");
+    check(
+        &["Q Q /F9 cm BT /Nix 1 Tf (lost) Tj /F1 12 Tf (x) Td (seen) Tj [[] /A null] TJ ET"],
+        "seen\n[4 characters on page 1 could not be read: the file does not say which they are]\n",
+    );
 }
 
 #[test]
@@ -84,51 +87,9 @@ fn pdf_forms_and_composite_fonts_give_their_text() {
     );
     let page = "/Fm Do BT /F2 10 Tf 72 500 Td <00010002> Tj ET";
     let read = read(&made::finish(made, &[page], &resources, true), "a.pdf");
-    assert_eq!(read, "Hüfi\n\n\u{fffd}\u{fffd}\n");
-}
-
-#[test]
-fn mails() {
-    let check = |mail: &str, expected: &str| assert_eq!(read(mail.as_bytes(), "a.eml"), expected, "{mail}");
-    let head = "From: Ada <ada@one.example>\r\nTo: b@two.example, \"C, D\" <c@two.example>\r\n\
-        Date: Tue, 06 Oct 2026 09:41:07 +0200\r\n";
-    let read_head = "From: Ada <ada@one.example>\nTo: b@two.example, C, D <c@two.example>\n";
-    let date = "Date: Tue, 06 Oct 2026 09:41:07 +0200\n";
-    check(
-        &format!("{head}Subject: plain\r\n\r\nHello,\r\nyou.\r\n\r\n"),
-        &format!("{read_head}Subject: plain\n{date}\nHello,\nyou.\n"),
-    );
-    check(
-        &format!(
-            "{head}Subject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\
-             Content-Transfer-Encoding: quoted-printable\r\n\r\nzw=F6lf =\r\nEuro\r\n"
-        ),
-        &format!("{read_head}Subject: Grüße\n{date}\nzwölf Euro\n"),
-    );
-    check(
-        &format!("{head}Content-Transfer-Encoding: base64\r\n\r\nSGVsbG8sCndvcmxkLgA=\r\n"),
-        &format!("{read_head}{date}\nHello,\nworld.\u{fffd}\n"),
-    );
-    check(
-        &format!("{head}Subject: nothing else\r\n\r\n"),
-        &format!("{read_head}Subject: nothing else\n{date}"),
-    );
-    // A line break inside an encoded subject does not forge a header line.
-    check(
-        &format!("{head}Subject: =?utf-8?B?b25lCkZyb206IGV2aWw=?=\r\n\r\nx"),
-        &format!("{read_head}Subject: one From: evil\n{date}\nx\n"),
-    );
-    check(
-        &format!(
-            "{head}MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\n\
-             Content-Type: text/plain\r\n\r\nfirst\r\n--B\r\nContent-Type: application/pdf\r\n\
-             Content-Disposition: attachment; filename=\"a b.pdf\"\r\n\r\n%PDF-\r\n--B--\r\n"
-        ),
-        &format!("{read_head}{date}Attachments: a b.pdf\n\nfirst\n"),
-    );
-    check(
-        &format!("{head}Content-Type: text/html\r\n\r\n<p>Hello <b>you</b></p><p>There</p>"),
-        &format!("{read_head}{date}\nHello you\nThere\n"),
+    assert_eq!(
+        read,
+        "Hüfi\n\n\u{fffd}\u{fffd}\n[2 characters on page 1 could not be read: the file does not say which they are]\n"
     );
 }
 
@@ -142,4 +103,29 @@ fn texts() {
     check(b"no suffix", "README", "no suffix");
     check(b"int x;", "x.unknown", "int x;");
     check(b"the mark %PDF- is quoted", "a.md", "the mark %PDF- is quoted");
+    check(b"%PDF-1.4 is how a PDF starts\n", "about.txt", "%PDF-1.4 is how a PDF starts\n");
+    check(b"\xff\xfeh\0i\0\xe9\0", "a.txt", "hié");
+    check(b"\xfe\xff\0h\0i", "a.csv", "hi");
+    check(b"\xef\xbb\xbf{\"a\": 1}", "a.json", "{\"a\": 1}");
+}
+
+#[test]
+fn text_with_terminal_codes_is_read_with_a_note() {
+    let check = |bytes: &[u8], name: &str, expected: &str, notes: &[&str]| {
+        let found = text(bytes, name, &Limits::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found.text, expected);
+        assert_eq!(found.notes, notes);
+    };
+    let colours = "left out: 2 terminal codes (colours and the like)";
+    // Editors and search tools that take such logs for binary: Acode-Foundation/Acode#536, buty4649/rf#292.
+    check(b"\x1b[31merror\x1b[0m: x\n", "build.log", &format!("error: x\n[{colours}]\n"), &[colours]);
+    check(b"\x1b[31merror\x1b[0m: x\n", "stdin", &format!("error: x\n[{colours}]\n"), &[colours]);
+    let end = "left out: 1 terminal code (colours and the like)";
+    check(b"dir *.*\r\n\x1a", "OLD.TXT", &format!("dir *.*\r\n[{end}]\n"), &[end]);
+    let shown = "4 control characters are shown as a sign such as ␛";
+    check(b"a\x7fb\x0bc\x08d\x1ae", "a.txt", &format!("a␡b␋c␈d␚e\n[{shown}]\n"), &[shown]);
+    let japanese = "the file was read as ISO-2022-JP, which it does not say";
+    check(b"\x1b$B@A5a=q\x1b(B\n", "a.txt", &format!("請求書\n[{japanese}]\n"), &[japanese]);
+    let wide = "the file was read as UTF-16LE, which it does not say";
+    check(b"h\0i\0!\0\n\0", "a.txt", &format!("hi!\n[{wide}]\n"), &[wide]);
 }
