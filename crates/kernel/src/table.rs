@@ -42,6 +42,27 @@ pub struct PermissionRow {
 pub struct MailboxRow {
     /// The number that the next message gets.
     pub next: u64,
+    /// The number of commands that have followed the last message.
+    #[serde(default)]
+    pub commands: u64,
+}
+
+impl MailboxRow {
+    /// Returns the number of a message that arrives now, or of a command.
+    pub fn assign(&mut self, is_command: bool) -> MessageNumber {
+        match self.next.checked_sub(1) {
+            Some(last) if is_command && self.commands < MessageNumber::MAX_COMMANDS => {
+                self.commands += 1;
+                MessageNumber::command(last, self.commands)
+            }
+            // A command in an empty mailbox is message 0. One after too many others takes the number of a message.
+            _ => {
+                let number = MessageNumber(self.next);
+                (self.next, self.commands) = (self.next + 1, 0);
+                number
+            }
+        }
+    }
 }
 
 /// A task in the outbox: work that must still be done outside of the store.
@@ -146,10 +167,18 @@ pub fn save<T: Serialize>(
     txn.put(table, owner, key, &encode_row(row)?, provenance.as_deref())
 }
 
+/// Returns the key of a message number, in the order in which messages came.
+pub fn message_key(number: MessageNumber) -> [u8; 8] {
+    number_key(number.order())
+}
+
 /// Returns the key of a number in byte order.
 pub fn number_key(n: u64) -> [u8; 8] {
     n.to_be_bytes()
 }
+
+/// The beginning of the keys of the rows that list a host's stalled runs. The number of the run follows.
+pub(crate) const STALLED_PREFIX: &[u8] = b"stalled ";
 
 /// Returns the key of a row that belongs to a formula: the formula's number, and then `inner`.
 pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
@@ -333,7 +362,7 @@ pub fn mail(
     mailbox: &FormulaId,
     number: MessageNumber,
 ) -> Result<Option<Mail>, StoreFault> {
-    load(txn, Table::Message, owner, &inner_key(mailbox, &number_key(number.0)))
+    load(txn, Table::Message, owner, &inner_key(mailbox, &message_key(number)))
 }
 
 /// Returns the number under which a message lies in a mailbox.

@@ -10,7 +10,7 @@ use crate::vocabulary::{Action, Type};
 
 /// The maximum number of views of one call, which are combinations of names, paths and servers. A search names every
 /// file that it reads.
-const MAX_VIEWS: usize = 2048;
+const MAX_VIEWS: usize = 1 << 16;
 
 /// A call as policies see it, from a proposal that is judged or from an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,12 @@
-//! Numbers with units as people write them, such as `10MiB`, `200k` or `1h30m`.
+//! Numbers with units as people write them, such as `10MiB`, `200k`, `10_000` or `1h30m`.
+
+use std::borrow::Cow;
 
 /// Returns a number of bytes, or `None` if the text is none. The unit may be missing, or is `B`, `kB`, `MB`, `GB`
 /// (powers of 1000), `KiB`, `MiB` or `GiB` (powers of 1024).
 pub fn bytes(text: &str) -> Option<u64> {
-    let (number, unit) = split(text)?;
+    let text = ungrouped(text);
+    let (number, unit) = split(&text)?;
     let factor = match unit {
         "" | "B" => 1,
         "kB" => 1_000,
@@ -19,7 +22,8 @@ pub fn bytes(text: &str) -> Option<u64> {
 
 /// Returns a count, or `None` if the text is none. The number may be followed by `k` or `M`.
 pub fn count(text: &str) -> Option<u64> {
-    let (number, unit) = split(text)?;
+    let text = ungrouped(text);
+    let (number, unit) = split(&text)?;
     let factor = match unit {
         "" => 1,
         "k" => 1_000,
@@ -32,6 +36,7 @@ pub fn count(text: &str) -> Option<u64> {
 /// Returns a duration in milliseconds, or `None` if the text is none. Each number is followed by `ms`, `s`, `m`, `h`
 /// or `d`, and larger units come first.
 pub fn duration_ms(text: &str) -> Option<u64> {
+    let text = ungrouped(text);
     let mut rest = text.trim();
     let mut total = 0u64;
     let mut last = u64::MAX;
@@ -78,6 +83,17 @@ pub fn typed_dollars(micros: u64) -> String {
     let short = cents.trim_end_matches('0');
     let missing = 2usize.saturating_sub(short.len() - short.find('.').map_or(0, |at| at + 1));
     format!("{short}{}", "0".repeat(missing))
+}
+
+/// Returns a text without the `_` between groups of digits. A `_` at any other place stays, so that no number is read.
+fn ungrouped(text: &str) -> Cow<'_, str> {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let between = |at: usize| at > 0 && is_digit(bytes.get(at - 1)) && is_digit(bytes.get(at + 1));
+    if !text.contains('_') {
+        return Cow::Borrowed(text);
+    }
+    text.char_indices().filter(|(at, char)| *char != '_' || !between(*at)).map(|(_, char)| char).collect()
 }
 
 /// Returns the digits before and after the point of the number at the beginning, and the text after the number.
@@ -142,9 +158,18 @@ mod tests {
         ] {
             assert_eq!(bytes(text), expected, "{text}");
         }
-        for (text, expected) in
-            [("200k", Some(200_000)), ("1.5M", Some(1_500_000)), ("7", Some(7)), ("7K", None)]
-        {
+        for (text, expected) in [
+            ("200k", Some(200_000)),
+            ("1.5M", Some(1_500_000)),
+            ("7", Some(7)),
+            ("7K", None),
+            ("10_000", Some(10_000)),
+            ("1_000_000", Some(1_000_000)),
+            ("_10", None),
+            ("10_", None),
+            ("1__0", None),
+            ("10,000", None),
+        ] {
             assert_eq!(count(text), expected, "{text}");
         }
         for (text, expected) in [

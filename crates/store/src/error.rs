@@ -80,6 +80,12 @@ pub enum OpenError {
         /// The path that could not be written.
         path: PathBuf,
     },
+    /// The path is longer than the system or the database accepts.
+    #[error("cannot open the store: the path {} is too long", path.display())]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+    },
     /// A failure of the file system or the database of any other kind.
     #[error("cannot open the store: {}: {detail}", path.display())]
     Io {
@@ -89,6 +95,9 @@ pub enum OpenError {
         detail: String,
     },
 }
+
+/// The maximum length of a path of the store, in bytes. SQLite takes 512 with the endings of its own files.
+const MAX_PATH_BYTES: usize = 480;
 
 /// Returns a path in the form that a shell accepts, with quotation marks if needed.
 fn quoted(path: &Path) -> String {
@@ -150,6 +159,9 @@ impl OpenError {
             OpenError::Full { .. } => {
                 "Free some space on that disk and try again. Everything acknowledged is kept.".into()
             }
+            OpenError::PathTooLong { .. } => {
+                "Choose a directory with a shorter path (`ALMONER_HOME`). Nothing was changed.".into()
+            }
             OpenError::Io { .. } => {
                 "See whether the disk is healthy, then try again. Nothing was changed.".into()
             }
@@ -166,6 +178,7 @@ impl OpenError {
             }
             // This error means that the path is a link. Only regular files are opened without following links.
             Some(Errno::LOOP) => OpenError::InTheWay { path, expected: "a regular file" },
+            Some(Errno::NAMETOOLONG) => OpenError::PathTooLong { path },
             Some(Errno::NOTDIR) => OpenError::InTheWay { path, expected: "a directory" },
             _ => OpenError::Io { path, detail: error.to_string() },
         }
@@ -179,6 +192,7 @@ impl OpenError {
             StoreFault::ReadOnly(detail) => OpenError::ReadOnly { path, detail },
             StoreFault::Corrupt(detail) => OpenError::Corrupt { path, detail },
             StoreFault::Closed => OpenError::Io { path, detail: "closed".into() },
+            StoreFault::Io(_) if path.as_os_str().len() > MAX_PATH_BYTES => OpenError::PathTooLong { path },
             StoreFault::Io(detail) => OpenError::Io { path, detail },
         }
     }

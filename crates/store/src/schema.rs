@@ -7,10 +7,10 @@ use crate::fault;
 
 /// The version of the schema, kept in `PRAGMA user_version`. A store with another version is refused. Versions 1 to 4
 /// are of builds before this schema. Version 5 had a formula for each kind of resource, and version 6 had rows with
-/// the old names.
+/// the old names. In version 7, commands took the numbers of messages.
 ///
 /// Every change of the format of a row, here or in `kernel`, increases this number.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 
 /// Makes all tables in an empty database.
 pub(crate) fn create(conn: &Connection) -> Result<(), StoreFault> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::error::VaultError;
+use crate::login::Login;
 use crate::secret::Secret;
 
 /// The maximum size of a value, in bytes.
@@ -14,6 +15,9 @@ pub const MAX_VALUE_LEN: usize = 64 << 10;
 
 /// The maximum number of secrets.
 const MAX_SECRETS: usize = 1000;
+
+/// The maximum number of logins.
+const MAX_LOGINS: usize = 200;
 
 /// The version of the serialized form.
 const VERSION: u32 = 1;
@@ -40,11 +44,14 @@ pub(crate) struct Contents {
     /// The key that seals the values of forms, as hexadecimal digits.
     #[serde(default)]
     pub(crate) sealing: Option<Secret>,
+    /// The logins, by the addresses of the servers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) logins: BTreeMap<String, Login>,
 }
 
 impl Contents {
     pub(crate) fn new() -> Contents {
-        Contents { version: VERSION, secrets: BTreeMap::new(), sealing: None }
+        Contents { version: VERSION, secrets: BTreeMap::new(), sealing: None, logins: BTreeMap::new() }
     }
 
     /// Returns the serialized contents, in one block of memory that is wiped when it is dropped.
@@ -57,7 +64,8 @@ impl Contents {
             name.len() + 6 * entry.value.reveal().len() + origins + 128
         };
         let room: usize = self.secrets.iter().map(each).sum();
-        let mut bytes = Zeroizing::new(Vec::with_capacity(room + 512));
+        let logins: usize = self.logins.iter().map(|(server, login)| 6 * server.len() + login.room()).sum();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room + logins + 512));
         serde_json::to_writer(&mut *bytes, self).map_err(|e| e.to_string())?;
         Ok(bytes)
     }
@@ -101,6 +109,21 @@ impl Contents {
                 self.secrets.insert(name.to_owned(), entry);
             }
         }
+        Ok(())
+    }
+}
+
+impl Contents {
+    /// Sets the login at a server.
+    pub(crate) fn set_login(&mut self, server: &str, login: Login) -> Result<(), VaultError> {
+        let largest = login.secrets().map(|secret| secret.reveal().len()).max().unwrap_or_default();
+        if largest > MAX_VALUE_LEN {
+            return Err(VaultError::Size { got: largest });
+        }
+        if self.logins.len() >= MAX_LOGINS && !self.logins.contains_key(server) {
+            return Err(VaultError::Full(MAX_LOGINS));
+        }
+        self.logins.insert(server.to_owned(), login);
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod file;
 mod key;
 mod keyring;
+mod login;
 mod secret;
 mod site;
 
@@ -22,5 +23,6 @@ pub use contents::{Entry, MAX_VALUE_LEN, check_name};
 pub use error::VaultError;
 pub use key::{Protection, ProtectionChoice};
 pub use keyring::{Keyring, SecretTool};
+pub use login::Login;
 pub use secret::Secret;
 pub use site::{Site, Vault};

@@ -14,6 +14,7 @@ use crate::error::VaultError;
 use crate::file;
 use crate::key::{self, Protection, ProtectionChoice};
 use crate::keyring::Keyring;
+use crate::login::Login;
 use crate::secret::Secret;
 
 /// The work factor of a passphrase, as a power of two. Each guess takes some tenths of a second and 128 MiB.
@@ -276,6 +277,34 @@ impl Vault {
         self.change(|contents| {
             contents.secrets.remove(name).map(|_| ()).ok_or_else(|| VaultError::Missing(name.to_owned()))
         })
+    }
+
+    /// Returns all logins, with the addresses of their servers.
+    pub fn logins(&self) -> impl Iterator<Item = (&str, &Login)> {
+        self.contents.logins.iter().map(|(server, login)| (server.as_str(), login))
+    }
+
+    /// Sets the login at a server. An earlier login is replaced.
+    ///
+    /// # Errors
+    /// When a token is too long, or the vault cannot be written. Nothing has changed then.
+    pub fn set_login(&mut self, server: &str, login: Login) -> Result<(), VaultError> {
+        self.change(|contents| contents.set_login(server, login))
+    }
+
+    /// Removes the login at a server. Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the vault cannot be written. Nothing has changed then.
+    pub fn remove_login(&mut self, server: &str) -> Result<bool, VaultError> {
+        let is_there = self.contents.logins.contains_key(server);
+        if is_there {
+            self.change(|contents| {
+                contents.logins.remove(server);
+                Ok(())
+            })?;
+        }
+        Ok(is_there)
     }
 
     /// Encrypts the vault with a new key, which gets this protection. At every moment there is a key that opens the

@@ -42,6 +42,10 @@ impl CommandSubject {
         match act {
             Act::Mail(act) => CommandSubject::from_mail_act(act),
             Act::Answer(answer) => CommandSubject::message(answer.message),
+            Act::AnswerAll(answer) => answer
+                .approvals
+                .first()
+                .map_or_else(CommandSubject::default, |first| CommandSubject::message(first.message)),
             Act::Grant(GrantAct::Revoke { grant }) => CommandSubject::grant(*grant),
             Act::Cancel { what: Cancel::Run { run }, .. }
             | Act::Undo { run, .. }

@@ -16,8 +16,11 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{LimitKind, Raise};
 use crate::id::{BlobHash, FormulaId, HostRun, MessageNumber, Number, RunNumber};
 use crate::name::NamePath;
-use crate::proposal::{Finding, Proposal, Verdict};
-use crate::run::{Attachment, CallSite, Completion, DiscardedCopy, RestoredFile, RunOutcome, Trouble, Usage};
+use crate::proposal::{Finding, Fingerprint, Proposal, Verdict};
+use crate::run::{
+    Attachment, CallSite, Completion, ConversationView, DiscardedCopy, RestoredFile, RunOutcome, Trouble,
+    Usage,
+};
 use crate::slot::Slot;
 use crate::started_effect::StartedEffect;
 
@@ -72,6 +75,8 @@ pub enum Act {
     },
     /// A person answers an approval.
     Answer(AnswerApproval),
+    /// A person answers several approvals in the same way.
+    AnswerAll(AnswerAll),
     /// A person resumes stalled runs.
     Resume {
         /// The runs. A run comes before the runs that it has started.
@@ -297,6 +302,14 @@ pub enum Move {
         /// The maximum number of bytes.
         bytes: u64,
     },
+    /// From here on, the model is shown older parts of the conversation in a shorter form, because the whole would not
+    /// fit.
+    Shrink {
+        /// The shorter form.
+        view: ConversationView,
+        /// The reason, in one line.
+        why: String,
+    },
     /// A begun call waits, and ends at a given time.
     Wait {
         /// The step that proposed the call.
@@ -332,6 +345,15 @@ pub enum Move {
         /// The number of the next step at the time of the decision to wait. The decision is made now, or was made
         /// before this command.
         seen: u64,
+        /// The reason why the run waits, in one line.
+        why: String,
+    },
+    /// The model of a run cannot be asked before a given time, and the run waits until then.
+    Pause {
+        /// The step that asks the model.
+        prompted: u64,
+        /// The time, in milliseconds since 1970.
+        until_ms: i64,
         /// The reason why the run waits, in one line.
         why: String,
     },
@@ -406,6 +428,26 @@ pub struct AnswerApproval {
     /// The person's additions to a worker, if the one approved entry makes a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addition: Option<Addition>,
+}
+
+/// A person's answer to several approvals, the same for all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerAll {
+    /// The person's command, for the transcript.
+    pub text: Untrusted,
+    /// The approvals that the person has seen.
+    pub approvals: Vec<SeenApproval>,
+    /// The answer.
+    pub choice: Choice,
+}
+
+/// An approval with the calls that a person has seen in it. The answer covers exactly these calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeenApproval {
+    /// The approval.
+    pub message: MessageNumber,
+    /// The fingerprints of all its calls, in order.
+    pub fingerprints: Vec<Fingerprint>,
 }
 
 /// The choice of a person: yes or no. For an effect that may have happened, the choice says whether it did.

@@ -5,19 +5,23 @@ use crate::id::{RunNumber, StepRef};
 use crate::message::{ApprovalEntry, Body};
 use crate::provenance::{Provenance, Source};
 use crate::query::named_file;
-use crate::run::{Completion, Entry, Input, Parent, Phase, Run, Shape, State as RunState, Usage, WaitReason};
+use crate::run::{
+    Completion, Entry, Input, Parent, Phase, Run, RunOutcome, Shape, State as RunState, Usage, WaitReason,
+};
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
 
 use super::run_end::{self, finish};
 use super::start::{Seed, create};
-use super::{agent_journal, begin, exhaust, make, propose, question, wait, write};
+use super::{agent_journal, begin, exhaust, make, pause, propose, question, wait, write};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
     let mut reply = Reply::Done;
     let first = run.next_step;
+    // A run that takes a step does not wait any more.
+    pause::end(state, &mut run)?;
     for step in advance.moves {
         let at = StepRef { run: run.number, step: run.next_step };
         if run.is_finished() {
@@ -79,6 +83,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 };
                 state.journal(&mut run, Entry::Paged { site, of, from, bytes }, Provenance::default())?;
             }
+            Move::Shrink { view, why } => {
+                state.journal(&mut run, Entry::Shrunk { view, why }, Provenance::default())?;
+            }
             Move::Make { proposal, program, slots } => {
                 make::make(state, &mut run, proposal, program, slots)?;
             }
@@ -91,19 +98,22 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                     reply = Reply::NotSuspended;
                     continue;
                 }
-                state.journal(&mut run, Entry::Suspended { why }, Provenance::default())?;
                 state.make_still(&mut run)?;
                 run.state = RunState::Waiting;
+                // The batch goes on before the item is seen to wait. So a follower never sees a batch without work.
+                state.yield_place(&run)?;
+                state.journal(&mut run, Entry::Suspended { why }, Provenance::default())?;
+            }
+            Move::Pause { prompted, until_ms, why } => {
+                pause::pause(state, &mut run, prompted, until_ms, why)?;
             }
             Move::Exhaust { limit, trouble } => exhaust::exhaust(state, &mut run, limit, trouble)?,
             Move::Stall { trouble } => {
-                state.journal(
-                    &mut run,
-                    Entry::Stalled { trouble: trouble.clone() },
-                    Provenance::default(),
-                )?;
                 state.make_still(&mut run)?;
-                run.state = RunState::Stalled { trouble };
+                run.state = RunState::Stalled { trouble: trouble.clone() };
+                state.note_stalled(&run)?;
+                state.yield_place(&run)?;
+                state.journal(&mut run, Entry::Stalled { trouble }, Provenance::default())?;
             }
             Move::Finish { outcome } => finish(state, &mut run, outcome)?,
         }
@@ -196,6 +206,11 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     let Some(item) = run.input.items.get(index).cloned() else {
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
+    if let Some(rejection) = item.rejected {
+        let entry = Entry::Collected { index, outcome: RunOutcome::Failed(rejection.trouble) };
+        state.journal(run, entry, Provenance::host())?;
+        return Ok(());
+    }
     let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
     // The child gets the provenance with which the run began, without the documents that the run's other items have
     // read since.
@@ -242,11 +257,14 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
 /// beside it.
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
-        Shape::Each { jobs } => jobs as usize,
+        Shape::Each { jobs, .. } => jobs as usize,
         Shape::Single | Shape::Item | Shape::Chat | Shape::AgentJournal => 1,
     };
-    let free = jobs.saturating_sub(run.children.len());
+    let at_work = run.children.len().saturating_sub(run.yielded.len());
+    let free = jobs.saturating_sub(at_work);
     // Items are begun in order.
-    let to_come = (index..run.input.items.len()).filter(|index| run.input.earlier(*index).is_none()).count();
+    let is_to_come =
+        |index: &usize| run.input.earlier(*index).is_none() && run.input.rejected(*index).is_none();
+    let to_come = (index..run.input.items.len()).filter(is_to_come).count();
     free.min(to_come).max(1) as u64
 }

@@ -120,6 +120,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         finished_ms: None,
         open: BTreeMap::new(),
         children: BTreeMap::new(),
+        yielded: BTreeMap::new(),
         drive: None,
         delivery: None,
         cancelled: None,
@@ -197,12 +198,14 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Reject { .. }
         | Move::Make { .. }
         | Move::Spawn { .. }
+        | Move::Pause { .. }
         | Move::Exhaust { .. }
         | Move::Ask { .. }
         | Move::Write { .. }
         | Move::Wait { .. }
         | Move::Spill { .. }
         | Move::Page { .. }
+        | Move::Shrink { .. }
         | Move::Finish { .. } => false,
     }
 }

@@ -2,10 +2,11 @@
 
 use passable::Quoting;
 
-use crate::command::{AnswerApproval, Choice, Fault, Reply, UserCommand};
+use crate::command::{Addition, AnswerAll, AnswerApproval, Choice, Fault, Reply, UserCommand};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::message::{Answer, ApprovalEntry, Body};
+use crate::id::{MessageNumber, RunNumber};
+use crate::message::{Answer, ApprovalEntry, Body, Mail};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
@@ -29,6 +30,9 @@ const NO_END: &str = "what it asks for belongs to no run that ends: approve this
 
 /// The error for an addition to several entries.
 const ONE_ADDITION: &str = "something is added only to one entry that is approved by itself";
+
+/// The error for an answer to several approvals that is neither a plain yes nor a no.
+const ONE_ANSWER: &str = "several approvals are answered together by a yes to each call, or by a no";
 
 /// The error for an answer that names no entry.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
@@ -86,7 +90,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     {
         return Err(wrong_kind(&letter, NO_END));
     }
-    let mut mail = letter.mail;
+    let mail = letter.mail;
     let wanted = command.entries.unwrap_or_else(|| (0..entries.len()).collect());
     if let Some(&entry) = wanted.iter().find(|&&i| i >= entries.len()) {
         return Err(Fault::NoEntry { message: number, entry, count: entries.len() });
@@ -107,14 +111,74 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         }
     }
     let told = state.record_command(said, about(Some(run)), None)?;
+    let card = Card { number, mail, run, entries };
+    let addition = command.addition.map(|addition| (told, addition));
+    let needs_you = answer_entries(state, card, &open, &command.choice, addition)?;
+    Ok(Reply::Answered { run, entries: open, needs_you })
+}
+
+/// Answers all entries of several approvals in the same way, with one command. Every approval must be one of those
+/// that the person has seen. Nothing is answered if one of them differs.
+pub(super) fn answer_all(state: &mut State<'_>, command: AnswerAll) -> Result<Reply, Fault> {
+    let verb = match command.choice {
+        Choice::Approve { for_run: false } => "approve",
+        Choice::Deny { .. } => "deny",
+        _ => return Err(Fault::Misfit { what: ONE_ANSWER.to_owned() }),
+    };
+    let (mut open, mut already) = (Vec::new(), Vec::new());
+    for seen in command.approvals {
+        let letter = state.letter(seen.message)?;
+        let Body::Approval { run, entries } = &letter.message.body else {
+            return Err(Fault::NotAnApproval(seen.message));
+        };
+        if !entries.iter().map(|entry| entry.fingerprint).eq(seen.fingerprints) {
+            return Err(Fault::NotAsSeen { path: format!("message {}", seen.message) });
+        }
+        if !letter.mail.needs_you {
+            already.push(seen.message);
+        } else if open.iter().all(|card: &Card| card.number != seen.message) {
+            let (run, entries) = (*run, entries.clone());
+            open.push(Card { number: seen.message, mail: letter.mail, run, entries });
+        }
+    }
+    let Some(first) = open.first() else { return Ok(Reply::AnsweredAll { messages: vec![], already }) };
+    let about =
+        MessageSubject { answers: state.message_of(first.number)?, run: Some(first.run), grant: None };
+    state.record_command(UserCommand { verb: verb.to_owned(), text: command.text }, about, None)?;
+    let messages = open.iter().map(|card| card.number).collect();
+    for card in open {
+        let entries: Vec<usize> =
+            (0..card.entries.len()).filter(|i| !card.mail.answers.contains_key(i)).collect();
+        answer_entries(state, card, &entries, &command.choice, None)?;
+    }
+    Ok(Reply::AnsweredAll { messages, already })
+}
+
+/// An approval of a run, as its host's mailbox has it.
+struct Card {
+    number: MessageNumber,
+    mail: Mail,
+    run: RunNumber,
+    entries: Vec<ApprovalEntry>,
+}
+
+/// Answers open entries of an approval, and wakes the run. Returns whether other entries are still open.
+fn answer_entries(
+    state: &mut State<'_>,
+    card: Card,
+    open: &[usize],
+    choice: &Choice,
+    addition: Option<(MessageNumber, Addition)>,
+) -> Result<bool, Fault> {
+    let Card { number, mut mail, run, entries } = card;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();
-    for &i in &open {
+    for &i in open {
         let asked = entries[i];
-        let answer = match &command.choice {
+        let answer = match choice {
             Choice::Approve { for_run } => {
                 permit(state, &mut waiting, asked, number, *for_run)?;
-                if let Some(addition) = command.addition.clone() {
+                if let Some((told, addition)) = addition.clone() {
                     expect_workshop(state, asked)?;
                     waiting.additions.insert(asked.proposal.step, (told, addition));
                 }
@@ -141,7 +205,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     state.event(Change::Answered { number, needs_you: mail.needs_you })?;
     state.wake(&mut waiting, format!("message {number} was answered"))?;
     state.put_run(&waiting)?;
-    Ok(Reply::Answered { run, entries: open, needs_you: mail.needs_you })
+    Ok(mail.needs_you)
 }
 
 fn permit(

@@ -195,6 +195,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         // Waiting calls are refused, and the agent goes on.
         refuse_open(state, &mut run)?;
         if !matches!(run.state, RunState::Ready) {
+            state.forget_stalled(&run)?;
             run.state = RunState::Waiting;
         }
         return state.put_run(&run);
@@ -251,6 +252,9 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
         }
         if let Phase::Sleeping { until_ms } = phase {
             super::wait::rest(state, run, step, until_ms, &finding)?;
+        }
+        if let Phase::Paused { .. } = phase {
+            super::pause::end(state, run)?;
         }
         if let Phase::Questioned { promise, .. } = phase {
             run.open.remove(&step);

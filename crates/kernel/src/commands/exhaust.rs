@@ -47,11 +47,12 @@ pub(super) fn exhaust(
         Entry::Exhausted { limit, trouble: trouble.clone(), message },
         Provenance::default(),
     )?;
-    let why = format!("for an answer to message {message}");
-    state.journal(run, Entry::Suspended { why }, Provenance::default())?;
     state.make_still(run)?;
     run.exhausted = Some(Exhausted { message, trouble, limit: Some(limit) });
     run.state = RunState::Waiting;
+    state.yield_place(run)?;
+    let why = format!("for an answer to message {message}");
+    state.journal(run, Entry::Suspended { why }, Provenance::default())?;
     Ok(())
 }
 

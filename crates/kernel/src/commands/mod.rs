@@ -18,6 +18,7 @@ mod kernel_call;
 mod mail;
 mod make;
 mod names;
+mod pause;
 mod permission;
 mod pool;
 mod propose;
@@ -92,6 +93,10 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Answer(answer) => {
             state.hosts_only("approve")?;
             answer::answer(state, answer)?
+        }
+        Act::AnswerAll(answer) => {
+            state.hosts_only("approve")?;
+            answer::answer_all(state, answer)?
         }
         Act::Say { run, said, documents, text } => say::say(state, run, said, documents, text)?,
         Act::Resume { runs, .. } => {

@@ -1,4 +1,4 @@
-//! Resume: stalled runs go on.
+//! Resume: runs go on that are stalled, or that wait until their model can be asked.
 
 use crate::command::{Fault, Reply};
 use crate::id::RunNumber;
@@ -10,9 +10,10 @@ pub(super) fn resume(state: &mut State<'_>, numbers: &[RunNumber]) -> Result<Rep
     let mut reply = Reply::NotStalled;
     for number in numbers {
         let mut run = state.run(*number)?;
-        if !matches!(run.state, RunState::Stalled { .. }) {
+        if !matches!(run.state, RunState::Stalled { .. }) && !run.is_paused() {
             continue;
         }
+        super::pause::end(state, &mut run)?;
         state.journal(&mut run, Entry::Resumed { why: "the host said so".to_owned() }, Provenance::host())?;
         state.make_ready(&mut run)?;
         state.put_run(&run)?;

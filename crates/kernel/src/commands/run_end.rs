@@ -21,6 +21,7 @@ pub(crate) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) 
     let provenance = run.provenance.clone();
     state.journal(run, Entry::Finished { outcome: outcome.clone() }, provenance)?;
     state.make_still(run)?;
+    state.forget_stalled(run)?;
     permission::forget_permissions(state, run)?;
     run.state = RunState::Finished { outcome: outcome.clone() };
     run.finished_ms = Some(state.env.now_ms());

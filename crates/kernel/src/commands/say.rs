@@ -86,6 +86,7 @@ pub(super) fn say(
     let message = state.deliver(body, answers, false, Provenance::host())?;
     let provenance = take_in(state, &mut run, &documents)?;
     state.journal(&mut run, Entry::Said { text, documents, message }, provenance)?;
+    super::pause::end(state, &mut run)?;
     if let RunState::Waiting | RunState::Stalled { .. } = run.state {
         state.journal(
             &mut run,

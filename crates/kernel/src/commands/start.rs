@@ -246,6 +246,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         finished_ms: None,
         open: BTreeMap::new(),
         children: BTreeMap::new(),
+        yielded: BTreeMap::new(),
         drive: None,
         delivery: seed.delivery,
         cancelled: None,

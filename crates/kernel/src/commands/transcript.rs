@@ -20,7 +20,7 @@ fn prefix(promise: &FormulaId) -> Vec<u8> {
 }
 
 fn key(promise: &FormulaId, agent: &FormulaId, number: MessageNumber) -> Vec<u8> {
-    [&prefix(promise)[..], &agent.number, &table::number_key(number.0)].concat()
+    [&prefix(promise)[..], &agent.number, &table::message_key(number)].concat()
 }
 
 /// Returns the subject of an act of the actor's. The subject must be read before the act, which may remove it.
@@ -180,7 +180,7 @@ fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, Me
     let (agent, number) = key.get(start..).and_then(|key| key.split_at_checked(32)).ok_or_else(bad)?;
     let agent = FormulaId { number: agent.try_into().map_err(|_| bad())?, node: promise.node };
     let number = u64::from_be_bytes(number.try_into().map_err(|_| bad())?);
-    Ok((agent, MessageNumber(number)))
+    Ok((agent, MessageNumber::from_order(number)))
 }
 
 /// Removes the rows of the commands that wait for a promise.

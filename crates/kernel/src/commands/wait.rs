@@ -42,7 +42,14 @@ pub(super) fn wake(state: &mut State<'_>, wake: &Wake) -> Result<(), Fault> {
 
 fn complete(state: &mut State<'_>, number: RunNumber, step: u64) -> Result<(), Fault> {
     let mut run = state.run(number)?;
-    let Some(Phase::Sleeping { .. }) = run.open.remove(&step) else { return Ok(()) };
+    match run.open.remove(&step) {
+        Some(Phase::Sleeping { .. }) => {}
+        Some(Phase::Paused { .. }) => {
+            state.wake(&mut run, "the time has come".to_owned())?;
+            return state.put_run(&run);
+        }
+        _ => return Ok(()),
+    }
     let value = Value::string(crate::time::iso(state.env.now_ms()));
     let completion = Completion::Done { value, provenance: Provenance::host() };
     state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;

@@ -92,7 +92,7 @@ pub fn messages(
     let mut next = from;
     let mut all = Vec::new();
     for letter in &letters {
-        next = MessageNumber(letter.number.0.saturating_add(1));
+        next = letter.number.successor();
         if letter.message.is_some() {
             all.push(listing::message(txn, agent, &own, letter)?);
         }

@@ -97,6 +97,7 @@ impl Limits {
             tokens: self.tokens.saturating_add(by.tokens),
             wall_ms: self.wall_ms.saturating_add(by.wall_ms),
             usd_micros: self.usd_micros.map(|micros| micros.saturating_add(by.usd_micros)),
+            ..self
         }
     }
 }
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn raise_changes_only_limited_amounts() {
-        let limits = Limits { turns: 3, calls: 6, depth: 2, tokens: 10, wall_ms: 100, usd_micros: None };
+        let limits = Limits { turns: 3, calls: 6, depth: 2, tokens: 10, wall_ms: 100, ..Limits::default() };
         let all = Raise { turns: 1, calls: 2, depth: 3, tokens: 5, usd_micros: 7, wall_ms: 50 };
         let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, ..limits };
         assert_eq!(limits.raised(all), raised);
@@ -142,7 +143,15 @@ mod tests {
 
     #[test]
     fn doubling_raise_of_a_zero_limit_is_one() {
-        let limits = Limits { turns: 3, calls: 0, depth: 2, tokens: 0, wall_ms: 100, usd_micros: Some(5) };
+        let limits = Limits {
+            turns: 3,
+            calls: 0,
+            depth: 2,
+            tokens: 0,
+            wall_ms: 100,
+            usd_micros: Some(5),
+            answer: None,
+        };
         for (kind, expected) in [
             (LimitKind::Turns, Raise { turns: 3, ..Raise::default() }),
             (LimitKind::Calls, Raise { calls: 1, ..Raise::default() }),

@@ -11,6 +11,7 @@ use super::call::{CallSite, Completion};
 use super::input::Attachment;
 use super::run_outcome::{RunOutcome, Trouble};
 use super::usage::Usage;
+use super::yield_reason::YieldReason;
 
 /// The content of one step in a run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,12 +138,27 @@ pub enum Entry {
         /// The maximum number of bytes.
         bytes: u64,
     },
+    /// From here on, the model is shown older parts of the conversation in a shorter form. The journal keeps all of
+    /// them, and the model can read them again.
+    Shrunk {
+        /// The shorter form.
+        view: ConversationView,
+        /// The reason, in one line.
+        why: String,
+    },
     /// A child run was started for one item of the run's input.
     Spawned {
         /// The index of the item, from 0.
         index: usize,
         /// The child.
         child: RunNumber,
+    },
+    /// The child of an item waits for a person or has stalled, and gives its place to the next item.
+    Yielded {
+        /// The index of the item, from 0.
+        index: usize,
+        /// The reason.
+        why: YieldReason,
     },
     /// The child of an item ended.
     Collected {
@@ -226,6 +242,24 @@ pub enum Entry {
     Forgotten,
 }
 
+/// The parts of a conversation that the model is shown in a shorter form. Steps are those of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationView {
+    /// The results in turns before this step are shown as references.
+    pub results_before: u64,
+    /// The turns before this step are shown as a line each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns_before: u64,
+    /// The maximum size of every other result, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(step: &u64) -> bool {
+    *step == 0
+}
+
 /// A file that is put back as it was before a run, or put in place as the run left it in a staged copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoredFile {
@@ -237,6 +271,20 @@ pub struct RestoredFile {
     pub to: String,
     /// The step that changed the file.
     pub step: StepRef,
+    /// The contents before and after this change, if a program made it. No other step records them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digests: Option<ChangeDigests>,
+}
+
+/// The contents of a path before and after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeDigests {
+    /// The digest of the file before. `None` if there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<BlobHash>,
+    /// The digest of the file afterwards. `None` if there is no file any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<BlobHash>,
 }
 
 /// A file in a staged copy for which the user has discarded the run's changes, all or a part of them.
@@ -269,7 +317,9 @@ impl Entry {
             Entry::Completed { .. } => "completed",
             Entry::Spilled { .. } => "spilled",
             Entry::Paged { .. } => "paged",
+            Entry::Shrunk { .. } => "shrunk",
             Entry::Spawned { .. } => "spawned",
+            Entry::Yielded { .. } => "yielded",
             Entry::Collected { .. } => "collected",
             Entry::Said { .. } => "said",
             Entry::Exhausted { .. } => "exhausted",

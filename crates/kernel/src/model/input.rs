@@ -1,12 +1,14 @@
 //! The input of a run: values, documents and items.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, RunNumber};
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
+
+use super::run_outcome::Trouble;
 
 /// The input of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,12 +38,20 @@ pub struct Earlier {
     pub results: BTreeMap<usize, Value>,
     /// The provenance of the results.
     pub provenance: Provenance,
+    /// The items with a result whose files the other run did not write. This run writes them, and asks no model again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unwritten: BTreeSet<usize>,
 }
 
 impl Input {
     /// Returns the result of an item in another run.
     pub fn earlier(&self, index: usize) -> Option<&Value> {
         self.earlier.as_ref().and_then(|earlier| earlier.results.get(&index))
+    }
+
+    /// Returns the reason why an item fails before any model is asked, if there is one.
+    pub fn rejected(&self, index: usize) -> Option<&Rejection> {
+        self.items.get(index)?.rejected.as_deref()
     }
 }
 
@@ -60,4 +70,22 @@ pub struct Attachment {
     /// kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
+    /// The sentences about what the text lacks, for the person. They hold foreign words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// For an item of an `Each` run: the reason why the item fails at once, without a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Box<Rejection>>,
+}
+
+/// The failure of an item before any model is asked. The other items of the run are not affected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// The reason.
+    pub trouble: Trouble,
+    /// Whether the document itself was read and is kept.
+    pub is_read: bool,
+    /// The path of a document that could not be read. A retry reads this file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }

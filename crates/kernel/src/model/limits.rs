@@ -21,6 +21,9 @@ pub struct Limits {
     /// is lent like tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd_micros: Option<u64>,
+    /// The number of tokens that the model may write in one reply. `None` means the model's own limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<u32>,
 }
 
 /// Returns the default for the number of calls that a run may make.
@@ -37,6 +40,7 @@ impl Default for Limits {
             tokens: 200_000,
             wall_ms: 3_600_000,
             usd_micros: None,
+            answer: None,
         }
     }
 }
@@ -63,6 +67,7 @@ impl Limits {
     #[must_use]
     pub fn at_most(self, other: Limits) -> Limits {
         Limits {
+            answer: self.answer.into_iter().chain(other.answer).min(),
             turns: self.turns.min(other.turns),
             calls: self.calls.min(other.calls),
             depth: self.depth.min(other.depth),

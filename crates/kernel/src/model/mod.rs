@@ -28,3 +28,4 @@ pub mod slot;
 pub mod started_effect;
 pub(crate) mod timer;
 pub(crate) mod usage;
+pub(crate) mod yield_reason;

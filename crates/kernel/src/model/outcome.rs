@@ -88,6 +88,10 @@ impl CommandOutcome {
     pub(crate) fn from_reply(reply: &Reply) -> Option<(CommandOutcome, Option<FormulaId>)> {
         let done = |to| Some((CommandOutcome::Done { to }, None));
         match reply {
+            Reply::AnsweredAll { messages, .. } if messages.is_empty() => {
+                Some((CommandOutcome::NoChange, None))
+            }
+            Reply::AnsweredAll { .. } => done(None),
             Reply::Done | Reply::Answered { .. } | Reply::Made { .. } | Reply::Agent { .. } => done(None),
             Reply::Sent { number } => done(Some(OutcomeValue::Message { number: *number })),
             Reply::Granted { number } => done(Some(OutcomeValue::Grant { number: *number })),

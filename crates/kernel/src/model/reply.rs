@@ -47,6 +47,13 @@ pub enum Reply {
         /// The run that waited for the answer.
         run: RunNumber,
     },
+    /// Several approvals were answered.
+    AnsweredAll {
+        /// The approvals that this command answered.
+        messages: Vec<MessageNumber>,
+        /// The approvals that had been answered before.
+        already: Vec<MessageNumber>,
+    },
     /// None of the runs is stalled. Nothing changed.
     NotStalled,
     /// The journal has grown since the decision to suspend. Nothing changed.

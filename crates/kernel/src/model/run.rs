@@ -12,12 +12,13 @@ use crate::provenance::Provenance;
 use super::binding::Addition;
 
 pub use super::call::{CallSite, Completion, Origin};
-pub use super::entry::{DiscardedCopy, Entry, RestoredFile};
-pub use super::input::{Attachment, Earlier, Input};
+pub use super::entry::{ChangeDigests, ConversationView, DiscardedCopy, Entry, RestoredFile};
+pub use super::input::{Attachment, Earlier, Input, Rejection};
 pub use super::limits::Limits;
 pub use super::program::{PROJECT_POLICY, Program};
 pub use super::run_outcome::{RunOutcome, Trouble};
 pub use super::usage::Usage;
+pub use super::yield_reason::{DEFAULT_WAITING, MAX_STALLED_ITEMS, YieldReason};
 
 /// A run as the store keeps it beside its journal: its parameters, and the state that follows from the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +75,9 @@ pub struct Run {
     /// The children of items that have not ended, by item.
     #[serde(default)]
     pub children: BTreeMap<usize, RunNumber>,
+    /// The items whose children have given their place to the next item, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub yielded: BTreeMap<usize, YieldReason>,
     /// The outbox row that says that the run must go on.
     #[serde(default)]
     pub drive: Option<u64>,
@@ -142,6 +146,11 @@ pub enum Phase {
         /// The time, in milliseconds since 1970.
         until_ms: i64,
     },
+    /// The step asked a model, whose server takes no request before a given time.
+    Paused {
+        /// The time, in milliseconds since 1970.
+        until_ms: i64,
+    },
     /// The effect is a run of its own.
     Called {
         /// The child run.
@@ -156,6 +165,7 @@ impl Phase {
             Phase::AwaitingApproval { .. }
             | Phase::Questioned { .. }
             | Phase::Sleeping { .. }
+            | Phase::Paused { .. }
             | Phase::Called { .. } => true,
             Phase::Approved | Phase::Executing { .. } => false,
         }
@@ -171,6 +181,11 @@ impl Run {
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
             && self.open.values().all(Phase::is_waiting)
+    }
+
+    /// Returns whether the run waits until its model can be asked again.
+    pub fn is_paused(&self) -> bool {
+        self.state == State::Waiting && self.open.values().any(|phase| matches!(phase, Phase::Paused { .. }))
     }
 
     /// Returns the runs that this one has started and that have not ended.
@@ -206,8 +221,12 @@ pub enum Shape {
     Single,
     /// One isolated child for each item of the input, at most `jobs` at a time.
     Each {
-        /// The maximum number of children that are open at once, at least 1.
+        /// The maximum number of children at work at once, at least 1.
         jobs: u32,
+        /// The maximum number of children that are open at once, if that is more than `jobs`. A child that waits for a
+        /// person is open and not at work.
+        #[serde(default = "default_waiting")]
+        waiting: u32,
     },
     /// The child of an `Each` run for one item.
     Item,
@@ -217,6 +236,10 @@ pub enum Shape {
     /// No execution: the journal of the calls that an agent makes without a run of its own. It has no model, and it
     /// does not end before the agent does.
     AgentJournal,
+}
+
+fn default_waiting() -> u32 {
+    DEFAULT_WAITING
 }
 
 /// The run that waits for another run.

@@ -53,7 +53,9 @@ pub(crate) fn describe(entry: &Entry) -> Untrusted {
         },
         Entry::Spilled { bytes, .. } => format!("{bytes} bytes kept beside the journal"),
         Entry::Paged { of, from, .. } => format!("#{of} from byte {from}"),
+        Entry::Shrunk { why, .. } => why.clone(),
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
+        Entry::Yielded { index, why } => format!("item {} {}", index + 1, why.in_words()),
         Entry::Collected { index, outcome: o } => format!("item {}: {}", index + 1, outcome(o)),
         Entry::Said { text, .. } => text.raw().lines().next().unwrap_or_default().to_owned(),
         Entry::Exhausted { trouble, message, .. } => {

@@ -129,7 +129,7 @@ fn rows(
     from: Option<MessageNumber>,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
-    let first = from.map(|number| table::number_key(number.0));
+    let first = from.map(table::message_key);
     let start = table::inner_key(&mailbox, first.as_ref().map_or(&[][..], |key| &key[..]));
     let end = table::prefix_end(&mailbox.number);
     let rows: Vec<(Vec<u8>, Mail)> =
@@ -148,6 +148,21 @@ pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec
     inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
 }
 
+/// Returns the numbers of a host's stalled runs, oldest first, and at most `limit` of them.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn stalled(txn: &mut dyn ReadTxn, owner: &Owner, limit: usize) -> Result<Vec<RunNumber>, StoreFault> {
+    let end = table::prefix_end(table::STALLED_PREFIX);
+    let rows = txn.range(Table::Meta, owner, table::STALLED_PREFIX, &end, limit, false)?;
+    let number = |(key, _): (Vec<u8>, _)| {
+        let number = key.strip_prefix(table::STALLED_PREFIX).and_then(|number| number.try_into().ok());
+        let number = number.map(u64::from_be_bytes).map(RunNumber);
+        number.ok_or_else(|| StoreFault::Corrupt("a stalled run lies under a bad key".to_owned()))
+    };
+    rows.into_iter().map(number).collect()
+}
+
 /// Returns the numbers of the messages in an agent's mailbox that need an answer, oldest first. They begin at number
 /// `from`, and are at most `limit`.
 pub fn awaiting(
@@ -157,7 +172,7 @@ pub fn awaiting(
     limit: usize,
 ) -> Result<Vec<MessageNumber>, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
-    let start = table::inner_key(&mailbox, &table::number_key(from.0));
+    let start = table::inner_key(&mailbox, &table::message_key(from));
     let end = table::prefix_end(&mailbox.number);
     numbers(txn, agent, (&start, &end), limit, false)
 }
@@ -172,7 +187,7 @@ pub fn awaiting_below(
 ) -> Result<Vec<MessageNumber>, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
     let end = match below {
-        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        Some(number) => table::inner_key(&mailbox, &table::message_key(number)),
         None => table::prefix_end(&mailbox.number),
     };
     numbers(txn, agent, (&mailbox.number, &end), limit, true)
@@ -423,15 +438,15 @@ pub fn inbox_page(
     }
     let mailbox = mailbox(txn, agent)?;
     let end = table::prefix_end(&mailbox.number);
-    let (mut found, mut next) = (Vec::new(), from.0);
+    let (mut found, mut next) = (Vec::new(), from);
     loop {
-        let start = table::inner_key(&mailbox, &table::number_key(next));
+        let start = table::inner_key(&mailbox, &table::message_key(next));
         let rows: Vec<(Vec<u8>, Mail)> =
             table::scan(txn, Table::Message, &agent.number, &start, &end, STRIDE, false)?;
         let full = rows.len() == STRIDE;
         for (key, mail) in rows {
             let number = number(&key)?;
-            next = number.0.saturating_add(1);
+            next = number.successor();
             found.push(mailbox_entry(txn, number, mail)?);
             if found.len() == limit {
                 return Ok(found);

@@ -433,13 +433,11 @@ pub fn special(txn: &mut dyn ReadTxn, agent: &FormulaId, name: &str) -> Result<O
 }
 
 fn decimal(name: &str) -> Option<MessageNumber> {
-    if name != "0" && name.starts_with('0') || !name.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    name.parse().ok().map(MessageNumber)
+    // Each message has one name.
+    name.parse().ok().filter(|number: &MessageNumber| number.to_string() == name)
 }
 
 /// Returns the message number at the end of a mailbox row's key.
 pub(crate) fn number_in(key: &[u8]) -> Option<MessageNumber> {
-    key.get(32..)?.try_into().ok().map(u64::from_be_bytes).map(MessageNumber)
+    key.get(32..)?.try_into().ok().map(u64::from_be_bytes).map(MessageNumber::from_order)
 }

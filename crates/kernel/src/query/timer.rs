@@ -78,6 +78,24 @@ pub(crate) struct Wake {
 pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFault> {
     let rows = txn.range(Table::Meta, &NO_OWNER, WAKE, &table::prefix_end(WAKE), 1, false)?;
     let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
+    wake_at(&key).map(Some)
+}
+
+/// Returns the runs of a host that wait for a set time, the earliest first. At most `limit` rows of all hosts are read.
+///
+/// # Errors
+/// When the store fails.
+pub fn waiting_runs(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    limit: usize,
+) -> Result<Vec<(RunNumber, i64)>, StoreFault> {
+    let rows = txn.range(Table::Meta, &NO_OWNER, WAKE, &table::prefix_end(WAKE), limit, false)?;
+    let wakes: Vec<Wake> = rows.iter().map(|(key, _)| wake_at(key)).collect::<Result<_, _>>()?;
+    Ok(wakes.into_iter().filter(|wake| wake.host == *host).map(|wake| (wake.run, wake.at_ms)).collect())
+}
+
+fn wake_at(key: &[u8]) -> Result<Wake, StoreFault> {
     let part = |from: usize, to: usize| key.get(WAKE.len() + from..WAKE.len() + to);
     let number = |from: usize| Some(u64::from_be_bytes(part(from, from + 8)?.try_into().ok()?));
     let wake = || {
@@ -88,7 +106,7 @@ pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFau
             step: number(80)?,
         })
     };
-    wake().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no time to wake at".to_owned()))
+    wake().ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no time to wake at".to_owned()))
 }
 
 /// Returns the key of a call that ends at a set time. The keys are in the order of these times.

@@ -107,8 +107,7 @@ impl State<'_> {
         let owner = whose.number;
         let mut row: MailboxRow =
             table::load(self.txn, Table::Mailbox, &owner, &agent.mailbox.number)?.unwrap_or_default();
-        let number = MessageNumber(row.next);
-        row.next += 1;
+        let number = row.assign(matches!(message.body, Body::Command { .. }));
         table::save(self.txn, Table::Mailbox, &owner, &agent.mailbox.number, &row, None)?;
         let index = table::inner_key(&agent.mailbox, &mail.envelope.id.0);
         table::save(self.txn, Table::Mailbox, &owner, &index, &number, None)?;
@@ -125,7 +124,7 @@ impl State<'_> {
             needs_you: mail.needs_you,
             digest: crate::audit::digest(message)?,
         };
-        let key = table::inner_key(&agent.mailbox, &table::number_key(number.0));
+        let key = table::inner_key(&agent.mailbox, &table::message_key(number));
         table::save(self.txn, Table::Message, &owner, &key, &mail, None)?;
         if mail.needs_you {
             table::save(self.txn, Table::Awaiting, &owner, &key, &true, None)?;
@@ -145,7 +144,7 @@ impl State<'_> {
         number: MessageNumber,
         mail: &Mail,
     ) -> Result<(), Fault> {
-        let key = table::inner_key(mailbox, &table::number_key(number.0));
+        let key = table::inner_key(mailbox, &table::message_key(number));
         table::save(self.txn, Table::Message, owner, &key, mail, None)?;
         if mail.needs_you {
             table::save(self.txn, Table::Awaiting, owner, &key, &true, None)?;
@@ -234,7 +233,7 @@ impl State<'_> {
             }
         }
         if planted!(self.env, NumberUsedAgain) {
-            let row = MailboxRow { next: number.0 };
+            let row = MailboxRow { next: number.message(), commands: 0 };
             table::save(self.txn, Table::Mailbox, &me.0, &mailbox.number, &row, None)?;
         }
         let mut mail = letter.mail;

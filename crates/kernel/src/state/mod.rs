@@ -9,6 +9,7 @@ mod grants;
 mod graph;
 mod mail;
 mod names;
+mod places;
 mod promise;
 mod runs;
 mod timers;

@@ -162,6 +162,8 @@ impl State<'_> {
 
     /// Makes a run ready, with a task in the outbox that continues it.
     pub(crate) fn make_ready(&mut self, run: &mut Run) -> Result<(), Fault> {
+        self.forget_stalled(run)?;
+        self.take_place(run)?;
         run.state = RunState::Ready;
         if planted!(self.env, LostOutboxRow) {
             run.drive = Some(self.count("next_outbox")?);
@@ -205,6 +207,7 @@ impl State<'_> {
             }
             WaitReason::Item { index } => {
                 run.children.remove(&index);
+                run.yielded.remove(&index);
                 let entry = Entry::Collected { index, outcome: outcome.clone() };
                 self.journal(&mut run, entry, child.provenance.clone())?;
             }
@@ -224,7 +227,10 @@ impl State<'_> {
             usd_micros: run.limits.usd_micros.map(|limit| limit.saturating_sub(run.used.usd_micros)),
         };
         let mut left = of(run);
-        for child in run.open_children().collect::<Vec<_>>() {
+        // An item that has given up its place keeps no share. The batch's own limit holds for it when it goes on.
+        let yielded: Vec<RunNumber> =
+            run.yielded.keys().filter_map(|index| run.children.get(index)).copied().collect();
+        for child in run.open_children().filter(|child| !yielded.contains(child)).collect::<Vec<_>>() {
             let lent = of(&self.run(child)?);
             left.tokens = left.tokens.saturating_sub(lent.tokens);
             left.usd_micros =

@@ -120,7 +120,7 @@ fn cancelling_a_run_cancels_its_children() {
     let mut w = Fixture::new();
     let run = w.start();
     w.propose(run, "reader", "call", Decision::Allow);
-    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
+    let each = w.start_shaped(Shape::Each { jobs: 2, waiting: 100 }, vec![document("a"), document("b")]);
     w.advance(each, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
     let children: Vec<RunNumber> = w.run(each).children.into_values().collect();
     w.advance(each, vec![Move::Suspend { seen: 3, why: String::new() }]);
@@ -135,14 +135,22 @@ fn cancelling_a_run_cancels_its_children() {
 
 fn document(name: &str) -> kernel::run::Attachment {
     let hash = kernel::BlobHash::of(name.as_bytes());
-    kernel::run::Attachment { name: name.to_owned(), hash, text: hash, bytes: 3, media_type: String::new() }
+    kernel::run::Attachment {
+        name: name.to_owned(),
+        hash,
+        text: hash,
+        bytes: 3,
+        media_type: String::new(),
+        notes: vec![],
+        rejected: None,
+    }
 }
 
 #[test]
 fn cancelled_parent_waits_for_a_childs_begun_effect() {
     let mut w = Fixture::new();
     w.mount("cap");
-    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
+    let each = w.start_shaped(Shape::Each { jobs: 2, waiting: 100 }, vec![document("a")]);
     w.advance(each, vec![Move::Spawn { index: 0 }]);
     let child = w.run(each).children[&0];
     let (step, _) = w.propose(child, "out", "write", Decision::Allow);
@@ -172,7 +180,7 @@ fn cancelling_twice_or_late_changes_nothing() {
 #[test]
 fn cancelled_waiting_parent_is_ready_until_its_child_ends() {
     let mut w = Fixture::new();
-    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
+    let each = w.start_shaped(Shape::Each { jobs: 2, waiting: 100 }, vec![document("a")]);
     w.advance(each, vec![Move::Spawn { index: 0 }]);
     let child = w.run(each).children[&0];
     let (step, _) = w.propose(child, "out", "write", Decision::Allow);

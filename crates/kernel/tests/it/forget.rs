@@ -27,7 +27,7 @@ fn documents(w: &mut Fixture, run: RunNumber) -> Vec<FormulaId> {
 #[test]
 fn forgotten_run_releases_documents_and_keeps_its_journal() {
     let mut w = Fixture::new();
-    let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
+    let run = w.start_shaped(Shape::Each { jobs: 2, waiting: 100 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
     let children: Vec<RunNumber> = w.run(run).children.into_values().collect();
     w.advance(children[0], vec![finish("a")]);
@@ -82,13 +82,14 @@ fn forgotten_run_releases_documents_and_keeps_its_journal() {
 fn rerun_inherits_the_provenance_of_earlier_results() {
     let mut w = Fixture::new();
     let items = ["a", "b", "c"].map(document).to_vec();
-    let first = w.start_shaped(Shape::Each { jobs: 3 }, items.clone());
+    let first = w.start_shaped(Shape::Each { jobs: 3, waiting: 100 }, items.clone());
     let earlier = Earlier {
         run: first,
         results: BTreeMap::from([(0, Value::string("A")), (1, Value::string("B"))]),
         provenance: kernel::provenance::Provenance::of(kernel::provenance::Source::Model("m".to_owned())),
+        unwritten: Default::default(),
     };
-    let again = w.start_again(Shape::Each { jobs: 3 }, items, Some(Box::new(earlier)));
+    let again = w.start_again(Shape::Each { jobs: 3, waiting: 100 }, items, Some(Box::new(earlier)));
     let sources = w.run(again).provenance.sources;
     for source in [kernel::provenance::Source::Run(first), kernel::provenance::Source::Model("m".to_owned())]
     {

@@ -11,6 +11,7 @@ mod agent_journal;
 mod agents;
 mod approvals;
 mod attacks;
+mod batches;
 mod cancel;
 mod code;
 mod confusables;

@@ -14,7 +14,15 @@ pub(crate) fn finish(value: &str) -> Move {
 
 pub(crate) fn document(name: &str) -> Attachment {
     let hash = BlobHash::of(name.as_bytes());
-    Attachment { name: name.to_owned(), hash, text: hash, bytes: 3, media_type: String::new() }
+    Attachment {
+        name: name.to_owned(),
+        hash,
+        text: hash,
+        bytes: 3,
+        media_type: String::new(),
+        notes: vec![],
+        rejected: None,
+    }
 }
 
 #[test]
@@ -211,7 +219,7 @@ fn worker_calls_are_refused_beyond_the_depth_limit() {
 #[test]
 fn each_child_sees_only_its_own_document() {
     let mut w = Fixture::new();
-    let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
+    let run = w.start_shaped(Shape::Each { jobs: 2, waiting: 100 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
     let children = w.run(run).children;
     let names: Vec<_> = children
@@ -268,7 +276,7 @@ fn within_limit(w: &mut Fixture, run: RunNumber) -> u64 {
 fn parallel_children_share_the_remaining_tokens() {
     let mut w = Fixture::new();
     let items = ["a", "b", "c", "d", "e"].map(document).to_vec();
-    let run = w.start_shaped(Shape::Each { jobs: 3 }, items);
+    let run = w.start_shaped(Shape::Each { jobs: 3, waiting: 100 }, items);
     let limit = w.run(run).limits.tokens;
     w.advance(run, (0..3).map(|index| Move::Spawn { index }).collect());
     let children: Vec<RunNumber> = w.run(run).children.into_values().collect();

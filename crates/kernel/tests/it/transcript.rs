@@ -91,8 +91,8 @@ fn command_replies_to_its_message_with_its_outcome() {
         // Somebody was first.
         (resolve(first, "five"), first, Some(CommandOutcome::NoChange)),
         (reject(first + 1, "no"), first + 1, done(None)),
-        (submit(first + 2), first + 2, sent(first + 8)),
-        (reply(first + 3), first + 3, sent(first + 10)),
+        (submit(first + 2), first + 2, sent(first + 5)),
+        (reply(first + 3), first + 3, sent(first + 6)),
         (adopt(first + 3, "five", "mine"), first + 3, done(None)),
         (dismiss(first + 4), first + 4, done(None)),
     ] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kernel::command::{
-    Act, Advance, AgentKind, AnswerApproval, Cancel, Choice, MailAct, ProvideAgent, TimerAct,
+    Act, Advance, AgentKind, AnswerAll, AnswerApproval, Cancel, Choice, MailAct, ProvideAgent, TimerAct,
 };
 use kernel::run::{ResultGoesTo, RunOutcome};
 use kernel::{FormulaId, MessageNumber, RunNumber, Value};
@@ -23,6 +23,11 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         choice: Choice::Approve { for_run: false },
         addition: None,
     };
+    let answer_all = AnswerAll {
+        text: text("approve 0-1"),
+        approvals: vec![],
+        choice: Choice::Approve { for_run: false },
+    };
     let provide =
         ProvideAgent { kind: AgentKind::Guest, name: Some(path("x")), agent_name: None, introduced: vec![] };
     let endow_worker =
@@ -32,6 +37,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Start(Box::new(started)), "only a host can start runs"),
         (Act::Advance(Advance { run: RunNumber(1), moves: vec![] }), "only a host can have runs"),
         (Act::Answer(answer), "only a host can approve"),
+        (Act::AnswerAll(answer_all), "only a host can approve"),
         (Act::Resume { runs: vec![RunNumber(1)], named: None }, "only a host can resume runs"),
         (Act::Apply { run: RunNumber(1), files: vec![] }, "only a host can apply what runs changed"),
         (Act::Discard { run: RunNumber(1), files: vec![] }, "only a host can discard what runs changed"),

@@ -57,7 +57,7 @@ pub(crate) struct Simulation {
     pub(crate) random: Random,
     pub(crate) now_ms: i64,
     pub(crate) agents: Vec<Agent>,
-    pub(crate) letters: HashMap<Owner, BTreeMap<u64, Mail>>,
+    pub(crate) letters: HashMap<Owner, BTreeMap<MessageNumber, Mail>>,
     pub(crate) runs: BTreeMap<(Owner, u64), Run>,
     /// Endowed code that has no outcome.
     pub(crate) evals: BTreeSet<FormulaId>,
@@ -204,7 +204,8 @@ impl Simulation {
                     }
                 }
                 Table::Message => {
-                    let number = u64::from_be_bytes(change.key()[32..].try_into().unwrap());
+                    let order = u64::from_be_bytes(change.key()[32..].try_into().unwrap());
+                    let number = MessageNumber::from_order(order);
                     let mail =
                         self.store.at(change).map(|row| decode_row::<Mail>(Table::Message, row).unwrap());
                     let letters = self.letters.entry(change.owner()).or_default();
@@ -242,7 +243,8 @@ impl Simulation {
         self.letters.clear();
         for (place, row) in self.store.rows(Table::Message) {
             let owner: Owner = place[..32].try_into().unwrap();
-            let number = u64::from_be_bytes(place[64..].try_into().unwrap());
+            let order = u64::from_be_bytes(place[64..].try_into().unwrap());
+            let number = MessageNumber::from_order(order);
             let mail = decode_row(Table::Message, row).unwrap();
             self.letters.entry(owner).or_default().insert(number, mail);
         }
@@ -300,7 +302,7 @@ impl Simulation {
 
     /// Returns the message under a number of an agent's.
     pub(crate) fn message(&self, agent: &FormulaId, number: MessageNumber) -> Option<FormulaId> {
-        self.letters.get(&agent.number)?.get(&number.0)?.message
+        self.letters.get(&agent.number)?.get(&number)?.message
     }
 
     /// Returns the formula that a path of an agent leads to.

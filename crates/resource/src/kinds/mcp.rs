@@ -18,6 +18,10 @@ const PREFIX: &str = "mcp:";
 pub const DEFAULT_CALL_TIMEOUT_MS: u64 = 60_000;
 /// The maximum time limit of one call, in milliseconds.
 const MAX_CALL_TIMEOUT_MS: u64 = 3_600_000;
+/// The default time that a server has to start, in milliseconds.
+pub const DEFAULT_START_TIMEOUT_MS: u64 = 60_000;
+/// The maximum time that a server has to start, in milliseconds.
+const MAX_START_TIMEOUT_MS: u64 = 3_600_000;
 /// The maximum length of a server's name in bytes.
 const MAX_NAME: usize = 40;
 
@@ -29,8 +33,8 @@ pub(crate) static ROW: Row = Row {
     type_name: "mcp",
     start: TextStart::Prefix(PREFIX),
     example: "mcp:SERVER[TOOL]",
-    grammar: "mcp:NAME[TOOL,TOOL:reads]?max=1MiB&time=60s",
-    keys: &["max=", "time=", "rate="],
+    grammar: "mcp:NAME[TOOL,TOOL:reads]?max=1MiB&time=60s&start=60s",
+    keys: &["max=", "time=", "start=", "rate="],
     limits: &[Limit::Max, Limit::Rate],
     methods: &[],
     discloses: false,
@@ -52,6 +56,9 @@ pub struct McpSpec {
     pub max_bytes: Option<u64>,
     /// The time limit of one call, in milliseconds.
     pub call_ms: Option<u64>,
+    /// The time that the server has to start, in milliseconds.
+    #[serde(default)]
+    pub start_ms: Option<u64>,
     /// The maximum rate of calls.
     #[serde(default)]
     pub rate: Option<Rate>,
@@ -92,6 +99,7 @@ impl McpSpec {
             tools: granted.map(|tool| (tool.name.clone(), tool.effect)).collect(),
             max_bytes: taken.max_bytes,
             call_ms: Some(server.call_ms).filter(|ms| *ms != DEFAULT_CALL_TIMEOUT_MS),
+            start_ms: Some(server.start_ms).filter(|ms| *ms != DEFAULT_START_TIMEOUT_MS),
             rate: taken.rate,
         }
     }
@@ -114,6 +122,7 @@ impl McpSpec {
         let mut query: Vec<String> = Vec::new();
         query.extend(self.max_bytes.map(|bytes| format!("max={}", units::typed_bytes(bytes))));
         query.extend(self.call_ms.map(|ms| format!("time={}", units::typed_duration(ms))));
+        query.extend(self.start_ms.map(|ms| format!("start={}", units::typed_duration(ms))));
         query.extend(self.rate.map(|rate| format!("rate={}", rate.typed())));
         let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
         format!("{PREFIX}{}[{}]{query}", self.server, tools.join(","))
@@ -135,8 +144,14 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     }
     let rest = text[server.len()..].strip_prefix('[').ok_or_else(named_none)?;
     let (tools, query) = quote::split_once(rest, ']').ok_or_else(named_none)?;
-    let mut spec =
-        McpSpec { server: server.to_owned(), tools: vec![], max_bytes: None, call_ms: None, rate: None };
+    let mut spec = McpSpec {
+        server: server.to_owned(),
+        tools: vec![],
+        max_bytes: None,
+        call_ms: None,
+        start_ms: None,
+        rate: None,
+    };
     for tool in quote::split(tools, ',').into_iter().map(str::trim).filter(|tool| !tool.is_empty()) {
         let (name, effect) = effect_of(tool);
         if name.contains('*') {
@@ -168,11 +183,22 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
                     ms.ok_or_else(|| wrong("`time` is written like `90s`, at most an hour".to_owned()))?,
                 );
             }
+            ("start", Some(time)) => {
+                spec.start_ms =
+                    Some(start_ms(time).ok_or_else(|| {
+                        wrong("`start` is written like `120s`, at most an hour".to_owned())
+                    })?);
+            }
             ("rate", Some(rate)) => spec.rate = Some(Rate::parse(rate).map_err(wrong)?),
             _ => return Err(with_tools(ROW.unknown_key())),
         }
     }
     Ok(ResourceSpec::Mcp(spec))
+}
+
+/// Returns the time that a server has to start, as a user types it, in milliseconds.
+pub fn start_ms(text: &str) -> Option<u64> {
+    units::duration_ms(text).filter(|ms| (1..=MAX_START_TIMEOUT_MS).contains(ms))
 }
 
 /// Returns the name and the effect of a tool.
@@ -205,6 +231,19 @@ pub struct ToolServer {
     pub tools: Vec<PinnedTool>,
     /// The time limit of one call, in milliseconds.
     pub call_ms: u64,
+    /// The time that the server has to start, in milliseconds.
+    #[serde(default = "default_start_ms")]
+    pub start_ms: u64,
+    /// The headers of each request, for a server on the web, beside the one that carries its key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, Setting>,
+    /// The query of the address, for a server on the web, without the `?`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub query: String,
+}
+
+fn default_start_ms() -> u64 {
+    DEFAULT_START_TIMEOUT_MS
 }
 
 /// The way to reach a server.
@@ -229,6 +268,9 @@ pub struct ServerProgram {
     /// grant.
     #[serde(default)]
     pub files: BTreeMap<String, BlobHash>,
+    /// The directories of installed packages, each with the digest of all its files at the time of the installation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trees: BTreeMap<String, BlobHash>,
     /// The environment variables of the program, in addition to the usual ones.
     #[serde(default)]
     pub environment: BTreeMap<String, Setting>,
@@ -241,6 +283,9 @@ pub struct ServerProgram {
     /// Whether the program may open connections over the network.
     #[serde(default)]
     pub network: bool,
+    /// Whether the program may start other programs of this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starts_others: bool,
     /// The memory limit of all processes of the program together, in bytes.
     pub memory: u64,
 }
@@ -369,7 +414,10 @@ impl ToolServer {
     /// Returns the names of the secrets that the server uses.
     pub fn secrets(&self) -> Vec<&str> {
         match &self.line {
-            ServerTransport::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
+            ServerTransport::Web(web) => {
+                let key = web.secret.iter().map(|used| used.name.as_str());
+                key.chain(self.headers.values().filter_map(Setting::secret)).collect()
+            }
             ServerTransport::Program(program) => {
                 program.environment.values().filter_map(Setting::secret).collect()
             }
@@ -384,8 +432,8 @@ impl ToolServer {
         match &self.line {
             ServerTransport::Web(web) => {
                 words += &format!(" ({}", web.places.first().map(ToString::to_string).unwrap_or_default());
-                if let Some(used) = &web.secret {
-                    words += &format!(", with the secret {}", used.name);
+                for name in self.secrets() {
+                    words += &format!(", with the secret {name}");
                 }
                 words.push(')');
             }
@@ -398,6 +446,9 @@ impl ToolServer {
                 }
                 if program.network {
                     words += ", with network";
+                }
+                if program.starts_others {
+                    words += ", starts other programs";
                 }
                 for name in self.secrets() {
                     words += &format!(", with the secret {name}");

@@ -226,7 +226,9 @@ impl ResourceSpec {
             ResourceSpec::Path(spec) => vec![&mut spec.path],
             ResourceSpec::Program(spec) => {
                 let programs = spec.programs.iter_mut().map(|(_, path)| path);
-                programs.chain(spec.directories.iter_mut().map(|(path, _)| path)).collect()
+                let directories = spec.directories.iter_mut().map(|(path, _)| path);
+                // A staged copy of another slot has no path yet.
+                programs.chain(directories.filter(|path| programs::staged_slot(path).is_none())).collect()
             }
             ResourceSpec::Git(spec) => vec![&mut spec.path],
             ResourceSpec::Web(_)

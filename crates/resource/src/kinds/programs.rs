@@ -30,7 +30,7 @@ pub(crate) static ROW: Row = Row {
     type_name: "program",
     start: TextStart::Prefix(PREFIX),
     example: "program:NAME?dir=PATH",
-    grammar: "program:NAME,PATH?dir=PATH:rw&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB",
+    grammar: "program:NAME,PATH?dir=PATH:rw&dir=@SLOT&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB",
     keys: &["dir=", "net=", "exec=", "env.NAME=", "time=", "memory=", "max="],
     limits: &[Limit::Max],
     methods: &["run"],
@@ -48,7 +48,7 @@ pub struct ProgramSpec {
     /// The name and the path of each program.
     pub programs: Vec<(String, String)>,
     /// The absolute path of each directory, and whether the programs may write to it. The first is the working
-    /// directory.
+    /// directory. `@SLOT` stands for the staged copy of another slot: see [`staged_slot`].
     pub directories: Vec<(String, bool)>,
     /// Whether the programs may open network connections.
     pub network: bool,
@@ -69,7 +69,7 @@ impl ProgramSpec {
     pub(super) fn from_grant(programs: &Programs, taken: &Attenuation) -> ProgramSpec {
         ProgramSpec {
             programs: programs.programs.iter().map(|one| (one.name.clone(), one.path.clone())).collect(),
-            directories: programs.directories.iter().map(|one| (one.path.clone(), one.write)).collect(),
+            directories: programs.directories.iter().map(|one| (one.typed_path(), one.write)).collect(),
             network: programs.network,
             starts_others: programs.starts_others,
             environment: programs.environment.clone(),
@@ -82,7 +82,7 @@ impl ProgramSpec {
     pub(super) fn summary(&self) -> String {
         ProgramsSummary {
             names: self.programs.iter().map(|(name, _)| name.as_str()).collect(),
-            directories: self.directories.iter().map(|(path, write)| (path.as_str(), *write)).collect(),
+            directories: self.directories.clone(),
             environment: &self.environment,
             network: self.network,
             starts_others: self.starts_others,
@@ -101,7 +101,10 @@ impl ProgramSpec {
         let programs: Vec<String> = self.programs.iter().map(program).collect();
         let mut query: Vec<String> = Vec::new();
         for (path, write) in &self.directories {
-            query.push(format!("dir={}{}", typed_path(path, &['&']), if *write { ":rw" } else { "" }));
+            query.push(match staged_slot(path) {
+                Some(_) => format!("dir={path}{}", if *write { "" } else { ":ro" }),
+                None => format!("dir={}{}", typed_path(path, &['&']), if *write { ":rw" } else { "" }),
+            });
         }
         for (key, on) in [("net", self.network), ("exec", self.starts_others)] {
             query.extend(on.then(|| format!("{key}=yes")));
@@ -181,6 +184,16 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
                 if path.is_empty() {
                     return Err(wrong("there is no path".to_owned()));
                 }
+                if let Some(slot) = staged_slot(&path).filter(|_| !quote::is_quoted(value)) {
+                    if !is_slot_name(slot) {
+                        return Err(wrong(format!(
+                            "`{path}` names no slot; a directory of this name is written `./{path}`"
+                        )));
+                    }
+                    // The changes go to a copy, so they need no `:rw`.
+                    spec.directories.push((path, manner != ":ro"));
+                    continue;
+                }
                 spec.directories.push((around.absolute(&path)?, manner == ":rw"));
             }
             "net" => spec.network = yes()?,
@@ -203,6 +216,16 @@ fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecErro
         }
     }
     Ok(ResourceSpec::Program(spec))
+}
+
+/// Returns the slot whose staged copy is meant, if a directory is written `@SLOT`. Other directories have an absolute
+/// path.
+pub fn staged_slot(path: &str) -> Option<&str> {
+    path.strip_prefix('@')
+}
+
+fn is_slot_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// Reads the value of an environment variable of a program: text, or `secret:NAME`.
@@ -231,7 +254,7 @@ fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Set
 /// The data for a description of programs, whether the daemon has resolved them or not.
 struct ProgramsSummary<'a> {
     names: Vec<&'a str>,
-    directories: Vec<(&'a str, bool)>,
+    directories: Vec<(String, bool)>,
     environment: &'a BTreeMap<String, Setting>,
     network: bool,
     starts_others: bool,
@@ -245,7 +268,9 @@ impl ProgramsSummary<'_> {
         let mut words = format!("{noun} {}", self.names.join(", "));
         for (at, (path, write)) in self.directories.iter().enumerate() {
             let joint = if at == 0 { " in" } else { "," };
-            words += &format!("{joint} {path}{}", if *write { " (rw)" } else { "" });
+            let place = staged_slot(path).map(|slot| format!("the staged copy of slot {slot}"));
+            let place = place.as_deref().unwrap_or(path);
+            words += &format!("{joint} {place}{}", if *write { " (rw)" } else { "" });
         }
         if self.network {
             words += ", with network";
@@ -324,6 +349,16 @@ pub struct ProgramDirectory {
     pub path: String,
     /// Whether the programs may change the directory's content.
     pub write: bool,
+    /// The slot whose staged copy the directory is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_slot: Option<String>,
+}
+
+impl ProgramDirectory {
+    /// Returns the path as a person types it: `@SLOT` for a staged copy.
+    pub fn typed_path(&self) -> String {
+        self.staged_slot.as_ref().map_or_else(|| self.path.clone(), |slot| format!("@{slot}"))
+    }
 }
 
 /// The value of an environment variable.
@@ -373,7 +408,7 @@ impl Programs {
     pub fn summary(&self) -> String {
         ProgramsSummary {
             names: self.programs.iter().map(|program| program.name.as_str()).collect(),
-            directories: self.directories.iter().map(|one| (one.path.as_str(), one.write)).collect(),
+            directories: self.directories.iter().map(|one| (one.typed_path(), one.write)).collect(),
             environment: &self.environment,
             network: self.network,
             starts_others: self.starts_others,
@@ -396,7 +431,7 @@ mod tests {
             digest: BlobHash([1; 32]),
             interpreters: vec![],
         };
-        let directory = |path: &str, write| ProgramDirectory { path: path.into(), write };
+        let directory = |path: &str, write| ProgramDirectory { path: path.into(), write, staged_slot: None };
         let mut programs = Programs {
             programs: vec![program("rg")],
             directories: vec![],
@@ -409,6 +444,13 @@ mod tests {
         assert_eq!(programs.summary(), "program rg");
         programs.programs.push(program("git"));
         programs.directories = vec![directory("/w", true), directory("/r", false)];
+        programs.directories.push(ProgramDirectory {
+            path: "/state/stages/1".into(),
+            write: true,
+            staged_slot: Some("repo".into()),
+        });
+        assert!(programs.summary().ends_with(", /r, the staged copy of slot repo (rw)"));
+        programs.directories.pop();
         programs.network = true;
         programs.starts_others = true;
         assert_eq!(programs.summary(), "programs rg, git in /w (rw), /r, with network, starting others");

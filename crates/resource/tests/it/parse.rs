@@ -87,6 +87,11 @@ fn programs_are_read_with_their_limits() {
     assert_eq!(names, ["sh", "cat"]);
     assert!(spec.programs.iter().all(|(_, path)| path.starts_with('/')));
     assert_eq!(spec.directories, [("/w".to_owned(), true), ("/r".to_owned(), false)]);
+    let staged = program("sh?dir=@repo&dir=@docs:ro&dir=@out:rw&dir=./@odd");
+    let expected =
+        [("@repo", true), ("@docs", false), ("@out", true)].map(|(path, write)| (path.to_owned(), write));
+    assert_eq!(staged.directories[..3], expected);
+    assert!(staged.directories[3].0.starts_with('/') && staged.directories[3].0.ends_with("/@odd"));
     assert!(!spec.network && spec.starts_others);
     assert_eq!((spec.wall_ms, spec.memory, spec.output), (Some(90_000), Some(1 << 30), Some(4096)));
     assert_eq!(program("py=/usr/bin/python3").programs, [("py".to_owned(), "/usr/bin/python3".to_owned())]);
@@ -96,6 +101,8 @@ fn programs_are_read_with_their_limits() {
         &[
             "",
             ",",
+            "sh?dir=@",
+            "sh?dir=@a/b",
             "sh,sh",
             "sh,/usr/bin/sh",
             "missing",
@@ -240,9 +247,14 @@ fn tools_are_named_one_by_one_and_send_by_default() {
         ]
     );
     assert_eq!((server.as_str(), max_bytes, call_ms), ("github", Some(2 << 20), Some(5000)));
+    let ResourceSpec::Mcp(McpSpec { start_ms, .. }) = parse("mcp:s[a]?start=5m").unwrap() else { panic!() };
+    assert_eq!(start_ms, Some(300_000));
     refused(
         "mcp:",
         &[
+            "github[a]?start=soon",
+            "github[a]?start=2h",
+            "github[a]?start=0s",
             "",
             "github",
             "github[]",

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use passable::Effect;
-use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer};
+use resource::mcp::{
+    DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer,
+};
 use resource::repository::Repository;
 use resource::web::{Place, Web};
 use resource::{
@@ -123,6 +125,9 @@ fn server(tools: &[&str]) -> Resource {
         line,
         tools,
         call_ms: DEFAULT_CALL_TIMEOUT_MS,
+        start_ms: DEFAULT_START_TIMEOUT_MS,
+        headers: Default::default(),
+        query: String::new(),
     }))
 }
 

@@ -162,9 +162,15 @@ fn secret_spec() -> impl Strategy<Value = ResourceSpec> {
 fn mcp_spec() -> impl Strategy<Value = ResourceSpec> {
     let effect = prop_oneof![Just(Effect::Observe), Just(Effect::Modify), Just(Effect::Commit)];
     let tools = btree_map(hostile(), effect, 1..4).prop_map(|all| all.into_iter().collect::<Vec<_>>());
-    let limits = (option::of(1u64..u64::MAX), option::of(1u64..3_600_000), option::of(rate()));
-    ("[a-z0-9][a-z0-9_.-]{0,8}", tools, limits).prop_map(|(server, tools, (max_bytes, call_ms, rate))| {
-        ResourceSpec::Mcp(McpSpec { server, tools, max_bytes, call_ms, rate })
+    let limits = (
+        option::of(1u64..u64::MAX),
+        option::of(1u64..3_600_000),
+        option::of(1u64..3_600_000),
+        option::of(rate()),
+    );
+    ("[a-z0-9][a-z0-9_.-]{0,8}", tools, limits).prop_map(|(server, tools, limits)| {
+        let (max_bytes, call_ms, start_ms, rate) = limits;
+        ResourceSpec::Mcp(McpSpec { server, tools, max_bytes, call_ms, start_ms, rate })
     })
 }
 

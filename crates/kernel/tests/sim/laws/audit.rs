@@ -9,7 +9,7 @@ use kernel::message::Mail;
 use kernel::run::Run;
 use kernel::table::PromiseRow;
 use kernel::txn::{Owner, Table, decode_row};
-use kernel::{BlobHash, FormulaId};
+use kernel::{BlobHash, FormulaId, MessageNumber};
 
 use crate::simulation::Simulation;
 
@@ -20,9 +20,9 @@ use super::{Law, expect};
 #[derive(Default)]
 struct EventSummary {
     names: HashMap<(Owner, Number, String), FormulaId>,
-    messages: HashMap<Owner, BTreeMap<u64, String>>,
-    needs_you: HashMap<(Owner, u64), bool>,
-    dismissed: HashSet<(Owner, u64)>,
+    messages: HashMap<Owner, BTreeMap<MessageNumber, String>>,
+    needs_you: HashMap<(Owner, MessageNumber), bool>,
+    dismissed: HashSet<(Owner, MessageNumber)>,
     settled: HashMap<Number, bool>,
     granted: HashMap<(Owner, u64), FormulaId>,
     revoked: HashMap<(Owner, u64), i64>,
@@ -75,18 +75,19 @@ impl EventSummary {
             }
             Change::Message { number, kind, needs_you, .. } => {
                 let letters = self.messages.entry(owner).or_default();
-                expect(number.0 == letters.len() as u64, "message-numbers-are-dense", || {
-                    format!("{number} came as message {}", letters.len())
+                let before = letters.last_key_value().map(|(number, _)| *number);
+                expect(number.follows(before), "message-numbers-are-dense", || {
+                    format!("{number} came after {before:?}")
                 })?;
-                letters.insert(number.0, kind.clone());
-                self.needs_you.insert((owner, number.0), *needs_you);
+                letters.insert(*number, kind.clone());
+                self.needs_you.insert((owner, *number), *needs_you);
             }
             Change::Answered { number, needs_you } => {
-                self.needs_you.insert((owner, number.0), *needs_you);
+                self.needs_you.insert((owner, *number), *needs_you);
             }
             Change::Dismissed { number } => {
-                self.dismissed.insert((owner, number.0));
-                self.needs_you.insert((owner, number.0), false);
+                self.dismissed.insert((owner, *number));
+                self.needs_you.insert((owner, *number), false);
             }
             Change::Settled { promise, ok } => {
                 let before = self.settled.insert(promise.number, *ok);
@@ -159,7 +160,7 @@ impl EventSummary {
         expect(self.started.is_empty(), LAW, || "a run is lost".to_owned())
     }
 
-    fn compare_mail(&self, owner: &Owner, letters: &BTreeMap<u64, Mail>) -> Law {
+    fn compare_mail(&self, owner: &Owner, letters: &BTreeMap<MessageNumber, Mail>) -> Law {
         const LAW: &str = "events-tell-what-the-tables-say";
         let told = self.messages.get(owner).map_or(0, BTreeMap::len);
         expect(told == letters.len(), LAW, || format!("{told} messages came, {} are there", letters.len()))?;

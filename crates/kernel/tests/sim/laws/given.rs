@@ -23,7 +23,7 @@ pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
             let fits = grant.holder == run.worker && grant.slot == *slot && grant.owner.0 == *owner;
             expect(fits, "what-was-given-fills-its-slot", || format!("{} {slot}", run.number))?;
             let mail =
-                grant.source.and_then(|number| world.letters.get(owner).and_then(|all| all.get(&number.0)));
+                grant.source.and_then(|number| world.letters.get(owner).and_then(|all| all.get(&number)));
             let yes = matches!(mail.and_then(|mail| mail.answers.get(&0)), Some(Answer::Approved { .. }));
             expect(yes, "a-run-is-given-what-a-person-gives", || format!("{} {slot}", run.number))?;
             let asked = mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));

@@ -55,7 +55,7 @@ pub(crate) fn check(world: &mut Simulation, snapshot: &Snapshot) -> Law {
             )?;
         }
         for (step, phase) in &run.open {
-            if let Phase::Sleeping { until_ms } = phase {
+            if let Phase::Sleeping { until_ms } | Phase::Paused { until_ms } = phase {
                 let kept = wakes.remove(&(owner, run.number, *step));
                 expect(kept == Some(*until_ms), "what-sleeps-is-woken", || {
                     format!("{}#{step}: {kept:?}", run.number)
@@ -125,7 +125,7 @@ fn wakes(world: &Simulation) -> BTreeMap<(Owner, RunNumber, u64), i64> {
 /// work.
 fn more(world: &Simulation, run: &Run, owner: &Owner) -> Law {
     let Some(exhausted) = &run.exhausted else { return Ok(()) };
-    let open = world.letters.get(owner).and_then(|all| all.get(&exhausted.message.0));
+    let open = world.letters.get(owner).and_then(|all| all.get(&exhausted.message));
     expect(open.is_some_and(|mail| mail.needs_you), "a-run-that-asks-for-more-has-a-card", || {
         format!("{}: {exhausted:?}", run.number)
     })?;
@@ -138,7 +138,7 @@ fn raised(world: &Simulation, snapshot: &Snapshot, run: &Run, journal: &[Step], 
     let mut by_message = BTreeSet::new();
     for step in journal {
         let Entry::Raised { message, .. } = &step.entry else { continue };
-        let mail = world.letters.get(owner).and_then(|all| all.get(&message.0));
+        let mail = world.letters.get(owner).and_then(|all| all.get(message));
         let said = mail.and_then(|mail| mail.answers.get(&0));
         let yes = matches!(said, Some(kernel::message::Answer::Approved { .. }));
         expect(yes, "a-run-gets-more-on-a-word-alone", || format!("{} in {message}", run.number))?;

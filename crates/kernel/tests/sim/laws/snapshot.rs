@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use kernel::FormulaId;
 use kernel::formula::Formula;
 use kernel::message::Mail;
 use kernel::table::{FormulaRow, PromiseRow};
 use kernel::txn::{NO_OWNER, Owner, ReadTxn as _, Table, decode_row};
+use kernel::{FormulaId, MessageNumber};
 
 use crate::simulation::Simulation;
 
@@ -24,12 +24,12 @@ pub(crate) struct Snapshot {
     /// The owner, pet store, name and target of each name.
     pub(crate) names: Vec<(Owner, Number, String, FormulaId)>,
     /// By owner and mailbox.
-    pub(crate) mail: BTreeMap<(Owner, Number), BTreeMap<u64, Mail>>,
+    pub(crate) mail: BTreeMap<(Owner, Number), BTreeMap<MessageNumber, Mail>>,
     /// The owner, mailbox and number of each message that is listed as waiting.
-    pub(crate) awaiting: BTreeSet<(Owner, Number, u64)>,
+    pub(crate) awaiting: BTreeSet<(Owner, Number, MessageNumber)>,
     pub(crate) promises: HashMap<Number, PromiseRow>,
     /// Commands that wait for a promise: the promise, the agent and the number.
-    pub(crate) waiting: BTreeSet<(Number, Owner, u64)>,
+    pub(crate) waiting: BTreeSet<(Number, Owner, MessageNumber)>,
 }
 
 impl Snapshot {
@@ -55,16 +55,16 @@ impl Snapshot {
                 (number(place), number(&place[32..]), name, decode_row(Table::PetName, row).unwrap())
             })
             .collect();
-        let mut mail: BTreeMap<_, BTreeMap<u64, Mail>> = BTreeMap::new();
+        let mut mail: BTreeMap<_, BTreeMap<MessageNumber, Mail>> = BTreeMap::new();
         for (place, row) in store.rows(Table::Message) {
-            let n = u64::from_be_bytes(place[64..].try_into().unwrap());
+            let n = MessageNumber::from_order(u64::from_be_bytes(place[64..].try_into().unwrap()));
             let row = decode_row(Table::Message, row).unwrap();
             mail.entry((number(place), number(&place[32..]))).or_default().insert(n, row);
         }
         let awaiting = store
             .rows(Table::Awaiting)
             .map(|(place, _)| {
-                let n = u64::from_be_bytes(place[64..].try_into().unwrap());
+                let n = MessageNumber::from_order(u64::from_be_bytes(place[64..].try_into().unwrap()));
                 (number(place), number(&place[32..]), n)
             })
             .collect();
@@ -76,7 +76,7 @@ impl Snapshot {
             .rows(Table::Meta)
             .filter_map(|(place, _)| place.strip_prefix(&NO_OWNER[..])?.strip_prefix(b"came "))
             .map(|key| {
-                let n = u64::from_be_bytes(key[64..].try_into().unwrap());
+                let n = MessageNumber::from_order(u64::from_be_bytes(key[64..].try_into().unwrap()));
                 (number(key), number(&key[32..]), n)
             })
             .collect();

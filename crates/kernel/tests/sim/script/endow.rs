@@ -195,12 +195,14 @@ pub(super) fn start(world: &mut Simulation, name: &str) -> Start {
         text: BlobHash::of(b"text"),
         bytes: 4,
         media_type: String::new(),
+        notes: Vec::new(),
+        rejected: None,
     };
     let each = world.random.one_in(3);
     Start {
         text: text("almoner run it"),
         worker: program(name),
-        shape: if each { Shape::Each { jobs: 2 } } else { Shape::Single },
+        shape: if each { Shape::Each { jobs: 2, waiting: 100 } } else { Shape::Single },
         private: false,
         model: "scripted:x".to_owned(),
         input: Input {

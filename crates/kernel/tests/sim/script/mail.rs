@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
 use kernel::command::{
-    Act, Addition, AnswerApproval, Binding, Choice, FieldValue, Form, MailAct, RequestAnswer, Send,
+    Act, Addition, AnswerAll, AnswerApproval, Binding, Choice, FieldValue, Form, MailAct, RequestAnswer,
+    SeenApproval, Send,
 };
 use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field, Mail};
@@ -270,6 +271,19 @@ pub(super) fn answer(world: &mut Simulation, actor: FormulaId) -> Law {
     };
     let makes = matches!(&body, Some(Formula::Message { message })
         if matches!(&message.body, Body::Approval { entries, .. } if entries.len() == 1));
+    let approvals = match &body {
+        Some(Formula::Message { message: sent }) => match &sent.body {
+            Body::Approval { entries, .. } => {
+                let fingerprints = entries.iter().map(|entry| entry.fingerprint).collect();
+                vec![SeenApproval { message, fingerprints }]
+            }
+            _ => vec![],
+        },
+        _ => vec![],
+    };
+    if !approvals.is_empty() && world.random.one_in(3) {
+        return act(world, actor, Act::AnswerAll(AnswerAll { text: text("answer all"), approvals, choice }));
+    }
     // Most cards make no worker, and refuse additions.
     let addition = (makes && world.random.one_in(4)).then(|| Addition {
         bindings: vec![super::endow::bind(world, actor, "added")],

@@ -182,7 +182,7 @@ fn withdraw(world: &mut Simulation, actor: FormulaId) -> Law {
     let Some(message) = message else { return Ok(()) };
     let copy = world.letters.iter().find_map(|(owner, letters)| {
         let has = |mail: &Mail| mail.message == Some(message) && *owner != actor.number;
-        letters.iter().find(|(_, mail)| has(mail)).map(|(number, _)| (*owner, MessageNumber(*number)))
+        letters.iter().find(|(_, mail)| has(mail)).map(|(number, _)| (*owner, *number))
     });
     let Some((owner, number)) = copy else { return Ok(()) };
     let asked = FormulaId { number: owner, node: actor.node };
@@ -350,7 +350,7 @@ pub(crate) fn letter(
     fits: impl Fn(&Mail, bool) -> bool,
 ) -> MessageNumber {
     let handle = world.agents.iter().find(|agent| agent.id == *actor).map(|agent| agent.handle.number);
-    let all: Vec<u64> = world
+    let all: Vec<MessageNumber> = world
         .letters
         .get(&actor.number)
         .into_iter()
@@ -359,7 +359,7 @@ pub(crate) fn letter(
         .map(|(number, _)| *number)
         .collect();
     match world.random.any(&all) {
-        Some(number) if !world.random.one_in(25) => MessageNumber(*number),
+        Some(number) if !world.random.one_in(25) => *number,
         _ => MessageNumber(world.random.below(30) as u64),
     }
 }

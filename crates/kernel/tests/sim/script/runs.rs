@@ -7,7 +7,9 @@ use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, SlotGrant, 
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
-use kernel::run::{CallSite, Completion, Entry, Origin, Phase, Run, Shape, State, Trouble, Usage};
+use kernel::run::{
+    CallSite, Completion, ConversationView, Entry, Origin, Phase, Run, Shape, State, Trouble, Usage,
+};
 use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value};
 
@@ -229,6 +231,10 @@ fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
             usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9, usd_micros: 3 },
             model: None,
         },
+        5 if world.random.one_in(4) => Move::Shrink {
+            view: ConversationView { results_before: any, turns_before: 0, max_bytes: None },
+            why: "the model reads no more".to_owned(),
+        },
         5 if world.random.one_in(2) => {
             let site = CallSite::Turn { replied: 1, index: 0, id: "x".to_owned() };
             Move::Page { site, of: any, from: 0, bytes: 10 }
@@ -242,6 +248,11 @@ fn one(world: &mut Simulation, actor: FormulaId, run: &Run) -> Move {
             Move::Spawn { index: next }
         }
         15 | 16 => Move::Spawn { index: 5 },
+        17..20 if world.random.one_in(4) => Move::Pause {
+            prompted: world.last_prompt.get(&(actor.number, run.number.0)).copied().unwrap_or(1),
+            until_ms: world.now_ms + i64::try_from(world.random.below(400)).unwrap() - 50,
+            why: "the server asks to slow down".to_owned(),
+        },
         17..20 => Move::Suspend {
             seen: if world.random.one_in(8) { 1 } else { run.next_step },
             why: "somebody is asked".to_owned(),
