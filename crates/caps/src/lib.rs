@@ -13,6 +13,7 @@ mod dir;
 mod failure;
 mod git;
 mod http;
+pub mod login_client;
 mod mcp;
 pub mod mount;
 mod outbox;
@@ -38,7 +39,9 @@ use policy::{Facts, Subject};
 use resource::{Kind, Resource};
 
 pub use http::{HostServices, NoHostServices, NoSecret};
-pub use mcp::{McpError, ask_tools, endow_server, named_files};
+pub use mcp::{
+    FaultyTool, McpError, ToolListing, ask_tools, endow_server, login_address, named_files, tree_digest,
+};
 pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
 /// A resource that a grant opens.

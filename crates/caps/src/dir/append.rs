@@ -1,14 +1,17 @@
 //! `append`: adds text at the end of a file, in one step.
 
+use std::borrow::Cow;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use cap_std::fs::Dir;
 use kernel::id::BlobHash;
+use kernel::proposal::Finding;
+use passable::{quoting, visible_line};
 use rustix::fs::{Mode, OFlags};
 
-use super::Limits;
 use super::write::{WriteOutcome, WriteTarget, look};
+use super::{Limits, line_ends};
 use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
@@ -27,7 +30,7 @@ pub(super) enum AppendOutcome {
 pub(super) fn append(
     root: &Dir,
     path: &Plain,
-    content: &[u8],
+    content: &str,
     pinned: Option<BlobHash>,
     temporary: &str,
     limits: &Limits,
@@ -56,8 +59,13 @@ pub(super) fn append(
         Ok(_) => return AppendOutcome::NotWritten(WriteOutcome::Changed),
         Err(error) => return failed(&error),
     };
-    whole.extend_from_slice(content);
-    let total = || limits.check_total(root, whole.len() as u64, (whole.len() - content.len()) as u64);
+    let before = whole.len() as u64;
+    let content = match fitted(path, &whole, content) {
+        Ok(content) => content,
+        Err(finding) => return AppendOutcome::NotWritten(WriteOutcome::Failed(finding)),
+    };
+    whole.extend_from_slice(content.as_bytes());
+    let total = || limits.check_total(root, whole.len() as u64, before);
     if let Err(finding) = limits.check_bytes(path.as_str(), whole.len() as u64).and_then(|()| total()) {
         return AppendOutcome::NotWritten(WriteOutcome::Failed(finding));
     }
@@ -76,6 +84,39 @@ pub(super) fn append(
     }
 }
 
+/// Returns the content with the line ends of the file.
+///
+/// # Errors
+/// When the file is in UTF-16, to which no text in UTF-8 can be added.
+fn fitted<'a>(path: &Plain, there: &[u8], content: &'a str) -> Result<Cow<'a, str>, Finding> {
+    if there.starts_with(&[0xff, 0xfe]) || there.starts_with(&[0xfe, 0xff]) {
+        let shown = visible_line(path.as_str()).into_owned();
+        return Err(Finding::new(
+            "dir/not-utf8",
+            quoting!("`{}` is in UTF-16, and the text is in UTF-8", shown),
+        )
+        .at("path")
+        .counter_example(shown)
+        .allowed("`write` with the whole text, which makes a new file in UTF-8, or another file"));
+    }
+    Ok(line_ends::fitted(there, content))
+}
+
+/// Returns the bytes that an append would add to the file as it is now.
+///
+/// # Errors
+/// When the file is in UTF-16.
+pub(super) fn added<'a>(
+    root: &Dir,
+    path: &Plain,
+    content: &'a str,
+    limits: &Limits,
+) -> Result<Cow<'a, str>, Finding> {
+    let there = walk::parent(root, path).ok().flatten();
+    let there = there.and_then(|parent| held(parent.as_fd(), path.split().1, limits.bytes()).ok()?);
+    fitted(path, &there.unwrap_or_default(), content)
+}
+
 /// The state of an append that a crash interrupted.
 pub(super) enum AppendState {
     /// The append was made. This is the file's content now.
@@ -90,7 +131,7 @@ pub(super) enum AppendState {
 pub(super) fn find(
     root: &Dir,
     path: &Plain,
-    content: &[u8],
+    content: &str,
     pinned: Option<BlobHash>,
     temporary: &str,
     limits: &Limits,
@@ -100,10 +141,13 @@ pub(super) fn find(
         return if pinned.is_none() { AppendState::NotDone } else { AppendState::Unknown };
     };
     let Ok(now) = held(parent.as_fd(), path.split().1, limits.bytes()) else { return AppendState::Unknown };
-    let before = now.as_deref().and_then(|now| now.strip_suffix(content));
-    let is_new = before.is_some_and(|before| match pinned {
-        Some(pinned) => BlobHash::of(before) == pinned,
-        None => before.is_empty(),
+    // The content may have got the line ends of the file.
+    let is_new = [content.into(), line_ends::to_crlf(content)].iter().any(|added: &Cow<'_, str>| {
+        let before = now.as_deref().and_then(|now| now.strip_suffix(added.as_bytes()));
+        before.is_some_and(|before| match pinned {
+            Some(pinned) => BlobHash::of(before) == pinned && line_ends::fitted(before, content) == *added,
+            None => before.is_empty() && *added == content,
+        })
     });
     match now {
         Some(now) if is_new => {

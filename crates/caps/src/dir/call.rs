@@ -3,16 +3,17 @@
 use kernel::proposal::{Finding, Value};
 use passable::{quoting, visible_line};
 
+use super::cursor::Cursor;
 use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Search;
+use super::glob::{Glob, PathSearch};
+use super::grep::{Search, SearchArguments};
 use super::interface;
 use super::range::Range;
 use crate::path::{Plain, Purpose};
 
 /// A call with its parsed arguments. The parser looks at no files.
 pub(super) enum Call<'a> {
-    List { path: Option<Plain> },
+    List { path: Option<Plain>, after: Option<Cursor> },
     Read { path: Plain, range: Range },
     Write { path: Plain, content: &'a str },
     Append { path: Plain, content: &'a str },
@@ -20,7 +21,7 @@ pub(super) enum Call<'a> {
     Move { from: Plain, to: Plain },
     Remove { path: Plain },
     MakeDirectory { path: Plain },
-    Glob { glob: Glob },
+    Glob { search: PathSearch },
     Grep { path: Option<Plain>, search: Search },
     Stat { path: Plain },
 }
@@ -50,26 +51,28 @@ impl<'a> Call<'a> {
                 _ => Err(mismatch(method)),
             },
         };
+        let flag = |at: usize| match given(at) {
+            None => Ok(false),
+            Some(value) => value.as_bool().ok_or_else(|| mismatch(method)),
+        };
+        let after = |at: usize| maybe_text(at)?.filter(|text| !text.is_empty()).map(Cursor::read).transpose();
         let place = |at: usize| match maybe_text(at)? {
             // These texts commonly mean the directory itself.
             None | Some("" | "." | "./") => Ok(None),
             Some(path) => Ok::<_, Box<Finding>>(Some(Plain::check(path, Purpose::Look)?)),
         };
         Ok(match method {
-            "list" => Call::List { path: place(0)? },
+            "list" => Call::List { path: place(0)?, after: after(1)? },
             "read" => Call::Read {
                 path: path(0, Purpose::Look)?,
                 range: range(count(1)?, count(2)?, count(3)?, count(4)?)?,
             },
-            "write" => Call::Write { path: path(0, Purpose::Make)?, content: text(1)? },
-            "append" => Call::Append { path: path(0, Purpose::Make)?, content: text(1)? },
-            "edit" => {
-                let all = match given(3) {
-                    None => false,
-                    Some(value) => value.as_bool().ok_or_else(|| mismatch(method))?,
-                };
-                Call::Edit { path: path(0, Purpose::Make)?, edit: Edit { old: text(1)?, new: text(2)?, all } }
-            }
+            "write" => Call::Write { path: writable(text(0)?)?, content: text(1)? },
+            "append" => Call::Append { path: writable(text(0)?)?, content: text(1)? },
+            "edit" => Call::Edit {
+                path: writable(text(0)?)?,
+                edit: Edit { old: text(1)?, new: text(2)?, all: flag(3)? },
+            },
             "move" => Call::Move {
                 from: named(path(0, Purpose::Look), "from")?,
                 to: named(path(1, Purpose::Make), "to")?,
@@ -82,17 +85,67 @@ impl<'a> Call<'a> {
                     path: Plain::check(path.strip_suffix('/').unwrap_or(path), Purpose::Make)?,
                 }
             }
-            "glob" => Call::Glob { glob: Glob::read(text(0)?, "pattern", false)? },
+            "glob" => Call::Glob {
+                search: PathSearch {
+                    glob: Glob::read(text(0)?, "pattern", false)?,
+                    after: after(1)?,
+                    ignored: flag(2)?,
+                },
+            },
             "grep" => {
                 let path = place(1)?;
-                let start = path.as_ref().map(Plain::as_str);
-                let search = Search::read(text(0)?, start, maybe_text(2)?, count(3)?)?;
+                let search = Search::read(SearchArguments {
+                    pattern: text(0)?,
+                    start: path.as_ref().map(Plain::as_str),
+                    glob: maybe_text(2)?,
+                    most: count(3)?,
+                    after: after(4)?,
+                    ignored: flag(5)?,
+                })?;
                 Call::Grep { path, search }
             }
             "stat" => Call::Stat { path: path(0, Purpose::Look)? },
             _ => return Err(mismatch(method)),
         })
     }
+}
+
+impl Call<'_> {
+    /// Returns the path in an argument of the call, if it has one there.
+    pub(super) fn path_at(&self, at: &str) -> Option<&Plain> {
+        match self {
+            Call::List { path, .. } | Call::Grep { path, .. } if at == "path" => path.as_ref(),
+            Call::Read { path, .. }
+            | Call::Stat { path }
+            | Call::Write { path, .. }
+            | Call::Append { path, .. }
+            | Call::Edit { path, .. }
+            | Call::Remove { path }
+            | Call::MakeDirectory { path }
+                if at == "path" =>
+            {
+                Some(path)
+            }
+            Call::Move { from, .. } if at == "from" => Some(from),
+            Call::Move { to, .. } if at == "to" => Some(to),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the path of a file to change. An existing file may have a name with characters that nobody sees, but a new
+/// one may not: see [`visible`].
+fn writable(path: &str) -> Result<Plain, Box<Finding>> {
+    let checked = Plain::check(path, Purpose::Make);
+    checked.or_else(|finding| match finding.rule == "path/invisible" {
+        true => Ok(Plain::check(path, Purpose::Look)?),
+        false => Err(Box::new(finding)),
+    })
+}
+
+/// Checks the path of a file or directory that would be new.
+pub(super) fn visible(path: &Plain) -> Result<(), Finding> {
+    Plain::check(path.as_str(), Purpose::Make).map(drop)
 }
 
 /// Returns the range of a `read`. A range counts lines or bytes, not both.

@@ -3,7 +3,9 @@
 //! The approval covers exactly the old bytes and exactly the new bytes: both digests are pinned. So after a crash,
 //! the file itself tells whether the edit was made.
 
+use std::borrow::Cow;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsFd as _;
 
 use cap_std::fs::Dir;
@@ -11,9 +13,10 @@ use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 use passable::visible_line;
 
-use super::Limits;
 use super::append::held;
+use super::line_ends::{self, BYTE_ORDER_MARK};
 use super::write::{WriteOutcome, WriteTarget, look};
+use super::{Limits, near_match};
 use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
@@ -64,32 +67,83 @@ impl Edit<'_> {
             .counter_example(short(self.new))
             .allowed("another text than `old`"));
         }
-        let places: Vec<usize> = text.match_indices(self.old).map(|(at, _)| at).collect();
-        match places.len() {
-            0 => {
-                let near = nearest(text, self.old);
-                let near = match near.is_empty() {
-                    true => "nothing like it stands there".to_owned(),
-                    false => format!("like it are {}", near.join("; ")),
-                };
-                Err(finding("edit/not-found", format!("the text does not stand in `{shown}`: {near}"), "old")
-                    .counter_example(short(self.old))
-                    .allowed("a text exactly as `read` shows it, with its spaces and line breaks"))
-            }
-            1 => Ok((text.replace(self.old, self.new), 1)),
-            count if self.all => Ok((text.replace(self.old, self.new), count)),
-            count => {
-                let line = |at: &usize| text[..*at].matches('\n').count() + 1;
-                let lines: Vec<String> =
-                    places.iter().take(MAX_NAMED_LINES).map(|at| line(at).to_string()).collect();
-                let more = if count > MAX_NAMED_LINES { ", …" } else { "" };
-                let what =
-                    format!("the text stands in `{shown}` {count} times: lines {}{more}", lines.join(", "));
-                Err(finding("edit/ambiguous", what, "old")
-                    .counter_example(short(self.old))
-                    .allowed("a longer text that stands there once, or `all: true` to replace it everywhere"))
-            }
+        let (places, new) = self.places(text);
+        if places.is_empty() {
+            let why = match near_match::find(text, self.old) {
+                Some(near) => format!(
+                    "it stands there but for {}: line {} is {}",
+                    near.difference,
+                    near.line,
+                    visible_line(&near.there)
+                ),
+                None => match nearest(text, self.old) {
+                    near if near.is_empty() => "nothing like it stands there".to_owned(),
+                    near => format!("like it are {}", near.join("; ")),
+                },
+            };
+            return Err(finding(
+                "edit/not-found",
+                format!("the text does not stand in `{shown}`: {why}"),
+                "old",
+            )
+            .counter_example(short(self.old))
+            .allowed("a text exactly as `read` shows it, with its spaces and line breaks"));
         }
+        if places.len() > 1 && !self.all {
+            let line = |place: &Range<usize>| text[..place.start].matches('\n').count() + 1;
+            let lines: Vec<String> =
+                places.iter().take(MAX_NAMED_LINES).map(|place| line(place).to_string()).collect();
+            let more = if places.len() > MAX_NAMED_LINES { ", …" } else { "" };
+            let what = format!(
+                "the text stands in `{shown}` {} times: lines {}{more}",
+                places.len(),
+                lines.join(", ")
+            );
+            return Err(finding("edit/ambiguous", what, "old")
+                .counter_example(short(self.old))
+                .allowed("a longer text that stands there once, or `all: true` to replace it everywhere"));
+        }
+        let mut whole = String::with_capacity(text.len() + new.len());
+        let mut done = 0;
+        for place in &places {
+            whole.push_str(&text[done..place.start]);
+            whole.push_str(&new);
+            done = place.end;
+        }
+        whole.push_str(&text[done..]);
+        if whole == text {
+            return Err(finding(
+                "edit/same",
+                "nothing would change: the new text stands there already".to_owned(),
+                "new",
+            )
+            .counter_example(short(self.new))
+            .allowed("another text than `old`; the ends of lines are those of the file"));
+        }
+        Ok((whole, places.len()))
+    }
+
+    /// Returns the places at which the old text stands, and the new text with the line ends of the file. If the text
+    /// does not stand there exactly, CRLF and LF count as the same.
+    fn places(&self, text: &str) -> (Vec<Range<usize>>, Cow<'_, str>) {
+        let exact = |old: &str| -> Vec<Range<usize>> {
+            text.match_indices(old).map(|(at, found)| at..at + found.len()).collect()
+        };
+        let places = exact(self.old);
+        if !places.is_empty() {
+            let is_meant = self.old.contains('\r');
+            let new = if is_meant { self.new.into() } else { line_ends::fitted(text.as_bytes(), self.new) };
+            return (places, new);
+        }
+        // Some editors hide a mark at the beginning of a file, and some readers pass it on.
+        let (mut old, mut new) = (self.old, self.new);
+        if let Some(rest) = old.strip_prefix(BYTE_ORDER_MARK) {
+            (old, new) = (rest, new.strip_prefix(BYTE_ORDER_MARK).unwrap_or(new));
+        }
+        let places = if old.is_empty() { Vec::new() } else { line_ends::find(text, old) };
+        let is_crlf = line_ends::are_crlf(text.as_bytes())
+            || places.first().is_some_and(|place| text[place.clone()].contains("\r\n"));
+        (places, if is_crlf { line_ends::to_crlf(new) } else { line_ends::to_lf(new) })
     }
 
     /// Returns the result that the edit would have on the file as it is now.

@@ -6,12 +6,13 @@ use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin};
 use policy::{Facts, Overwrite, PathFact};
 
-use super::call::Call;
+use super::call::{self, Call};
 use super::edit::Edit;
-use super::grep::Search;
+use super::glob::PathSearch;
+use super::grep::{Search, Selection};
 use super::range::Range;
 use super::relocate::{self, EntryState};
-use super::{DirCapability, FILE, FUTURE_FILE, glob, read, shown, stat, write};
+use super::{DirCapability, FILE, FUTURE_FILE, append, look_alike, read, shown, stat, write};
 use crate::path::Plain;
 use crate::walk;
 
@@ -34,7 +35,7 @@ impl DirCapability {
     /// Returns the facts of a call. `slot` is the name of the directory on the card.
     pub(super) fn facts_of(&self, call: &Call<'_>, slot: &str) -> Facts {
         match call {
-            Call::List { path } => {
+            Call::List { path, .. } => {
                 let place = path.as_ref().map_or_else(String::new, |path| format!("{}/ in ", shown(path)));
                 let at = path.as_ref().map_or("", Plain::as_str);
                 let leads_to = walk::look(&self.root, at).ok().map(|found| found.resolved);
@@ -52,16 +53,7 @@ impl DirCapability {
                 }
                 facts
             }
-            Call::Glob { glob } => {
-                let mut facts = Facts { line: format!("looks for paths in `{slot}`"), ..Facts::default() };
-                match glob::glob(&self.root, glob, &self.limits) {
-                    // The facts list every directory whose names are read, so a run learns no name in a directory
-                    // that it may not list.
-                    Ok((_, seen)) => facts.paths.extend(seen.iter().map(|path| named("pattern", path, None))),
-                    Err(finding) => facts.problems.push(finding),
-                }
-                facts
-            }
+            Call::Glob { search } => self.facts_of_glob(slot, search),
             Call::Grep { path, search } => self.facts_of_grep(slot, path.as_ref(), search),
             Call::Write { path, content } => self.facts_of_write(slot, path, content),
             Call::Append { path, content } => self.facts_of_append(slot, path, content),
@@ -90,21 +82,35 @@ impl DirCapability {
         facts
     }
 
+    fn facts_of_glob(&self, slot: &str, search: &PathSearch) -> Facts {
+        let mut facts = Facts { line: format!("looks for paths in `{slot}`"), ..Facts::default() };
+        match search.run(&self.root, &self.names, &self.limits) {
+            // The facts list every directory whose names are read, so a run learns no name in a directory that it may
+            // not list.
+            Ok(found) => facts.paths.extend(found.seen.iter().map(|path| named("pattern", path, None))),
+            Err(finding) => facts.problems.push(finding),
+        }
+        facts
+    }
+
     fn facts_of_grep(&self, slot: &str, path: Option<&Plain>, search: &Search) -> Facts {
         let place = path.map_or_else(String::new, |path| format!("{} in ", shown(path)));
         let mut facts = Facts { line: format!("searches {place}`{slot}`"), ..Facts::default() };
         match search.files(&self.root, &self.names, &self.limits) {
             Err(finding) => facts.problems.push(finding),
-            Ok((files, _, _)) => {
+            Ok(Selection { files, .. }) => {
                 let start = path.map_or("", Plain::as_str);
                 facts.paths.push(match walk::look(&self.root, if start.is_empty() { "." } else { start }) {
                     Ok(there) if !start.is_empty() => found(start, &there),
                     _ => named("path", start, None),
                 });
                 // Each searched file is judged like a file that is read.
-                facts
-                    .paths
-                    .extend(files.iter().filter(|file| *file != start).map(|file| named("path", file, None)));
+                facts.paths.extend(
+                    files
+                        .iter()
+                        .filter(|file| file.path != start)
+                        .map(|file| named("path", &file.path, None)),
+                );
             }
         }
         facts
@@ -114,6 +120,19 @@ impl DirCapability {
     fn problems_of(&self, path: &Plain) -> Vec<Finding> {
         let checks = [self.check_writable(), self.limits.check_name(path.as_str())];
         checks.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Returns the problems of a new entry: a name that nobody sees, or one that looks like another. `moved` is the
+    /// entry that would get the name.
+    pub(super) fn problems_of_new(
+        &self,
+        path: &Plain,
+        is_directory: bool,
+        moved: Option<&Plain>,
+        at: &str,
+    ) -> Vec<Finding> {
+        let twin = look_alike::twin(&self.root, path, is_directory, moved, at);
+        call::visible(path).err().map(|finding| finding.at(at)).into_iter().chain(twin).collect()
     }
 
     fn facts_of_write(&self, slot: &str, path: &Plain, content: &str) -> Facts {
@@ -131,6 +150,9 @@ impl DirCapability {
                 facts.problems.extend(self.limits.check_total(&self.root, bytes, there.unwrap_or(0)).err());
                 facts.pins = BTreeSet::from([file_pin(path, now.map(|present| present.digest))]);
                 facts.paths.push(named("path", path.as_str(), there));
+                if now.is_none() {
+                    facts.problems.extend(self.problems_of_new(path, false, None, "path"));
+                }
                 match now {
                     None if before.has_parent => "new file".to_owned(),
                     None => "new file in a new folder".to_owned(),
@@ -153,8 +175,10 @@ impl DirCapability {
     }
 
     fn facts_of_append(&self, slot: &str, path: &Plain, content: &str) -> Facts {
-        let bytes = content.len() as u64;
+        let added = append::added(&self.root, path, content, &self.limits);
+        let bytes = added.as_ref().map_or(content.len(), |added| added.len()) as u64;
         let mut facts = Facts { bytes: Some(bytes), problems: self.problems_of(path), ..Facts::default() };
+        facts.problems.extend(added.err());
         let state = match write::look(&self.root, path, &self.limits) {
             Err(finding) => {
                 facts.problems.push(finding);
@@ -168,6 +192,9 @@ impl DirCapability {
                 facts.problems.extend(self.limits.check_total(&self.root, whole, there).err());
                 facts.pins = BTreeSet::from([file_pin(path, now.map(|present| present.digest))]);
                 facts.paths.push(named("path", path.as_str(), now.map(|present| present.bytes)));
+                if now.is_none() {
+                    facts.problems.extend(self.problems_of_new(path, false, None, "path"));
+                }
                 match now {
                     None => "new file".to_owned(),
                     Some(_) => format!("behind {there} bytes"),
@@ -220,6 +247,7 @@ impl DirCapability {
             (Ok((digest, bytes)), Ok(()), Ok(())) => {
                 facts.pins = BTreeSet::from([file_pin(from, Some(digest)), file_pin(to, None)]);
                 facts.paths = vec![named("from", from.as_str(), Some(bytes)), named("to", to.as_str(), None)];
+                facts.problems.extend(self.problems_of_new(to, false, Some(from), "to"));
                 facts.line.push_str(&format!(" ({bytes} bytes)"));
             }
             (there, new, name) => {
@@ -304,6 +332,9 @@ impl DirCapability {
             Ok(there) => {
                 facts.pins = BTreeSet::from([there.pin(path)]);
                 facts.paths.push(named("path", path.as_str(), None));
+                if there == EntryState::Nothing {
+                    facts.problems.extend(self.problems_of_new(path, true, None, "path"));
+                }
                 if there == EntryState::Directory { "already there" } else { "new" }
             }
         };

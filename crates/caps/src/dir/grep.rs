@@ -1,8 +1,7 @@
-//! `grep`: returns the lines that a regular expression matches. For every expression, the time is proportional to the
-//! number of searched bytes.
+//! `grep`: returns the lines that a regular expression matches, the newest files first. For every expression, the time is
+//! proportional to the number of searched bytes.
 
-use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::ops::ControlFlow;
 
 use cap_std::fs::Dir;
@@ -10,36 +9,57 @@ use kernel::Pattern;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Value};
 use passable::visible_line;
-use policy::protected::{ProtectionReason, protected};
 use regex::{Regex, RegexBuilder};
 
+use super::cursor::{self, Cursor};
 use super::glob::Glob;
-use super::interface::record;
+use super::interface::{record, value};
+use super::omissions::{Omissions, Reason};
+use super::tree::Extent;
 use super::{Limits, tree};
-use crate::text;
 use crate::walk::{self, Kind};
+use crate::{failure, text};
 
 /// The maximum length of a regular expression, in UTF-16 units.
 pub(super) const MAX_LEN: u64 = 1024;
 
-/// The maximum number of files that are searched.
-const MAX_FILES: usize = 1000;
+/// The maximum number of files that one call searches.
+const MAX_FILES: usize = 20_000;
 
 /// The maximum number of bytes that are searched.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The maximum size of a searched file, in bytes. Larger files are skipped.
+/// The maximum size of a searched file, in bytes. Larger files are skipped, unless the call names them.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The maximum number of matches in one answer. `DEFAULT_MATCHES` holds if the call names no number.
 const MAX_MATCHES: u64 = 500;
 const DEFAULT_MATCHES: u64 = 100;
 
+/// The size that a match has in an answer beside its path and line, in bytes.
+const MATCH_BYTES: usize = 40;
+
 /// The maximum number of characters of a line that are shown.
 const MAX_SHOWN_CHARS: usize = 300;
 
 /// The maximum size of a compiled expression, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// The arguments of a search, as the call gives them.
+pub(super) struct SearchArguments<'a> {
+    /// The regular expression.
+    pub(super) pattern: &'a str,
+    /// The path at which the search starts.
+    pub(super) start: Option<&'a str>,
+    /// The pattern of the paths that are searched.
+    pub(super) glob: Option<&'a str>,
+    /// The maximum number of matches.
+    pub(super) most: Option<u64>,
+    /// The place behind which the search begins.
+    pub(super) after: Option<Cursor>,
+    /// Whether entries that [`super::ignore_rules`] leave out are searched.
+    pub(super) ignored: bool,
+}
 
 /// The parsed arguments of a search.
 #[derive(Debug)]
@@ -49,6 +69,27 @@ pub(super) struct Search {
     start: String,
     glob: Option<Glob>,
     most: usize,
+    after: Option<Cursor>,
+    ignored: bool,
+}
+
+/// A file to search, with the time of its last change.
+pub(super) struct Candidate {
+    /// The path.
+    pub(super) path: String,
+    modified: i64,
+}
+
+/// The files that one call searches.
+#[derive(Default)]
+pub(super) struct Selection {
+    /// The files, the newest first.
+    pub(super) files: Vec<Candidate>,
+    /// The number of all files that the search has to look at, with those of other parts.
+    total: usize,
+    /// Whether more files stand behind these.
+    is_full: bool,
+    report: tree::WalkReport,
 }
 
 /// The result of a search.
@@ -58,29 +99,33 @@ pub(super) struct SearchResult {
     /// The files with matches, and the digests of their contents.
     pub(super) sources: Vec<(String, BlobHash)>,
     searched: usize,
-    skipped: usize,
-    truncated: bool,
+    total: usize,
+    omitted: Omissions,
+    is_walk_cut: bool,
+    next: Option<Cursor>,
+    /// The size of the matches in bytes.
+    bytes: usize,
+    /// The place of the last match.
+    last: Option<Cursor>,
 }
 
 /// Returns the pattern of a search result.
 pub(super) fn pattern() -> Pattern {
     let one = record([("path", text(1024)), ("line", Pattern::number()), ("text", text(400))]);
     record([
+        ("answer", Pattern::string()),
         ("matches", Pattern::array_of(one)),
         ("files", Pattern::number()),
         ("skipped", Pattern::number()),
         ("truncated", Pattern::bool()),
+        ("next", Pattern::or([Pattern::null(), text(cursor::MAX_LEN)])),
     ])
 }
 
 impl Search {
     /// Parses the arguments of a search.
-    pub(super) fn read(
-        pattern: &str,
-        start: Option<&str>,
-        glob: Option<&str>,
-        most: Option<u64>,
-    ) -> Result<Search, Box<Finding>> {
+    pub(super) fn read(given: SearchArguments<'_>) -> Result<Search, Box<Finding>> {
+        let SearchArguments { pattern, start, glob, most, after, ignored } = given;
         let regex = RegexBuilder::new(pattern)
             .size_limit(MAX_COMPILED_BYTES)
             .dfa_size_limit(MAX_COMPILED_BYTES)
@@ -103,129 +148,216 @@ impl Search {
             start: start.unwrap_or(".").to_owned(),
             glob: glob.map(|glob| Glob::read(glob, "glob", true)).transpose()?,
             most: usize::try_from(most.unwrap_or(DEFAULT_MATCHES).min(MAX_MATCHES)).unwrap_or(usize::MAX),
+            after,
+            ignored,
         })
     }
 
-    /// Returns the files to search, the number of files left out, and whether there are too many files. The grant
-    /// must cover each file, and its name must not say that it holds keys. A single file that the call names is
-    /// always searched, because the gates judge its name before.
-    pub(super) fn files(
-        &self,
-        root: &Dir,
-        names: &[String],
-        limits: &Limits,
-    ) -> Result<(Vec<String>, usize, bool), Finding> {
-        let failed = |error: &std::io::Error| {
-            tree::finding(error, &format!("search `{}`", self.start), "path", "a subdirectory as `path`")
-        };
+    /// Returns the files to search. The grant must cover each file, and its name must not say that it holds keys. A
+    /// single file that the call names is always searched, because the gates judge its name before.
+    pub(super) fn files(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<Selection, Finding> {
+        let failed =
+            |error: &std::io::Error| failure::finding(error, &format!("search `{}`", self.start), "path");
         if self.start != "." {
             let found = walk::look(root, &self.start).map_err(|error| failed(&error))?;
             if found.kind == Kind::File {
                 limits.check_name(&self.start)?;
                 limits.check_name(&found.resolved)?;
-                limits.check_bytes(&self.start, found.bytes)?;
-                return Ok((vec![self.start.clone()], 0, false));
+                self.check_size(found.bytes, limits)?;
+                let modified = root.symlink_metadata(&found.resolved).map_or(0, |meta| tree::modified(&meta));
+                let file = Candidate { path: self.start.clone(), modified };
+                return Ok(Selection { files: vec![file], total: 1, ..Selection::default() });
             }
         }
-        let (mut files, mut skipped, mut is_full) = (Vec::new(), 0, false);
-        let keys = |path: &str| {
-            let is_key = |path: &str| protected(path) == Some(ProtectionReason::Keys);
-            is_key(path) || names.iter().any(|root| is_key(&format!("{root}/{path}")))
-        };
-        let walked = tree::walk(root, &self.start, &mut |entry| {
+        let (mut files, mut omitted) = (Vec::new(), Omissions::default());
+        let extent = if self.ignored { Extent::All } else { Extent::Tracked };
+        let walked = tree::walk(root, &self.start, extent, limits, &|_| false, &mut |entry| {
             let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
             // A link is skipped, because its target is found under the target's own name.
             if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
                 return ControlFlow::Continue(());
             }
-            if entry.bytes > MAX_FILE_BYTES || keys(&entry.path) {
-                skipped += 1;
-                return ControlFlow::Continue(());
+            if tree::holds_keys(names, &entry.path) {
+                omitted.note(Reason::Keys, &entry.path);
+            } else if entry.bytes > MAX_FILE_BYTES {
+                omitted.note(Reason::Large, &entry.path);
+            } else {
+                files.push(Candidate { path: entry.path.clone(), modified: entry.modified });
             }
-            is_full = files.len() == MAX_FILES;
-            if is_full {
-                return ControlFlow::Break(());
-            }
-            files.push(entry.path.clone());
             ControlFlow::Continue(())
         });
-        walked.map_err(|error| failed(&error))?;
-        Ok((files, skipped, is_full))
+        let mut report = walked.map_err(|error| failed(&error))?;
+        report.omitted.add(omitted);
+        files.sort_by(|one, other| Cursor::order((one.modified, &one.path), (other.modified, &other.path)));
+        let total = files.len();
+        if let Some(after) = &self.after {
+            files.retain(|file| {
+                after.is_before(file.modified, &file.path) || after.is_within(file.modified, &file.path)
+            });
+        }
+        let is_full = files.len() > MAX_FILES;
+        files.truncate(MAX_FILES);
+        Ok(Selection { files, total, is_full, report })
+    }
+
+    /// Checks the size of a single file that the call names.
+    fn check_size(&self, bytes: u64, limits: &Limits) -> Result<(), Finding> {
+        let most = limits.bytes_or(MAX_BYTES).min(MAX_BYTES);
+        if bytes <= most {
+            return Ok(());
+        }
+        let what =
+            format!("`{}` has {bytes} bytes, and a search reads at most {most}", visible_line(&self.start));
+        Err(Finding::new("dir/size", what)
+            .at("path")
+            .counter_example(format!("{bytes} bytes"))
+            .allowed("`read` with `offset` and `bytes`, part by part"))
     }
 
     /// Runs the search.
     pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<SearchResult, Finding> {
-        let (files, skipped, is_cut) = self.files(root, names, limits)?;
-        let mut found = SearchResult { skipped, truncated: is_cut, ..SearchResult::default() };
+        let Selection { files, total, is_full, report } = self.files(root, names, limits)?;
+        let mut found = SearchResult {
+            total,
+            omitted: report.omitted,
+            is_walk_cut: report.is_cut,
+            ..SearchResult::default()
+        };
         let mut bytes = 0;
-        for path in files {
-            if bytes > MAX_BYTES || found.matches.len() >= self.most {
-                found.truncated = true;
+        let mut place: Option<Cursor> = None;
+        let mut is_stopped = is_full;
+        for file in files {
+            if bytes > MAX_BYTES {
+                is_stopped = true;
                 break;
             }
-            let Some(text) = held(root, &path, path == self.start, limits) else {
-                found.skipped += 1;
-                continue;
-            };
-            bytes += text.len() as u64;
-            found.searched += 1;
-            self.lines(&path, &text, &mut found);
+            let text = held(root, &file.path, file.path == self.start, limits);
+            place = Some(Cursor { modified: file.modified, line: 0, path: file.path.clone() });
+            match text {
+                Held::Text(text) => {
+                    bytes += text.len() as u64;
+                    found.searched += 1;
+                    if self.lines(&file, &text, &mut found) {
+                        // A further match would not fit, so the next part begins behind the last one.
+                        found.next = found.last.clone();
+                        return Ok(found);
+                    }
+                }
+                Held::Not(reason) => found.omitted.note(reason, &file.path),
+                Held::Gone => {}
+            }
         }
+        // If the last match stands before files without a match, the next part need not search these again.
+        found.next = place.filter(|_| is_stopped);
         Ok(found)
     }
 
-    fn lines(&self, path: &str, text: &str, found: &mut SearchResult) {
+    /// Adds the matching lines of a file. Returns whether there is one more than fits.
+    fn lines(&self, file: &Candidate, text: &str, found: &mut SearchResult) -> bool {
         let before = found.matches.len();
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| self.regex.is_match(line)) {
-            if found.matches.len() == self.most {
-                found.truncated = true;
-                break;
-            }
+        let shown = self.after.as_ref().filter(|after| after.is_within(file.modified, &file.path));
+        let shown = shown.map_or(0, |after| after.line);
+        let numbered = (1u64..).zip(text.lines()).filter(|(number, _)| *number > shown);
+        let mut is_more = false;
+        for (number, line) in numbered.filter(|(_, line)| self.regex.is_match(line)) {
             let mut shown: String = line.chars().take(MAX_SHOWN_CHARS).collect();
             if shown.len() < line.len() {
                 shown.push('…');
             }
-            let fields = [
-                ("path", Value::from(path)),
-                ("line", Value::number((number + 1) as f64)),
+            let bytes = shown.len() + file.path.len() + MATCH_BYTES;
+            let is_long = found.bytes + bytes > cursor::MAX_ANSWER_BYTES && !found.matches.is_empty();
+            if found.matches.len() >= self.most || is_long {
+                is_more = true;
+                break;
+            }
+            found.bytes += bytes;
+            found.matches.push(value([
+                ("path", Value::from(file.path.as_str())),
+                ("line", Value::number(number as f64)),
                 ("text", Value::from(shown)),
-            ];
-            let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
-            found.matches.push(Value::record_from_map(fields.collect::<BTreeMap<_, _>>()));
+            ]));
+            found.last = Some(Cursor { modified: file.modified, line: number, path: file.path.clone() });
         }
         if found.matches.len() > before {
-            found.sources.push((path.to_owned(), BlobHash::of(text.as_bytes())));
+            found.sources.push((file.path.clone(), BlobHash::of(text.as_bytes())));
         }
+        is_more
     }
 }
+
+/// The reasons for which files count as skipped.
+const SKIPPED: [Reason; 4] = [Reason::Keys, Reason::Large, Reason::Binary, Reason::Unreadable];
 
 impl SearchResult {
     /// Returns the search result as a value.
     pub(super) fn value(self) -> Value {
-        let fields = [
+        let count = |number: usize, one: &str, more: &str| {
+            if number == 1 { format!("1 {one}") } else { format!("{number} {more}") }
+        };
+        let lines = count(self.matches.len(), "matching line", "matching lines");
+        let files = count(self.searched, "file", "files");
+        let mut notes = self.omitted.sentences();
+        if self.is_walk_cut {
+            let cut = format!("only the first {} entries of the directory were looked at", tree::MAX_ENTRIES);
+            notes.insert(0, format!("{cut}: name a subdirectory as `path`"));
+        }
+        let first = match &self.next {
+            Some(_) => format!(
+                "partial: {lines}, newest files first; {files} of {} searched. For more, call again with `after` set to \
+                 `next`",
+                self.total
+            ),
+            None if self.is_walk_cut => format!("partial: {lines} in {files}"),
+            None => format!("complete: {lines}; {files} searched"),
+        };
+        notes.insert(0, first);
+        value([
+            ("answer", Value::from(notes.join(". "))),
             ("matches", Value::array(self.matches)),
             ("files", Value::number(self.searched as f64)),
-            ("skipped", Value::number(self.skipped as f64)),
-            ("truncated", Value::Bool(self.truncated)),
-        ];
-        let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
-        Value::record_from_map(fields.collect::<BTreeMap<_, _>>())
+            ("skipped", Value::number(self.omitted.count(&SKIPPED) as f64)),
+            ("truncated", Value::Bool(self.next.is_some() || self.is_walk_cut)),
+            ("next", self.next.map_or(Value::Null, |next| Value::from(next.text()))),
+        ])
     }
 }
 
-/// Returns the text of a file, or `None` if the file is no text, or cannot be read.
-fn held(root: &Dir, path: &str, is_named: bool, limits: &Limits) -> Option<String> {
-    let most = limits.bytes();
-    let found = walk::look(root, path).ok()?;
+/// The content of a file to search.
+enum Held {
+    /// The file is text.
+    Text(String),
+    /// The file is skipped.
+    Not(Reason),
+    /// The file has vanished or become something else, so it does not exist for the search.
+    Gone,
+}
+
+fn held(root: &Dir, path: &str, is_named: bool, limits: &Limits) -> Held {
+    let most = limits.bytes_or(MAX_BYTES).min(MAX_BYTES);
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => Held::Gone,
+        _ => Held::Not(Reason::Unreadable),
+    };
+    let found = match walk::look(root, path) {
+        Ok(found) => found,
+        Err(error) => return failed(error),
+    };
     // The file may have become a link to something else since the walk found it.
     let is_it = is_named || found.resolved == path;
     if found.kind != Kind::File || !is_it || !limits.fit_name(&found.resolved) {
-        return None;
+        return Held::Gone;
     }
     let mut bytes = Vec::new();
-    walk::open(root, &found).ok()?.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > most || bytes.contains(&0) {
-        return None;
+    let read =
+        walk::open(root, &found).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return failed(error);
     }
-    String::from_utf8(bytes).ok()
+    if bytes.len() as u64 > most {
+        return Held::Not(Reason::Large);
+    }
+    if bytes.contains(&0) {
+        return Held::Not(Reason::Binary);
+    }
+    String::from_utf8(bytes).map_or(Held::Not(Reason::Binary), Held::Text)
 }

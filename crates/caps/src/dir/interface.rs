@@ -1,12 +1,14 @@
 //! The methods of a directory.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use kernel::proposal::Value;
 use kernel::{Interface, Method, Param, Pattern};
 use passable::Effect;
 
 use super::limits::MAX_BYTES;
-use super::{glob, grep, range};
+use super::{cursor, glob, grep, list, range};
 use crate::text;
 
 /// The largest number for a range or a limit: the largest integer that a number holds exactly.
@@ -22,16 +24,29 @@ pub(crate) fn interface() -> &'static Interface {
             Param::optional(name, Pattern::between(least, MAX_INTEGER), about)
         };
         let content = |name: &str, about: &str| Param::required(name, text(MAX_BYTES), about);
+        let after = || {
+            let about = "the `next` of a partial answer to the same call: begins behind it";
+            Param::optional("after", text(cursor::MAX_LEN), about)
+        };
+        let ignored = || {
+            let about = "true: also what `.gitignore` names, and `.git`, `node_modules`, build directories";
+            Param::optional("ignored", Pattern::bool(), about)
+        };
         let written = || record([("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))]);
         Interface::new("Dir", "a directory of files")
             .with(
-                looks("list", "The names in the directory, sorted; subdirectories end in /.")
+                looks(
+                    "list",
+                    "The names in the directory, sorted; subdirectories end in /. With `answer` and `next` if there are \
+                     more than fit, or some cannot be shown.",
+                )
                     .param(Param::optional(
                         "path",
                         text(1024),
                         "a subdirectory; left out: the directory itself",
                     ))
-                    .returns(Pattern::array_of(text(255))),
+                    .param(after())
+                    .returns(list::pattern()),
             )
             .with(
                 looks(
@@ -59,7 +74,7 @@ pub(crate) fn interface() -> &'static Interface {
                     .returns(written()),
             )
             .with(
-                changes("edit", "Replaces a text in a file by another: exactly, and only where it stands once.")
+                changes("edit", "Replaces a text in a file by another: exactly, and only where it stands once. The line ends of the file stay.")
                     .param(path("the file, relative to the directory"))
                     .param(content("old", "what stands there now, with its line breaks"))
                     .param(content("new", "what is to stand there"))
@@ -85,21 +100,27 @@ pub(crate) fn interface() -> &'static Interface {
             .with(
                 looks(
                     "glob",
-                    "The paths that match a pattern, sorted: * and ? within a name, ** for any directories, \
-                     {a,b} for either, [a-z]. Directories end in /.",
+                    "The paths that match a pattern, newest first: * and ? within a name, ** for any directories, \
+                     {a,b} for either, [a-z]. Directories end in /. With `answer` and `next` if there are more than \
+                     fit, or some were left out.",
                 )
                 .param(Param::required("pattern", text(glob::MAX_LEN), "such as **/*.md"))
-                .returns(Pattern::array_of(text(1024))),
+                .param(after())
+                .param(ignored())
+                .returns(glob::pattern()),
             )
             .with(
                 looks(
                     "grep",
-                    "The lines of text files that a regular expression matches (Rust's syntax; (?i) for any case).",
+                    "The lines of text files that a regular expression matches (Rust's syntax; (?i) for any case), newest \
+                     files first. `answer` says whether that is all.",
                 )
                 .param(Param::required("pattern", text(grep::MAX_LEN), "the regular expression"))
                 .param(Param::optional("path", text(1024), "a file or a subdirectory; left out: everything"))
                 .param(Param::optional("glob", text(glob::MAX_LEN), "only files that match, such as *.rs"))
                 .param(count("most", 1.0, "how many matches at most; without it, 100"))
+                .param(after())
+                .param(ignored())
                 .returns(grep::pattern()),
             )
             .with(
@@ -114,4 +135,10 @@ pub(crate) fn interface() -> &'static Interface {
 /// Returns a record of exactly these fields.
 pub(super) fn record<const N: usize>(fields: [(&'static str, Pattern); N]) -> Pattern {
     Pattern::record(fields).unwrap_or_else(|_| Pattern::any())
+}
+
+/// Returns a record with these fields.
+pub(super) fn value<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    Value::record_from_map(BTreeMap::from(fields))
 }

@@ -8,6 +8,7 @@ use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
 use super::tree;
+use crate::failure;
 use crate::walk::Kind;
 
 /// The maximum size of one file if the grant names no limit: 10 MiB.
@@ -83,18 +84,16 @@ impl Limits {
     pub(crate) fn check_total(&self, root: &Dir, after: u64, before: u64) -> Result<(), Finding> {
         let Some(most) = self.total_bytes.filter(|_| after > before) else { return Ok(()) };
         let mut held = 0u64;
-        let walked = tree::walk(root, ".", &mut |entry| {
+        const DOING: &str = "count what is in the directory";
+        const NARROWER: &str = "nothing that makes a file larger";
+        let walked = tree::walk(root, ".", tree::Extent::All, self, &|_| false, &mut |entry| {
             held = held.saturating_add(if entry.kind == Kind::File { entry.bytes } else { 0 });
             ControlFlow::Continue(())
         });
-        walked.map_err(|error| {
-            tree::finding(
-                &error,
-                "count what is in the directory",
-                "content",
-                "nothing that makes a file larger",
-            )
-        })?;
+        let report = walked.map_err(|error| failure::finding(&error, DOING, "content"))?;
+        if report.is_cut {
+            return Err(tree::too_many(DOING, "content", NARROWER));
+        }
         let then = held.saturating_sub(before).saturating_add(after);
         if then <= most {
             return Ok(());

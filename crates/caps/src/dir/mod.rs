@@ -2,13 +2,20 @@
 
 mod append;
 mod call;
+mod cursor;
 mod edit;
 mod facts;
 mod glob;
 mod grep;
+mod ignore_rules;
+mod inner_path;
 mod interface;
 mod limits;
+mod line_ends;
 mod list;
+mod look_alike;
+mod near_match;
+mod omissions;
 mod range;
 mod read;
 pub(crate) mod relocate;
@@ -32,7 +39,9 @@ use policy::Facts;
 use crate::path::{self, Plain, Purpose};
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
 use call::Call;
+use cursor::Cursor;
 use edit::Edit;
+use glob::PathSearch;
 use range::Range;
 use relocate::{EntryState, MoveRefused};
 
@@ -107,15 +116,55 @@ impl DirCapability {
         }
     }
 
-    fn list(&self, path: Option<&Plain>) -> Result<Completion, Finding> {
-        let names = list::list(&self.root, path, &self.limits)?;
-        Ok(self.names_seen(path.map_or("", Plain::as_str), names))
+    fn list(&self, path: Option<&Plain>, after: Option<&Cursor>) -> Result<Completion, Finding> {
+        let listing = list::list(&self.root, path, after, &self.limits)?;
+        let provenance = self.provenance_of_names(path.map_or("", Plain::as_str), &listing.names);
+        Ok(Completion::Done { value: listing.value(), provenance })
     }
 
-    /// Returns the completion of a listing. Names of files are foreign words, as file contents are.
-    fn names_seen(&self, at: &str, names: Vec<String>) -> Completion {
-        let provenance = self.provenance_of(at, BlobHash::of(names.join("\n").as_bytes()));
-        Completion::Done { value: Value::array(names.into_iter().map(Value::from)), provenance }
+    fn glob(&self, search: &PathSearch) -> Result<Completion, Finding> {
+        let found = search.run(&self.root, &self.names, &self.limits)?;
+        let provenance = self.provenance_of_names("", &found.paths);
+        Ok(Completion::Done { value: found.value(), provenance })
+    }
+
+    /// Returns the provenance of names. Names of files are foreign words, as file contents are.
+    fn provenance_of_names(&self, at: &str, names: &[String]) -> Provenance {
+        self.provenance_of(at, BlobHash::of(names.join("\n").as_bytes()))
+    }
+
+    /// Returns the finding about an absolute path with the same path below the directory, if it leads there.
+    fn with_relative_path(&self, finding: Finding, args: &[Value]) -> Finding {
+        if finding.rule != "path/absolute" {
+            return finding;
+        }
+        let within = args.iter().filter_map(Value::as_str).find_map(|path| {
+            let rest = |place: &String| path.strip_prefix(place.trim_end_matches('/'))?.strip_prefix('/');
+            self.names.iter().find_map(rest).filter(|rest| Plain::check(rest, Purpose::Look).is_ok())
+        });
+        match within {
+            Some(rest) => {
+                finding.allowed(quoting!("the path from the directory on: {}", look_alike::json_text(rest)))
+            }
+            None => finding,
+        }
+    }
+
+    /// Returns a finding with the paths that look like the missing one, if the finding is about a missing path.
+    fn with_suggestions(&self, call: &Call<'_>, finding: Finding) -> Finding {
+        let at = finding.at.clone().unwrap_or_default();
+        match call.path_at(&at) {
+            Some(path) if finding.rule == "file/missing" => {
+                let own = self.names.iter().filter_map(|name| name.rsplit('/').next());
+                let places: Vec<&str> = [self.grant.slot.as_str()]
+                    .into_iter()
+                    .chain(own)
+                    .filter(|place| !place.is_empty())
+                    .collect();
+                look_alike::with_suggestions(finding, &self.root, path.as_str(), &places, &self.limits)
+            }
+            _ => finding,
+        }
     }
 
     fn read(&self, path: &Plain, range: Range) -> Result<Completion, Finding> {
@@ -160,9 +209,24 @@ impl DirCapability {
         if !problems.is_empty() {
             return Err(problems);
         }
-        pinned(begun, path).ok_or_else(|| {
+        let pinned = pinned(begun, path).ok_or_else(|| {
             vec![write::look(&self.root, path, &self.limits).err().unwrap_or_else(|| unpinned(path))]
-        })
+        })?;
+        match pinned {
+            Some(_) => Ok(pinned),
+            None => self.check_new(path, false, None, "path").map(|()| None),
+        }
+    }
+
+    fn check_new(
+        &self,
+        path: &Plain,
+        is_directory: bool,
+        moved: Option<&Plain>,
+        at: &str,
+    ) -> Result<(), Vec<Finding>> {
+        let problems = self.problems_of_new(path, is_directory, moved, at);
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     fn append(&self, begun: &StartedEffect, path: &Plain, content: &str) -> Completion {
@@ -171,7 +235,7 @@ impl DirCapability {
             Err(problems) => return Completion::Refused(problems),
         };
         let temporary = path::temporary(begun);
-        match append::append(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
+        match append::append(&self.root, path, content, pinned, &temporary, &self.limits) {
             append::AppendOutcome::Done(whole) => done(begun, written(path, &whole)),
             append::AppendOutcome::NotWritten(why) => not_written(path, why),
         }
@@ -226,6 +290,9 @@ impl DirCapability {
         else {
             return self.refused(begun, from);
         };
+        if let Err(problems) = self.check_new(to, false, Some(from), "to") {
+            return Completion::Refused(problems);
+        }
         let returned = relocate::paths([("path", to), ("from", from)]);
         change_completion(
             begun,
@@ -258,7 +325,12 @@ impl DirCapability {
             return Completion::Refused(vec![problem]);
         }
         match self.pinned_state(begun, path) {
-            Some(EntryState::Nothing | EntryState::Directory) => {}
+            Some(EntryState::Directory) => {}
+            Some(EntryState::Nothing) => {
+                if let Err(problems) = self.check_new(path, true, None, "path") {
+                    return Completion::Refused(problems);
+                }
+            }
             _ => return self.refused(begun, path),
         }
         change_completion(
@@ -267,6 +339,24 @@ impl DirCapability {
             relocate::paths([("directory", path)]),
             relocate::make(&self.root, path),
         )
+    }
+
+    /// Makes a call.
+    fn make(&self, begun: &StartedEffect, call: &Call<'_>) -> Completion {
+        let seen = match call {
+            Call::List { path, after } => self.list(path.as_ref(), after.as_ref()),
+            Call::Read { path, range } => self.read(path, *range),
+            Call::Glob { search } => self.glob(search),
+            Call::Grep { search, .. } => self.grep(search),
+            Call::Stat { path } => self.stat(path),
+            Call::Write { path, content } => return self.write(begun, path, content),
+            Call::Append { path, content } => return self.append(begun, path, content),
+            Call::Edit { path, edit } => return self.edit(begun, path, edit),
+            Call::Move { from, to } => return self.relocate(begun, from, to),
+            Call::Remove { path } => return self.remove(begun, path),
+            Call::MakeDirectory { path } => return self.make_directory(begun, path),
+        };
+        seen.unwrap_or_else(Completion::Failed)
     }
 
     /// Returns the refusal of a call that was never judged, or that was judged to be impossible.
@@ -287,8 +377,7 @@ impl DirCapability {
                 Some(is_done.then(|| written(path, whole)))
             }
             Call::Append { path, content } => {
-                let (pinned, content) = (pinned(begun, path).flatten(), content.as_bytes());
-                match append::find(root, path, content, pinned, &temporary, limits) {
+                match append::find(root, path, content, pinned(begun, path).flatten(), &temporary, limits) {
                     append::AppendState::Done(whole) => Some(Some(written(path, &whole))),
                     append::AppendState::NotDone => Some(None),
                     append::AppendState::Unknown => None,
@@ -331,14 +420,21 @@ impl Capability for DirCapability {
     }
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
-        match Call::parse(method, args) {
-            Ok(call) => self.facts_of(&call, &visible_line(&self.grant.slot)),
+        let mut facts = match Call::parse(method, args) {
+            Ok(call) => {
+                let mut facts = self.facts_of(&call, &visible_line(&self.grant.slot));
+                let problems = std::mem::take(&mut facts.problems).into_iter();
+                facts.problems = problems.map(|problem| self.with_suggestions(&call, problem)).collect();
+                facts
+            }
             Err(problem) => Facts {
                 line: self.line_of_invalid_call(method, args),
-                problems: vec![*problem],
+                problems: vec![self.with_relative_path(*problem, args)],
                 ..Facts::default()
             },
-        }
+        };
+        self.name_inner_paths(&mut facts.problems, method, args);
+        facts
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
@@ -359,24 +455,18 @@ impl Capability for DirCapability {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
-        let seen = match Call::parse(&begun.proposal().method, &begun.proposal().args) {
+        let call = match Call::parse(&begun.proposal().method, &begun.proposal().args) {
             Err(finding) => return Completion::Refused(vec![*finding]),
-            Ok(Call::List { path }) => self.list(path.as_ref()),
-            Ok(Call::Read { path, range }) => self.read(&path, range),
-            Ok(Call::Glob { glob }) => {
-                let found = glob::glob(&self.root, &glob, &self.limits);
-                found.map(|(paths, _)| self.names_seen("", paths))
-            }
-            Ok(Call::Grep { search, .. }) => self.grep(&search),
-            Ok(Call::Stat { path }) => self.stat(&path),
-            Ok(Call::Write { path, content }) => return self.write(begun, &path, content),
-            Ok(Call::Append { path, content }) => return self.append(begun, &path, content),
-            Ok(Call::Edit { path, edit }) => return self.edit(begun, &path, &edit),
-            Ok(Call::Move { from, to }) => return self.relocate(begun, &from, &to),
-            Ok(Call::Remove { path }) => return self.remove(begun, &path),
-            Ok(Call::MakeDirectory { path }) => return self.make_directory(begun, &path),
+            Ok(call) => call,
         };
-        seen.unwrap_or_else(Completion::Failed)
+        match self.make(begun, &call) {
+            Completion::Failed(finding) => Completion::Failed(self.with_suggestions(&call, finding)),
+            Completion::Refused(findings) => {
+                let findings = findings.into_iter().map(|finding| self.with_suggestions(&call, finding));
+                Completion::Refused(findings.collect())
+            }
+            done => done,
+        }
     }
 
     fn probe(&self, begun: &StartedEffect) -> Probe {

@@ -3,15 +3,20 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::time::UNIX_EPOCH;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata};
 use kernel::proposal::Finding;
+use policy::protected::{ProtectionReason, protected};
 
+use super::Limits;
+use super::ignore_rules::IgnoreRules;
+use super::omissions::{Omissions, Reason};
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::Kind;
 
 /// The maximum number of entries that one walk meets.
-const MAX_ENTRIES: usize = 50_000;
+pub(super) const MAX_ENTRIES: usize = 500_000;
 
 /// An entry of the tree.
 pub(super) struct Entry {
@@ -21,65 +26,155 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     /// The size of the entry in bytes.
     pub(super) bytes: u64,
+    /// The time of the last change, in nanoseconds since 1970.
+    pub(super) modified: i64,
+}
+
+/// The extent of a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Everything.
+    All,
+    /// Everything but what [`IgnoreRules`] leave out. The start itself is never left out.
+    Tracked,
+}
+
+/// The result of a walk.
+#[derive(Debug, Default)]
+pub(super) struct WalkReport {
+    /// The entries that were left out.
+    pub(super) omitted: Omissions,
+    /// Whether there are more than [`MAX_ENTRIES`] entries, so that some were not met.
+    pub(super) is_cut: bool,
 }
 
 /// Visits everything below `start` (`.` for the root) in order, each directory before its contents. Almoner's
-/// temporary files and names that `read` would refuse are left out.
+/// temporary files are left out without a note. Names that `read` would refuse are counted. A directory for which
+/// `is_closed` holds is visited, and what is in it is not.
 pub(super) fn walk(
     root: &Dir,
     start: &str,
+    extent: Extent,
+    limits: &Limits,
+    is_closed: &dyn Fn(&str) -> bool,
     see: &mut dyn FnMut(&Entry) -> ControlFlow<()>,
-) -> Result<(), io::Error> {
-    let mut ways = vec![start.to_owned()];
+) -> Result<WalkReport, io::Error> {
+    let mut report = WalkReport::default();
+    let rules = match extent {
+        Extent::All => IgnoreRules::default(),
+        Extent::Tracked => IgnoreRules::above(root, start),
+    };
+    let mut ways = vec![(start.to_owned(), rules)];
     let mut met = 0;
-    while let Some(way) = ways.pop() {
+    while let Some((way, rules)) = ways.pop() {
         let entries = match root.read_dir(&way) {
             Ok(entries) => entries,
-            // A directory that vanishes meanwhile or cannot be read does not exist for the run. The start is
-            // different, because the run asked for it.
+            // The run asked for the start, so it learns why it cannot be read.
             Err(error) if way == start => return Err(error),
-            Err(_) => continue,
+            // A directory that vanishes meanwhile does not exist for the run.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(_) => {
+                report.omitted.note(Reason::Unreadable, &format!("{way}/"));
+                continue;
+            }
         };
         let mut found = Vec::new();
         for entry in entries.flatten() {
             met += 1;
             if met > MAX_ENTRIES {
-                return Err(io::ErrorKind::QuotaExceeded.into());
+                report.is_cut = true;
+                break;
             }
-            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
-            let path = if way == "." { name.clone() } else { format!("{way}/{name}") };
-            if is_temporary(&name) || Plain::check(&path, Purpose::Look).is_err() {
+            let name = entry.file_name();
+            let place =
+                name.to_str().map(|name| if way == "." { name.to_owned() } else { format!("{way}/{name}") });
+            if name.to_str().is_some_and(is_temporary) {
                 continue;
             }
             let Ok(meta) = entry.metadata() else { continue };
-            let kind = match meta.file_type() {
-                kind if kind.is_file() => Kind::File,
-                kind if kind.is_dir() => Kind::Directory,
-                kind if kind.is_symlink() => Kind::Link,
-                _ => Kind::Other,
+            let kind = kind(&meta);
+            let Some(path) = place.filter(|path| Plain::check(path, Purpose::Look).is_ok()) else {
+                // A file that the grant does not cover is not mentioned either.
+                if kind == Kind::Directory || limits.cover(&name.to_string_lossy(), meta.len()) {
+                    report.omitted.note_unnameable(&way, &name);
+                }
+                continue;
             };
-            found.push(Entry { path, kind, bytes: meta.len() });
+            found.push(Entry { path, kind, bytes: meta.len(), modified: modified(&meta) });
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut rules = rules;
+        if extent == Extent::Tracked {
+            let names = found.iter().map(|entry| entry.path.rsplit('/').next().unwrap_or_default());
+            if way != start && IgnoreRules::is_marked(names) {
+                report.omitted.note(Reason::Ignored, &format!("{way}/"));
+                continue;
+            }
+            if found.iter().any(|entry| entry.path.rsplit('/').next() == Some(super::ignore_rules::FILE)) {
+                rules = rules.within(root, &way);
+            }
+            found.retain(|entry| {
+                let is_directory = entry.kind == Kind::Directory;
+                let is_left_out = rules.leave_out(&entry.path, is_directory);
+                // A file that the grant does not cover is not mentioned either.
+                if is_left_out && (is_directory || limits.cover(&entry.path, entry.bytes)) {
+                    let slash = if is_directory { "/" } else { "" };
+                    report.omitted.note(Reason::Ignored, &format!("{}{slash}", entry.path));
+                }
+                !is_left_out
+            });
+        }
         for entry in &found {
             if see(entry).is_break() {
-                return Ok(());
+                return Ok(report);
             }
         }
+        if report.is_cut {
+            break;
+        }
         let below = found.into_iter().filter(|entry| entry.kind == Kind::Directory);
-        ways.extend(below.map(|entry| entry.path).rev());
+        let below = below.filter(|entry| {
+            let is_closed = is_closed(&entry.path);
+            if is_closed {
+                report.omitted.note(Reason::KeyDirectory, &format!("{}/", entry.path));
+            }
+            !is_closed
+        });
+        let below: Vec<_> = below.map(|entry| (entry.path, rules.clone())).collect();
+        ways.extend(below.into_iter().rev());
     }
-    Ok(())
+    Ok(report)
 }
 
-/// Returns the reason why a walk was not completed, as a finding.
-pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &'static str) -> Finding {
-    if error.kind() == io::ErrorKind::QuotaExceeded && error.raw_os_error().is_none() {
-        let what = format!("could not {doing}: there are more than {MAX_ENTRIES} files and directories");
-        return Finding::new("dir/many", what)
-            .at(at)
-            .counter_example(format!("more than {MAX_ENTRIES}"))
-            .allowed(narrower);
+fn kind(meta: &Metadata) -> Kind {
+    match meta.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
     }
-    crate::failure::finding(error, doing, at)
+}
+
+/// Returns the time of the last change, in nanoseconds since 1970, or 0 if it is not known.
+pub(super) fn modified(meta: &Metadata) -> i64 {
+    let Ok(time) = meta.modified() else { return 0 };
+    match time.into_std().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
+    }
+}
+
+/// Returns whether the name of a path says that it holds keys. `names` are the absolute paths of the root.
+pub(super) fn holds_keys(names: &[String], path: &str) -> bool {
+    let is_key = |path: &str| protected(path) == Some(ProtectionReason::Keys);
+    is_key(path) || names.iter().any(|root| is_key(&format!("{root}/{path}")))
+}
+
+/// Returns the finding that there are more entries than one walk meets.
+pub(super) fn too_many(doing: &str, at: &str, narrower: &'static str) -> Finding {
+    let what = format!("could not {doing}: there are more than {MAX_ENTRIES} files and directories");
+    Finding::new("dir/many", what)
+        .at(at)
+        .counter_example(format!("more than {MAX_ENTRIES}"))
+        .allowed(narrower)
 }

@@ -1,17 +1,18 @@
 //! The edge between a call and the network: names are resolved, secrets become headers, and requests are sent.
 
 use std::io::{ErrorKind, Read as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use kernel::proposal::Finding;
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
+use network::{Network, NetworkError, failure_reason};
 use passable::{Quoting, quoting, visible_line};
 use resource::web::{Host, Origin, PlainPath, Scheme, SecretUse, Web};
-use ureq::http::{HeaderName, HeaderValue, Uri};
-use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::config::ConfigBuilder;
+use ureq::http::{HeaderName, HeaderValue};
+use ureq::typestate::AgentScope;
 use zeroize::Zeroizing;
 
 use super::host_services::HostServices;
@@ -33,12 +34,24 @@ const MAX_REDIRECTS: usize = 5;
 /// The maximum number of addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Returns the addresses of a server to which a connection may be made.
+/// Returns whether the proxy resolves the name of a server, because the user wants it so. No address is checked then.
+fn is_resolved_by_proxy(web: &Web, origin: &Origin, outside: &dyn HostServices) -> bool {
+    let Host::Name(name) = &origin.host else { return false };
+    let is_here = name == "localhost" || name.ends_with(".localhost");
+    let network = outside.network();
+    let is_proxied = || network.is_proxied(&origin.to_string()).unwrap_or(false);
+    !is_here && web.address.is_none() && network.is_resolved_by_proxy() && is_proxied()
+}
+
+/// Returns the addresses of a server to which a connection may be made. There are none if the proxy resolves the name.
 pub(crate) fn addresses(
     web: &Web,
     origin: &Origin,
     outside: &dyn HostServices,
 ) -> Result<Vec<IpAddr>, Finding> {
+    if is_resolved_by_proxy(web, origin, outside) {
+        return Ok(vec![]);
+    }
     let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
     let found = match (&origin.host, pinned) {
         (_, Some(address)) => vec![address],
@@ -48,10 +61,19 @@ pub(crate) fn addresses(
                 ErrorKind::TimedOut => "nobody says in time which address it has",
                 _ => "it has no address",
             };
+            let is_proxied = outside.network().is_proxied(&origin.to_string()).unwrap_or(false);
+            let allowed = match is_proxied {
+                // Without an address, nothing says whether the proxy would lead to a private one.
+                true => {
+                    "the same call, once the user has let the proxy resolve names: `proxy_resolves = true` under \
+                     `[network]` in `config.toml`"
+                }
+                false => "the same call, once the name can be resolved",
+            };
             Finding::new("http/name", quoting!("`{}`: ", visible_line(name)).and(what))
                 .at("path")
                 .counter_example(visible_line(name))
-                .allowed("the same call, once the name can be resolved")
+                .allowed(allowed)
         })?,
     };
     for address in &found {
@@ -60,23 +82,6 @@ pub(crate) fn addresses(
         }
     }
     Ok(found.into_iter().take(MAX_ADDRESSES).collect())
-}
-
-/// A resolver that returns only the checked addresses.
-#[derive(Debug)]
-struct FixedResolver(Vec<SocketAddr>);
-
-impl Resolver for FixedResolver {
-    fn resolve(
-        &self,
-        _: &Uri,
-        _: &ureq::config::Config,
-        _: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let mut all = self.empty();
-        self.0.iter().for_each(|address| all.push(*address));
-        if self.0.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(all) }
-    }
 }
 
 /// Makes a call. For a reading call, it follows redirects to addresses that the endowment names.
@@ -203,22 +208,38 @@ fn next(
     Ok(Some(Call { origin, path: path.into_string(), query: query.to_owned(), headers, ..call.clone() }))
 }
 
-/// Returns a client that connects only to the checked addresses and follows no redirect.
-pub(crate) fn agent(origin: &Origin, addresses: &[IpAddr], left: Duration) -> ureq::Agent {
-    let sockets = addresses.iter().map(|address| SocketAddr::new(*address, origin.port)).collect();
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .https_only(origin.scheme == Scheme::Https)
-        .max_idle_connections(0)
-        .max_response_header_size(64 << 10)
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .timeout_global(Some(left.max(Duration::from_millis(1))))
-        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
-        .build();
-    ureq::Agent::with_parts(config, DefaultConnector::default(), FixedResolver(sockets))
+/// Returns a client for one server that follows no redirect. It connects only to the checked addresses, if there are
+/// any, also over a proxy.
+pub(crate) fn agent(
+    origin: &Origin,
+    addresses: &[IpAddr],
+    left: Duration,
+    network: &Network,
+) -> Result<ureq::Agent, NetworkError> {
+    let url = origin.to_string();
+    let configure = |config: ConfigBuilder<AgentScope>| {
+        config
+            .http_status_as_error(false)
+            .https_only(origin.scheme == Scheme::Https)
+            .max_idle_connections(0)
+            .max_response_header_size(64 << 10)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(left.max(Duration::from_millis(1))))
+            .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
+    };
+    // The settings may have changed since the addresses were checked, so the proxy is looked at again.
+    if addresses.is_empty() && network.is_resolved_by_proxy() && network.is_proxied(&url)? {
+        return network.agent(&url, &configure);
+    }
+    network.agent_for_addresses(&url, addresses, &configure)
+}
+
+/// Returns the finding about a setting of the network that cannot be used.
+pub(crate) fn network_finding(error: &NetworkError, origin: &Origin) -> Finding {
+    Finding::new("http/network", quoting!("{}", error))
+        .at("path")
+        .counter_example(origin.to_string())
+        .allowed("the same call, once the user has corrected it: `almoner doctor network`")
 }
 
 /// Sends one request and returns its answer.
@@ -232,7 +253,9 @@ fn once(
 ) -> Result<Answer, Box<Completion>> {
     let refused = |finding: Finding| Box::new(Completion::Refused(vec![finding]));
     let addresses = addresses(web, &call.origin, outside).map_err(refused)?;
-    let agent = agent(&call.origin, &addresses, ends.saturating_duration_since(Instant::now()));
+    let left = ends.saturating_duration_since(Instant::now());
+    let agent = agent(&call.origin, &addresses, left, &outside.network())
+        .map_err(|error| refused(network_finding(&error, &call.origin)))?;
     let request = request(web, call, begun, outside).map_err(refused)?;
     let mut response =
         agent.run(request).map_err(|error| Box::new(Completion::Failed(failed(&error, call))))?;
@@ -353,7 +376,11 @@ fn failed(error: &ureq::Error, call: &Call) -> Finding {
         ureq::Error::Io(e) if e.kind() == ErrorKind::TimedOut => {
             ("http/timeout", "there was no answer in time")
         }
+        ureq::Error::ConnectProxyFailed(_) => ("http/proxy", "the proxy makes no connection to this server"),
         ureq::Error::Rustls(_) => ("http/tls", "the server's certificate is not one to trust for this name"),
+        ureq::Error::Io(e) if failure_reason(error) != e.to_string() => {
+            ("http/tls", "the server's certificate is not one to trust for this name")
+        }
         _ => ("http/failed", "the exchange failed"),
     };
     let what = match (call.is_get, rule) {

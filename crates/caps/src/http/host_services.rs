@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
+use network::Network;
 use passable::visible_line;
 use resource::secret::SecretHandle;
 use resource::web::Origin;
@@ -92,6 +93,11 @@ pub trait HostServices: Send + Sync {
         resolve(host, patience)
     }
 
+    /// Returns the way to other machines: proxies, and the certificate authorities that are trusted.
+    fn network(&self) -> Arc<Network> {
+        Arc::default()
+    }
+
     /// Returns whether a reading call may follow a redirect. If policies judge each call, it may not, because they
     /// would see only the first address.
     fn follows_redirects(&self) -> bool {
@@ -112,6 +118,46 @@ pub trait HostServices: Send + Sync {
     fn secret_for_program(&self, name: &str) -> Result<Zeroizing<String>, NoSecret> {
         let _ = name;
         Err(NoSecret::Missing)
+    }
+
+    /// Returns the token for requests to a tool server at which the user has logged in, if the user has. The token is
+    /// renewed before it ends.
+    ///
+    /// # Errors
+    /// When the vault is locked.
+    fn access_token(&self, server: &str) -> Result<Option<Zeroizing<String>>, NoSecret> {
+        let _ = server;
+        Ok(None)
+    }
+
+    /// Returns another token in place of one that the server refused. `challenge` is the header with which the server
+    /// refused it. Without another token, the server is known to want a login.
+    fn renewed_token(
+        &self,
+        server: &str,
+        refused: Option<&str>,
+        challenge: Option<&str>,
+    ) -> Option<Zeroizing<String>> {
+        let _ = (server, refused, challenge);
+        None
+    }
+
+    /// Notes that a tool server answered a request, so that it is not known to want a login any more.
+    fn login_accepted(&self, server: &str) {
+        let _ = server;
+    }
+
+    /// Returns whether a tool server is known to want a login that is not there.
+    fn wants_login(&self, server: &str) -> bool {
+        let _ = server;
+        false
+    }
+
+    /// Notes that a tool server refused a call for want of a login, or returns whether it did. Such a call did not
+    /// happen.
+    fn refused_call(&self, call: &str, is_refused: bool) -> bool {
+        let _ = (call, is_refused);
+        false
     }
 
     /// Returns the secrets that the user has bound to slots of the run and that may still be used, by slot.

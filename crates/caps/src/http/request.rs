@@ -1,7 +1,7 @@
 //! The parsed calls of the web capability.
 
 use kernel::proposal::{Finding, Value};
-use passable::{Quoting, quoting, visible_line};
+use passable::{ExactJson, Quoting, quoting, visible_line};
 use resource::web::{Origin, PlainPath, Web};
 
 use super::{headers, interface};
@@ -60,7 +60,10 @@ impl Call {
             None | Some(Value::Undefined) => None,
             Some(value) => Some(match value.as_str() {
                 Some(text) => Body { bytes: text.as_bytes().to_vec(), kind: "text/plain; charset=utf-8" },
-                None => Body { bytes: value.to_json().to_string().into_bytes(), kind: "application/json" },
+                None => Body {
+                    bytes: ExactJson(&value.to_json()).to_string().into_bytes(),
+                    kind: "application/json",
+                },
             }),
         };
         let call =

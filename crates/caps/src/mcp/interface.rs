@@ -11,6 +11,11 @@ use passable::{Effect, visible, visible_line};
 use resource::mcp::{PinnedTool, ToolServer};
 use serde_json::{Map, Value as Json};
 
+use super::argument_fields::{ArgumentFields, sound};
+
+/// The name under which users see the arguments that a schema allows without naming them.
+const OTHERS: &str = "other arguments";
+
 /// The maximum length of a description that a model is shown, in bytes. `MAX_SCHEMA_LEN` is that of a schema.
 const MAX_DESCRIPTION_LEN: usize = 32 << 10;
 const MAX_SCHEMA_LEN: usize = 64 << 10;
@@ -35,26 +40,25 @@ pub(crate) fn interface(server: &ToolServer) -> Interface {
 
 fn method(tool: &PinnedTool) -> Method {
     let schema: Json = serde_json::from_str(tool.schema.raw()).unwrap_or(Json::Null);
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
-    let properties = schema.get("properties").and_then(Json::as_object);
+    let fields = ArgumentFields::of(&schema);
     let (mut params, mut optional) = (Vec::new(), Vec::new());
-    for (name, property) in properties.into_iter().flatten() {
+    for (name, property) in &fields.properties {
         let pattern = pattern(&schema, property);
-        match required.contains(&name.as_str()) {
+        match fields.required.contains(name) {
             true => params.push(Param::required(name, pattern, "")),
             false => optional.push(Param::optional(name, pattern, "")),
         }
     }
-    let listed = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
-    let unlisted = required.iter().filter(|name| !listed(name));
-    params.extend(unlisted.map(|name| Param::required(*name, Pattern::any(), "")));
+    let unlisted = fields.required.iter().filter(|name| !fields.properties.contains_key(*name));
+    params.extend(unlisted.map(|name| Param::required(name, Pattern::any(), "")));
     params.extend(optional);
+    if let Some(others) = &fields.others {
+        let pattern = match others {
+            Json::Object(_) => Pattern::record_of(Pattern::string(), pattern(&schema, others)),
+            _ => Pattern::any_record(),
+        };
+        params.push(Param::rest(OTHERS, pattern, ""));
+    }
     Method { params, ..Method::new(&tool.method, tool.effect, tool.description.visible()) }
         .returns(Pattern::any())
 }
@@ -72,10 +76,23 @@ fn pattern(whole: &Json, property: &Json) -> Pattern {
     Pattern::from_json_schema(&Json::Object(own)).unwrap_or_else(|_| Pattern::any())
 }
 
-/// Returns the schema that a model is shown: an object in which hidden characters are made visible.
+/// Returns the schema that a model is shown: an object with its fields at the top, without parts that are no schemas,
+/// in which hidden characters are made visible.
 pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
+    const COMPOSED: [&str; 7] = ["$ref", "allOf", "anyOf", "oneOf", "if", "then", "else"];
     let schema: Json = serde_json::from_str(tool.schema.raw()).ok()?;
-    let Json::Object(object) = plain(&schema)? else { return None };
+    let mut sound = sound(&schema);
+    // The servers of models reject a schema that is composed at its top.
+    if let Json::Object(object) = &mut sound
+        && COMPOSED.iter().any(|key| object.contains_key(*key))
+    {
+        let fields = ArgumentFields::of(&schema);
+        object.retain(|key, _| !COMPOSED.contains(&key.as_str()));
+        object.insert("properties".to_owned(), fields.properties.into_iter().collect());
+        object.insert("required".to_owned(), fields.required.into_iter().collect());
+        object.extend(fields.others.map(|others| ("additionalProperties".to_owned(), others)));
+    }
+    let Json::Object(object) = plain(&sound)? else { return None };
     let mut shown = Map::from_iter([("type".to_owned(), Json::from("object"))]);
     shown.extend(object.into_iter().filter(|(key, _)| !["type", "$schema", "$id"].contains(&key.as_str())));
     shown.entry("properties").or_insert_with(|| Json::Object(Map::new()));
@@ -164,6 +181,35 @@ mod tests {
         ] {
             assert!(!fits(wrong.clone()), "{wrong}");
         }
+    }
+
+    #[test]
+    fn free_fields_are_taken_as_one_record() {
+        let method = |schema: Json| method(&listed_tool(schema).pin(Effect::Commit));
+        let free =
+            method(json!({ "properties": { "a": { "type": "string" } }, "additionalProperties": true }));
+        let read = free.arguments_from_json(&json!({ "a": "x", "colour": "red", "n": [1] })).unwrap();
+        assert_eq!(read.last().unwrap().to_json(), json!({ "colour": "red", "n": [1] }));
+        assert!(free.arguments_from_json(&json!({ "a": 7 })).is_err());
+        // `a` keeps its place where it is left out.
+        let read = free.arguments_from_json(&json!({ "colour": "red" })).unwrap();
+        assert_eq!((read.len(), &read[0]), (2, &kernel::proposal::Value::Undefined));
+        assert_eq!(free.signature(), "t(a?: text, …) → anything");
+        let typed = method(json!({ "properties": {}, "additionalProperties": { "type": "integer" } }));
+        assert!(typed.arguments_from_json(&json!({ "n": 1 })).is_ok());
+        assert!(typed.arguments_from_json(&json!({ "n": "x" })).is_err());
+    }
+
+    #[test]
+    fn composed_schema_is_shown_to_models_without_its_composition() {
+        let schema = json!({
+            "anyOf": [{ "$ref": "#/$defs/by_id" }, { "properties": { "name": { "type": "string" } }, "required": ["name"] }],
+            "$defs": { "by_id": { "properties": { "id": { "type": "integer" } }, "required": ["id"] } },
+        });
+        let shown = shown_schema(&listed_tool(schema).pin(Effect::Commit)).unwrap();
+        assert_eq!(shown["type"], "object");
+        assert_eq!(shown["properties"], json!({ "id": { "type": "integer" }, "name": { "type": "string" } }));
+        assert!(shown.get("anyOf").is_none() && shown["required"] == json!([]), "{shown}");
     }
 
     #[test]

@@ -6,8 +6,13 @@
 //! is not called. The session lasts as long as the capability, which lasts as long as the run is at work.
 
 mod answer;
+mod argument_fields;
 mod endow;
 mod interface;
+mod listing;
+mod login;
+mod mcp_error;
+mod message;
 mod program;
 mod session;
 mod transport;
@@ -27,9 +32,11 @@ use resource::mcp::{PinnedTool, ServerTransport, ToolServer};
 use resource::web::Web;
 use serde_json::{Map, Value as Json};
 
-pub use endow::{ask_tools, endow_server, named_files};
+pub use endow::{ask_tools, endow_server, named_files, tree_digest};
 pub(crate) use interface::{any, interface};
-pub use session::McpError;
+pub use listing::{FaultyTool, ToolListing};
+pub use login::login_address;
+pub use mcp_error::McpError;
 use session::Session;
 
 use crate::http::{self, HostServices};
@@ -74,12 +81,17 @@ impl McpCapability {
     /// Returns the arguments of a call as the object that is sent to the server.
     fn arguments(&self, tool: &PinnedTool, args: &[Value]) -> Result<Map<String, Json>, Box<Finding>> {
         let method = self.interface.method(&tool.method);
-        let names = method.map(|method| method.params.iter().map(|param| param.name.clone()));
-        let given = names.into_iter().flatten().zip(args);
-        let arguments: Map<String, Json> = given
-            .filter(|(_, value)| !matches!(value, Value::Undefined))
-            .map(|(name, value)| (name, value.to_json()))
-            .collect();
+        let params = method.map(|method| method.params.iter());
+        let mut arguments = Map::new();
+        for (param, value) in params.into_iter().flatten().zip(args) {
+            match (value, param.rest) {
+                (Value::Undefined, _) => {}
+                (value, false) => {
+                    arguments.insert(param.name.clone(), value.to_json());
+                }
+                (value, true) => arguments.extend(value.to_json().as_object().cloned().unwrap_or_default()),
+            }
+        }
         let bytes = Json::from(arguments.clone()).to_string().len() as u64;
         if bytes > self.max_bytes() {
             return Err(Box::new(
@@ -96,14 +108,35 @@ impl McpCapability {
     fn secret_problem(&self) -> Option<Finding> {
         match &self.server.line {
             ServerTransport::Web(web) => {
-                let (used, place) = (web.secret.as_ref()?, web.places.first()?);
-                let why = self.outside.secret(&used.name, &place.origin).err()?;
-                Some(why.finding(&used.name, &place.origin))
+                let origin = &web.places.first()?.origin;
+                self.server.secrets().into_iter().find_map(|name| {
+                    let why = self.outside.secret(name, origin).err()?;
+                    Some(why.finding(name, origin))
+                })
             }
             ServerTransport::Program(_) => self.server.secrets().into_iter().find_map(|name| {
                 let why = self.outside.secret_for_program(name).err()?;
                 Some(why.of_program(SECRET, name, &self.server.name))
             }),
+        }
+    }
+
+    /// Returns the finding that the server wants a login, if it is known to.
+    fn login_problem(&self) -> Option<Finding> {
+        match &self.server.line {
+            ServerTransport::Web(web) => login::missing(&self.server.name, web, &*self.outside),
+            ServerTransport::Program(_) => None,
+        }
+    }
+
+    /// Returns the completion of a call that failed. A call that was refused for want of a login did not happen.
+    fn completion(&self, failure: &CallFailure, tool: &PinnedTool, begun: &StartedEffect) -> Completion {
+        match self.login_problem() {
+            Some(finding) => {
+                self.outside.refused_call(&login::call_name(begun), true);
+                Completion::Failed(finding)
+            }
+            None => failure.completion(&self.server, tool),
         }
     }
 
@@ -116,50 +149,85 @@ impl McpCapability {
             };
         }
         let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |error: &McpError| Completion::Failed(error.finding(&self.server.name));
-        if held.is_none() {
-            match Session::open(&self.server, &self.outside, session::READY_TIMEOUT) {
-                Ok(session) => *held = Some(session),
-                Err(error) => return failed(&error),
+        let is_old = held.is_some();
+        match self.attempt(&mut held, begun, tool, arguments.clone()) {
+            // A session that had ended before this call, or that the server does not know, leaves nothing done. A new
+            // one begins.
+            Err(CallFailure { error, was_sent }) if (is_old && !was_sent) || error.leaves_nothing_done() => {
+                held.take();
+                self.attempt(&mut held, begun, tool, arguments)
+                    .unwrap_or_else(|failure| self.completion(&failure, tool, begun))
             }
+            outcome => outcome.unwrap_or_else(|failure| self.completion(&failure, tool, begun)),
         }
-        let Some(session) = held.as_mut() else { return failed(&McpError::Disconnected(String::new())) };
+    }
+
+    /// Calls the tool in the present session, or in a new one if there is none.
+    fn attempt(
+        &self,
+        held: &mut Option<Session>,
+        begun: &StartedEffect,
+        tool: &PinnedTool,
+        arguments: Map<String, Json>,
+    ) -> Result<Completion, CallFailure> {
+        let unsent = |error| CallFailure { error, was_sent: false };
+        let session = match held {
+            Some(session) => session,
+            None => held.insert(Session::open(&self.server, &self.outside).map_err(unsent)?),
+        };
+        let fail = |held: &mut Option<Session>, error: McpError, was_sent| {
+            let error = held.take().map_or(error.clone(), |session| session.close_with_error(error));
+            CallFailure { error, was_sent }
+        };
         // The server's present descriptions of its tools, not earlier ones.
         let now = match session.tools() {
             Ok(now) => now,
-            Err(error) => {
-                let error = held.take().map_or(error.clone(), |session| session.close_with_error(error));
-                return failed(&error);
-            }
+            Err(error) => return Err(fail(held, error, false)),
         };
         if let Some(finding) = changed(&self.server, tool, &now) {
-            return refuse(finding);
+            return Ok(Completion::Refused(vec![finding]));
         }
         match session.call(&tool.name, arguments) {
             Ok(result) => {
-                answer::completion(&result, &self.server, tool, self.max_bytes(), session.given(), begun)
+                Ok(answer::completion(&result, &self.server, tool, self.max_bytes(), session.given(), begun))
             }
             // The server works, and has refused the call.
             Err(error @ McpError::Refused { .. }) => {
-                answer::refusal(&error, &self.server, tool, session.given(), begun)
+                Ok(answer::refusal(&error, &self.server, tool, session.given(), begun))
             }
-            Err(error) => {
-                let error = held.take().map_or(error.clone(), |session| session.close_with_error(error));
-                let finding = error.finding(&self.server.name);
-                let message = finding.message_quoting().and("; what was asked for may have been done");
-                Completion::Failed(finding.saying(message))
-            }
+            Err(error) => Err(fail(held, error, true)),
         }
     }
 }
 
+/// The failure of a call.
+struct CallFailure {
+    error: McpError,
+    /// Whether the call itself was sent.
+    was_sent: bool,
+}
+
+impl CallFailure {
+    fn completion(&self, server: &ToolServer, tool: &PinnedTool) -> Completion {
+        let finding = self.error.finding(&format!("{}, tool `{}`", server.name, tool.name));
+        // A server that lets nobody in has done nothing.
+        if !self.was_sent || matches!(self.error, McpError::Denied { .. } | McpError::SessionExpired) {
+            return Completion::Failed(finding);
+        }
+        let message = finding.message_quoting().and("; what was asked for may have been done");
+        Completion::Failed(finding.saying(message))
+    }
+}
+
 /// Returns the finding that a tool has changed since the user named it, or `None` if it is unchanged.
-fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::ToolDefinition]) -> Option<Finding> {
+fn changed(server: &ToolServer, tool: &PinnedTool, now: &ToolListing) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
     // With two tools of one name, it is unknown which one a call would reach.
-    let mut same = now.iter().filter(|told| told.name == tool.name);
+    let mut same = now.tools.iter().filter(|told| told.name == tool.name);
     let (message, what) = match (same.next(), same.next()) {
-        (None, _) => (format!("the server {name} has no tool `{shown}` any more"), None),
+        (None, _) => {
+            (format!("the server {name} has no tool `{shown}` any more: {}", now.absence(&tool.name)), None)
+        }
         (Some(_), Some(_)) => (format!("the server {name} has two tools called `{shown}`"), None),
         (Some(told), None) => {
             let what = tool.change(told)?;
@@ -240,7 +308,10 @@ impl Capability for McpCapability {
                 address: web.address,
             });
             facts.allowed.extend(allowed);
-            if let Some((destination, problem)) = destination(web, &*self.outside) {
+            if let Some((mut destination, problem)) = destination(web, &*self.outside) {
+                if !self.server.query.is_empty() {
+                    destination.path += &format!("?{}", self.server.query);
+                }
                 facts.destinations.push(destination);
                 facts.problems.extend(problem);
             }
@@ -250,7 +321,7 @@ impl Capability for McpCapability {
     }
 
     fn blocked_by(&self, _: &str, _: &[Value]) -> Option<Finding> {
-        self.secret_problem().filter(|problem| problem.rule == http::LOCKED)
+        self.secret_problem().filter(|problem| problem.rule == http::LOCKED).or_else(|| self.login_problem())
     }
 
     fn perform(&self, begun: &StartedEffect) -> Completion {
@@ -271,10 +342,11 @@ impl Capability for McpCapability {
         self.server.tool(method).is_some_and(|tool| tool.effect == Effect::Observe)
     }
 
-    /// Returns that a tool may be called again, if the user has declared that it only reads. For any other tool, only
-    /// the user can tell.
+    /// Returns that a tool may be called again, if the user has declared that it only reads, or the server refused the
+    /// call for want of a login. For any other tool, only the user can tell.
     fn probe(&self, begun: &StartedEffect) -> Probe {
-        match self.can_be_looked_up(&begun.proposal().method) {
+        let is_refused = self.outside.refused_call(&login::call_name(begun), false);
+        match is_refused || self.can_be_looked_up(&begun.proposal().method) {
             true => Probe::NotDone,
             false => Probe::Unknown,
         }

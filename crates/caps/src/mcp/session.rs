@@ -1,108 +1,60 @@
-//! A session with one server. The protocol comes from the crate rmcp, in both of its forms (2026-07-28 and the ones
-//! before it). The transport of bytes is our own.
+//! A session with one server, in both forms of the protocol: that of 2026-07-28, and the ones before it.
 //!
-//! Nothing runs in the background: the session's tasks only run while a caller waits for an answer. A server that
-//! writes at another time fills its pipe and waits.
+//! The session reads messages as JSON, part by part. The types of the protocol's libraries reject a whole page of
+//! tools, or a whole result, for one bad part of it.
+//!
+//! Nothing runs in the background: messages are only read while a caller waits for an answer. A server that writes at
+//! another time fills its pipe and waits.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use kernel::proposal::Finding;
-use passable::{quoting, visible_line};
+use passable::visible_line;
 use policy::Secrets;
-use resource::mcp::{ServerTransport, ToolDefinition, ToolServer};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
-    PaginatedRequestParams, ProtocolVersion, Tool,
-};
-use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError,
-    serve_client_with_lifecycle,
-};
-use serde_json::{Map, Value as Json};
-use tokio::runtime::Runtime;
+use resource::mcp::{ServerTransport, ToolServer};
+use serde_json::{Map, Value as Json, json};
 
-use super::transport::{NO_ANSWER_CODE, ServerHandle};
+use super::listing::{self, ToolListing};
+use super::mcp_error::{McpError, short};
+use super::message;
+use super::transport::{Incoming, Link, ServerHandle};
 use super::{program, web};
 use crate::http::HostServices;
 
-/// The maximum time until a server is ready.
-pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time that a server has to list its tools.
+/// The version of the protocol that has no greeting. Each request names it.
+const MODERN: &str = "2026-07-28";
+/// The versions of the protocol that begin with a greeting, the newest first.
+const GREETED: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The key with which a request of the newer form names its version.
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The time that a server has to list its tools, if the time for its start is shorter.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum number of tools that are looked at. `MAX_PAGES` limits the pages of their list.
-const MAX_TOOLS: usize = 2000;
-const MAX_PAGES: usize = 20;
+/// The time after which a server that says nothing is also greeted in the older form.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of times that a server may answer a call with a question. Each question is declined.
 const MAX_ROUNDS: usize = 3;
+/// The error codes of JSON-RPC for an unknown method, and for a version of the protocol that is not spoken.
+const UNKNOWN_METHOD: i64 = -32_601;
+/// The error codes by which a server of the newer form rejects a request for another reason than its age.
+const MODERN_REJECTIONS: [i64; 2] = [-32_020, -32_021];
 
-/// The reason why a server could not be asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum McpError {
-    /// The server could not be started or reached.
-    #[error("it cannot be reached: {0}")]
-    Unreachable(String),
-    /// The server has ended, hung up, or sent an invalid message.
-    #[error("it broke off{}", comma(.0))]
-    Disconnected(String),
-    /// The server took too long.
-    #[error("it did not answer within {0} s")]
-    TimedOut(u64),
-    /// The server answered with a refusal, in its own words.
-    #[error("it refused (code {code})")]
-    Refused {
-        /// The error code of JSON-RPC.
-        code: i32,
-        /// The message of the server.
-        message: String,
-    },
-    /// The server answered with something that is no valid answer.
-    #[error("it answered with something else than was asked for")]
-    InvalidAnswer,
-    /// The server is not the endowed one any more, or a secret is missing.
-    #[error("{}", .0.message)]
-    Blocked(Box<Finding>),
-}
-
-fn comma(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!(": {words}") }
-}
-
-impl McpError {
-    /// Returns the error as a finding about the server of this name.
-    pub(super) fn finding(&self, server: &str) -> Finding {
-        if let McpError::Blocked(finding) = self {
-            return (**finding).clone();
-        }
-        let rule = match self {
-            McpError::Unreachable(_) => "mcp/unreachable",
-            McpError::Disconnected(_) => "mcp/gone",
-            McpError::TimedOut(_) => "mcp/late",
-            McpError::Refused { .. } => "mcp/refused",
-            McpError::InvalidAnswer => "mcp/odd",
-            McpError::Blocked(_) => "mcp/kept",
-        };
-        // The output of a server is foreign text, and a finding has no source that would say so. Only the user who
-        // tries the server sees the output.
-        let said = match self {
-            McpError::Disconnected(_) => "it ended".to_owned(),
-            McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
-            other => other.to_string(),
-        };
-        Finding::new(rule, quoting!("the server {}: {}", visible_line(server), said))
-            .at("method")
-            .allowed("the same call, once the server works: `almoner mcp tools` tries it")
-    }
-}
+/// The result of a request: the answer's `result`, or the failure.
+type Answer = Result<Json, McpError>;
 
 /// An open session.
 pub(super) struct Session {
-    runtime: Runtime,
-    service: Option<RunningService<RoleClient, ClientConfig>>,
+    link: Link,
     carrier: Option<ServerHandle>,
+    /// The time for one call.
     patience: Duration,
+    /// The time for listing the tools.
+    listing_time: Duration,
     /// The secrets that the server was given.
     given: Secrets,
+    last_id: u64,
+    /// The part of each request that the newer form of the protocol wants.
+    meta: Option<Json>,
 }
 
 /// Returns the present values of the secrets that a server gets.
@@ -116,48 +68,152 @@ fn given(server: &ToolServer, outside: &dyn HostServices) -> Secrets {
     Secrets::new(values.iter().map(|(name, value)| (*name, value.as_str())))
 }
 
+/// Returns the part of a request that names its version and its client.
+fn request_meta(version: &str) -> Json {
+    json!({
+        VERSION_KEY: version,
+        "io.modelcontextprotocol/clientInfo": client_info(),
+        // The server may not use the model, list directories, or ask the user anything.
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+fn client_info() -> Json {
+    json!({ "name": "almoner", "version": env!("CARGO_PKG_VERSION") })
+}
+
 impl Session {
-    /// Starts or reaches the server, and greets it. `ready` is the maximum time until the server has answered.
-    pub(super) fn open(
-        server: &ToolServer,
-        outside: &Arc<dyn HostServices>,
-        ready: Duration,
-    ) -> Result<Session, McpError> {
-        let given = given(server, &**outside);
-        let (carrier, wire) = match &server.line {
-            ServerTransport::Program(line) => program::open(&server.name, line, outside)?,
-            ServerTransport::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .map_err(|error| McpError::Unreachable(error.to_string()))?;
-        let info = ClientConfig::new(
-            // The server may not use the model, list directories, or ask the user anything.
-            ClientCapabilities::default(),
-            Implementation::new("almoner", env!("CARGO_PKG_VERSION")),
-        );
-        let lifecycle = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::LATEST],
-            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-        };
-        let greeted = runtime.block_on(async {
-            let greeted = serve_client_with_lifecycle(info, wire, lifecycle);
-            tokio::time::timeout(ready, greeted).await
-        });
-        let patience = Duration::from_millis(server.call_ms);
-        let mut session = Session { runtime, service: None, carrier: Some(carrier), patience, given };
-        match greeted {
-            Ok(Ok(service)) => {
-                session
-                    .runtime
-                    .block_on(service.peer().set_response_cache_config(ClientCacheConfig::disabled()));
-                session.service = Some(service);
-                Ok(session)
+    /// Starts or reaches the server, and greets it, within the time that it has to start.
+    ///
+    /// # Errors
+    /// When the server cannot be started or reached, or does not answer as a server does.
+    pub(super) fn open(server: &ToolServer, outside: &Arc<dyn HostServices>) -> Result<Session, McpError> {
+        let start = Duration::from_millis(server.start_ms);
+        let until = Instant::now() + start;
+        let mut session = Session::begin(server, outside)?;
+        let outcome = session.greet(until, start, true);
+        match (outcome, &server.line) {
+            (Ok(()), _) => Ok(session),
+            // Some servers end when the first message is no `initialize` (0xMassi/webclaw#107).
+            (Err(McpError::Disconnected(_)), ServerTransport::Program(_)) => {
+                drop(session);
+                let mut session = Session::begin(server, outside)?;
+                match session.greet(until, start, false) {
+                    Ok(()) => Ok(session),
+                    Err(error) => Err(session.close_with_error(error)),
+                }
             }
-            Ok(Err(error)) => Err(session.close_with_error(not_greeted(&error))),
-            Err(_) => Err(session.close_with_error(McpError::TimedOut(ready.as_secs()))),
+            (Err(error), _) => Err(session.close_with_error(error)),
         }
+    }
+
+    fn begin(server: &ToolServer, outside: &Arc<dyn HostServices>) -> Result<Session, McpError> {
+        let start = Duration::from_millis(server.start_ms);
+        let patience = Duration::from_millis(server.call_ms);
+        let (carrier, link) = match &server.line {
+            ServerTransport::Program(line) => program::open(&server.name, line, outside)?,
+            ServerTransport::Web(line) => {
+                web::open(line, &server.headers, &server.query, outside, patience.max(start))?
+            }
+        };
+        Ok(Session {
+            link,
+            carrier: Some(carrier),
+            patience,
+            listing_time: start.max(LIST_TIMEOUT),
+            given: given(server, &**outside),
+            last_id: 0,
+            meta: None,
+        })
+    }
+
+    /// Finds out which form of the protocol the server speaks, and greets it.
+    fn greet(&mut self, until: Instant, start: Duration, probes: bool) -> Result<(), McpError> {
+        let mut probe = None;
+        if probes {
+            self.meta = Some(request_meta(MODERN));
+            probe = Some(self.send_request("server/discover", Map::new())?);
+            self.meta = None;
+        }
+        let probe_until = (Instant::now() + PROBE_TIMEOUT).min(until);
+        let mut greeting = None;
+        loop {
+            if probe.is_none() && greeting.is_none() {
+                greeting = Some(self.send_greeting()?);
+            }
+            let now_until = if greeting.is_some() { until } else { probe_until };
+            let Some((id, answer)) = self.answer(now_until)? else {
+                if greeting.is_none() {
+                    // The server may be slow, or may ignore messages that it does not know. It is greeted in both
+                    // forms, and the first answer counts.
+                    greeting = Some(self.send_greeting()?);
+                    continue;
+                }
+                return Err(McpError::TimedOut {
+                    request: "initialize".to_owned(),
+                    seconds: start.as_secs(),
+                    output: String::new(),
+                });
+            };
+            let is = |sent: Option<u64>| sent.is_some_and(|sent| id.is_none_or(|id| id == sent));
+            if is(greeting) {
+                return self.greeted(answer.map_err(|error| error.of("initialize"))?);
+            }
+            if is(probe) {
+                probe = None;
+                if self.discovered(answer)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn send_greeting(&mut self) -> Result<u64, McpError> {
+        let params = json!({
+            "protocolVersion": GREETED[0],
+            "capabilities": {},
+            "clientInfo": client_info(),
+        });
+        self.send_request("initialize", params.as_object().cloned().unwrap_or_default())
+    }
+
+    /// Returns whether the server speaks the newer form of the protocol, by its answer to the question.
+    fn discovered(&mut self, answer: Answer) -> Result<bool, McpError> {
+        match answer {
+            Ok(result) => {
+                let versions = result.get("supportedVersions").and_then(Json::as_array);
+                let is_modern = versions.is_some_and(|all| all.iter().any(|version| version == MODERN));
+                self.meta = is_modern.then(|| request_meta(MODERN));
+                Ok(is_modern)
+            }
+            Err(error @ McpError::Refused { code, .. }) if MODERN_REJECTIONS.contains(&code) => Err(error),
+            // A server of an older form refuses the question. Then it is greeted.
+            Err(McpError::Refused { .. } | McpError::InvalidAnswer { .. } | McpError::Status { .. }) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the answer to the greeting.
+    fn greeted(&mut self, result: Json) -> Result<(), McpError> {
+        if !result.is_object() {
+            return Err(McpError::invalid("initialize", "it is no object"));
+        }
+        match result.get("protocolVersion") {
+            // A server that names no version is taken at its word that it understood.
+            None | Some(Json::Null) => {}
+            Some(Json::String(version)) if GREETED.contains(&version.as_str()) => {}
+            Some(Json::String(version)) if version == MODERN => self.meta = Some(request_meta(MODERN)),
+            Some(other) => {
+                return Err(McpError::Unreachable(format!(
+                    "it speaks the version {} of the protocol; Almoner speaks {}, {MODERN}",
+                    visible_line(&short(&other.to_string())),
+                    GREETED.join(", ")
+                )));
+            }
+        }
+        self.link.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
     }
 
     /// Returns the secrets that the server was given. Its answers may repeat them.
@@ -166,58 +222,138 @@ impl Session {
     }
 
     /// Returns the server's present descriptions of its tools.
-    pub(super) fn tools(&mut self) -> Result<Vec<ToolDefinition>, McpError> {
-        let Some(service) = &self.service else { return Err(McpError::Disconnected(String::new())) };
-        self.runtime.block_on(async {
-            let all = async {
-                let (mut tools, mut cursor) = (Vec::new(), None);
-                for _ in 0..MAX_PAGES {
-                    let params =
-                        cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-                    let page =
-                        service.peer().list_tools(params).await.map_err(|error| service_error(&error))?;
-                    tools.extend(page.tools.into_iter().map(listed_tool));
-                    cursor = page.next_cursor;
-                    if cursor.is_none() {
-                        return Ok(tools);
-                    }
-                    if tools.len() > MAX_TOOLS {
-                        break;
-                    }
-                }
-                Err(McpError::InvalidAnswer)
-            };
-            tokio::time::timeout(LIST_TIMEOUT, all)
-                .await
-                .unwrap_or(Err(McpError::TimedOut(LIST_TIMEOUT.as_secs())))
-        })
+    ///
+    /// # Errors
+    /// When the first page of them cannot be read, or the server breaks off.
+    pub(super) fn tools(&mut self) -> Result<ToolListing, McpError> {
+        let until = Instant::now() + self.listing_time;
+        let seconds = self.listing_time;
+        listing::read(|params| self.request("tools/list", params, until, seconds))
     }
 
     /// Calls a tool. If the server asks the user a question, the question is declined.
-    pub(super) fn call(
-        &mut self,
-        tool: &str,
-        arguments: Map<String, Json>,
-    ) -> Result<CallToolResult, McpError> {
-        let Some(service) = &self.service else { return Err(McpError::Disconnected(String::new())) };
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let patience = self.patience;
-        self.runtime.block_on(async {
-            let call = service.call_tool_with_mrtr_max_rounds(params, MAX_ROUNDS);
-            match tokio::time::timeout(patience, call).await {
-                Ok(answer) => answer.map_err(|error| service_error(&error)),
-                Err(_) => Err(McpError::TimedOut(patience.as_secs())),
+    ///
+    /// # Errors
+    /// When the server refuses, breaks off, or answers with no result.
+    pub(super) fn call(&mut self, tool: &str, arguments: Map<String, Json>) -> Answer {
+        const CALL: &str = "tools/call";
+        let until = Instant::now() + self.patience;
+        let mut params = Map::from_iter([
+            ("name".to_owned(), Json::from(tool)),
+            ("arguments".to_owned(), Json::Object(arguments)),
+        ]);
+        for _ in 0..MAX_ROUNDS {
+            let result = self.request(CALL, params.clone(), until, self.patience)?;
+            match result.get("resultType").and_then(Json::as_str) {
+                None | Some("complete") => return Ok(result),
+                Some("input_required") => {
+                    let asked = result.get("inputRequests").and_then(Json::as_object);
+                    let declined = asked
+                        .into_iter()
+                        .flatten()
+                        .map(|(key, _)| (key.clone(), json!({ "action": "decline" })));
+                    params.insert("inputResponses".to_owned(), Json::Object(declined.collect()));
+                    match result.get("requestState") {
+                        Some(state) => params.insert("requestState".to_owned(), state.clone()),
+                        None => params.remove("requestState"),
+                    };
+                }
+                Some(_) => {
+                    return Err(McpError::invalid(CALL, "it promises its result for later, as a task"));
+                }
             }
-        })
+        }
+        Err(McpError::invalid(CALL, format!("it asks the user, {MAX_ROUNDS} times and more")))
+    }
+
+    /// Sends a request, and waits for its answer.
+    fn request(&mut self, method: &str, params: Map<String, Json>, until: Instant, time: Duration) -> Answer {
+        let sent = self.send_request(method, params)?;
+        loop {
+            match self.answer(until)? {
+                // An error without an identifier is about the only request that is under way.
+                Some((id, answer)) if id.is_none_or(|id| id == sent) => {
+                    return answer.map_err(|error| error.of(method));
+                }
+                // An answer that arrives after its time.
+                Some(_) => {}
+                None => {
+                    let reason = json!({ "requestId": sent, "reason": "it took too long" });
+                    let cancelled =
+                        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": reason });
+                    self.link.send(&cancelled)?;
+                    return Err(McpError::TimedOut {
+                        request: method.to_owned(),
+                        seconds: time.as_secs(),
+                        output: String::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn send_request(&mut self, method: &str, mut params: Map<String, Json>) -> Result<u64, McpError> {
+        self.last_id += 1;
+        params.extend(self.meta.clone().map(|meta| ("_meta".to_owned(), meta)));
+        let mut message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method });
+        if let (false, Json::Object(message)) = (params.is_empty(), &mut message) {
+            message.insert("params".to_owned(), Json::Object(params));
+        }
+        self.link.send(&message)?;
+        Ok(self.last_id)
+    }
+
+    /// Returns the next answer with the request that it answers, or `None` if none arrives in time. Requests of the
+    /// server are answered, and its notices are passed over.
+    ///
+    /// An answer without an identifier has `None`. It counts if it is an error.
+    fn answer(&mut self, until: Instant) -> Result<Option<(Option<u64>, Answer)>, McpError> {
+        loop {
+            let message = match self.link.receive(until)? {
+                None => return Ok(None),
+                Some(Incoming::Failure { id, error }) => return Ok(Some((self.sent(&id), Err(error)))),
+                Some(Incoming::Message(message)) => message,
+            };
+            let id = message.get("id").cloned().unwrap_or(Json::Null);
+            if let Some(method) = message.get("method") {
+                if !id.is_null() {
+                    self.link.send(&reply(&id, method.as_str().unwrap_or_default()))?;
+                }
+                continue;
+            }
+            let sent = self.sent(&id);
+            let part = |name: &str| message.get(name).filter(|part| !part.is_null());
+            match (part("error"), part("result")) {
+                (Some(error), _) => return Ok(Some((sent, Err(refusal(error))))),
+                (None, Some(result)) if sent.is_some() => return Ok(Some((sent, Ok(result.clone())))),
+                (None, None) if sent.is_some() => {
+                    return Ok(Some((sent, Err(McpError::invalid("", "it has no `result` and no `error`")))));
+                }
+                // A result for nobody.
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the number of the request that an identifier names.
+    fn sent(&self, id: &Json) -> Option<u64> {
+        // A request that was never made is named by an answer to nobody.
+        if id.is_null() {
+            None
+        } else {
+            (1..=self.last_id).rev().find(|sent| message::is_answer_to(id, *sent)).or(Some(0))
+        }
     }
 
     /// Ends the session. Returns the error, with the reason for a disconnection if it is known.
     pub(super) fn close_with_error(mut self, error: McpError) -> McpError {
-        let carrier = self.carrier.take();
-        drop(self);
-        let Some(why) = carrier.and_then(ServerHandle::end) else { return error };
+        self.link.close();
+        let reason = self.carrier.take().and_then(ServerHandle::end).unwrap_or_default();
         match error {
-            McpError::Disconnected(_) => McpError::Disconnected(why),
+            McpError::Disconnected(_) => McpError::Disconnected(reason),
+            McpError::TimedOut { request, seconds, .. } => {
+                McpError::TimedOut { request, seconds, output: reason }
+            }
             other => other,
         }
     }
@@ -225,57 +361,30 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The protocol must release the transport first. Then the transport sees that its client is gone.
-        if let Some(service) = self.service.take() {
-            service.cancellation_token().cancel();
-            drop(service);
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        if let Ok(nothing) = runtime {
-            std::mem::replace(&mut self.runtime, nothing).shutdown_background();
-        }
+        // The transport must see first that its client is gone.
+        self.link.close();
         drop(self.carrier.take());
     }
 }
 
-fn service_error(error: &ServiceError) -> McpError {
-    match error {
-        ServiceError::McpError(data) if data.code.0 == NO_ANSWER_CODE => {
-            McpError::Disconnected(String::new())
-        }
-        ServiceError::McpError(data) => {
-            McpError::Refused { code: data.code.0, message: data.message.to_string() }
-        }
-        ServiceError::TransportSend(_) | ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
-            McpError::Disconnected(String::new())
-        }
-        _ => McpError::InvalidAnswer,
-    }
+/// Returns the reply to a request of the server. The server may ask for a sign of life, and for nothing else.
+fn reply(id: &Json, method: &str) -> Json {
+    let mut reply = json!({ "jsonrpc": "2.0", "id": id });
+    let (part, value) = match method {
+        "ping" => ("result", json!({})),
+        "elicitation/create" => ("result", json!({ "action": "decline" })),
+        _ => ("error", json!({ "code": UNKNOWN_METHOD, "message": "Almoner does not offer this" })),
+    };
+    reply[part] = value;
+    reply
 }
 
-/// Returns the reason why a server was not ready, without the server's own words.
-fn not_greeted(error: &ClientInitializeError) -> McpError {
-    use ClientInitializeError as E;
-    match error {
-        E::NoCompatibleProtocolVersion { .. } => {
-            McpError::Unreachable("it speaks no version of the protocol that is spoken here".to_owned())
-        }
-        E::LegacyFallbackFailed { fallback, .. } => not_greeted(fallback),
-        E::JsonRpcError(data) if data.code.0 != NO_ANSWER_CODE => McpError::InvalidAnswer,
-        E::ExpectedInitResponse(Some(_)) | E::ExpectedInitResult(Some(_)) | E::ConflictInitResponseId(..) => {
-            McpError::InvalidAnswer
-        }
-        _ => McpError::Disconnected(String::new()),
-    }
-}
-
-fn listed_tool(tool: Tool) -> ToolDefinition {
-    ToolDefinition {
-        name: tool.name.into_owned(),
-        title: tool.title,
-        description: tool.description.map(|text| text.into_owned()),
-        input: Json::Object((*tool.input_schema).clone()),
-        output: tool.output_schema.map(|schema| Json::Object((*schema).clone())),
-        hints: tool.annotations.and_then(|hints| serde_json::to_value(hints).ok()),
-    }
+/// Returns the refusal that an `error` of the server describes.
+fn refusal(error: &Json) -> McpError {
+    let words = match error.get("message").unwrap_or(error) {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let code = error.get("code").and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
+    McpError::Refused { request: String::new(), code: code.unwrap_or_default(), words }
 }

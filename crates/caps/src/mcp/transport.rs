@@ -1,19 +1,17 @@
-//! The transport between the protocol and a server: lines over pipes, or requests over the web.
+//! The transport between a session and a server: lines over pipes, or requests over the web.
 
-use std::io;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
+use std::time::Instant;
 
-use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+use passable::ExactJson;
 use serde_json::Value as Json;
-use tokio::sync::mpsc::{Receiver, Sender as Pushed, channel};
+
+use super::mcp_error::McpError;
 
 /// The maximum length of a message, in bytes.
 pub(super) const MAX_LEN: usize = 8 << 20;
 /// The maximum number of messages that a server may send between two messages of the client.
 pub(super) const MAX_UNASKED: u32 = 10_000;
-/// The error code for an answer that never came. A server that uses this code itself is treated as gone, too.
-pub(super) const NO_ANSWER_CODE: i32 = -32_099;
 /// The maximum number of received messages in the queue. When the queue is full, the server waits.
 const MAX_QUEUED: usize = 4;
 
@@ -42,56 +40,57 @@ impl Drop for ServerHandle {
     }
 }
 
-/// The protocol's side of a transport to a server.
-pub(super) struct ClientTransport {
+/// One thing that arrives from a server.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A message.
+    Message(Json),
+    /// The failure of the request with this identifier, or of all requests if it is `null`. No answer will arrive.
+    Failure { id: Json, error: McpError },
+}
+
+/// The sender with which a transport passes on whatever arrives.
+pub(super) type IncomingSender = SyncSender<Incoming>;
+
+/// The session's side of a transport.
+pub(super) struct Link {
     out: Option<Sender<Vec<u8>>>,
-    heard: Receiver<RxJsonRpcMessage<RoleClient>>,
+    incoming: Receiver<Incoming>,
 }
 
-/// The sender with which the other side of the transport passes on received messages.
-pub(super) type MessageSender = Pushed<RxJsonRpcMessage<RoleClient>>;
-
-impl ClientTransport {
-    /// Returns a transport, and the sender for its received messages.
-    pub(super) fn new(out: Sender<Vec<u8>>) -> (ClientTransport, MessageSender) {
-        let (push, heard) = channel(MAX_QUEUED);
-        (ClientTransport { out: Some(out), heard }, push)
-    }
-}
-
-impl Transport<RoleClient> for ClientTransport {
-    type Error = io::Error;
-
-    fn send(
-        &mut self,
-        item: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let sent = serde_json::to_vec(&item).map_err(io::Error::from).and_then(|bytes| {
-            let out = self.out.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-            out.send(bytes).map_err(|_| io::ErrorKind::BrokenPipe.into())
-        });
-        std::future::ready(sent)
+impl Link {
+    /// Returns a link, and the sender for what arrives.
+    pub(super) fn new(out: Sender<Vec<u8>>) -> (Link, IncomingSender) {
+        let (push, incoming) = sync_channel(MAX_QUEUED);
+        (Link { out: Some(out), incoming }, push)
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        self.heard.recv().await
+    /// Sends a message to the server.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub(super) fn send(&self, message: &Json) -> Result<(), McpError> {
+        let gone = || McpError::Disconnected(String::new());
+        let out = self.out.as_ref().ok_or_else(gone)?;
+        out.send(ExactJson(message).to_string().into_bytes()).map_err(|_| gone())
     }
 
-    async fn close(&mut self) -> Result<(), io::Error> {
+    /// Returns the next thing that arrives, or `None` if nothing arrives in time.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub(super) fn receive(&self, until: Instant) -> Result<Option<Incoming>, McpError> {
+        match self.incoming.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(incoming) => Ok(Some(incoming)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(McpError::Disconnected(String::new())),
+        }
+    }
+
+    /// Closes the server's input, and stops receiving.
+    pub(super) fn close(&mut self) {
         self.out = None;
-        self.heard.close();
-        Ok(())
-    }
-}
-
-/// Forwards a message of the server. Returns `false` if reading on is pointless, because the receiver is gone, or an
-/// answer is invalid.
-pub(super) fn forward_message(bytes: &[u8], heard: &MessageSender) -> bool {
-    // Some servers write other text between their messages. That text is skipped.
-    let Ok(json) = serde_json::from_slice::<Json>(bytes) else { return true };
-    let is_answer = json.get("id").is_some() && (json.get("result").is_some() || json.get("error").is_some());
-    match serde_json::from_value(json) {
-        Ok(message) => heard.blocking_send(message).is_ok(),
-        Err(_) => !is_answer,
+        let (_, nothing) = sync_channel(1);
+        self.incoming = nothing;
     }
 }

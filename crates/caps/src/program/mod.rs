@@ -62,7 +62,18 @@ impl ProgramCapability {
 
     /// Returns the endowed program that a call names, by its name or by its path.
     fn find(&self, called: &str) -> Option<&EndowedProgram> {
-        self.programs.programs.iter().find(|program| program.name == called || program.path == called)
+        let mut all = self.programs.programs.iter();
+        all.find(|program| program.name == called || program.path == called)
+            .or_else(|| self.find_link(called))
+    }
+
+    /// Returns the endowed program that a call names by the path of a link to its file, such as `/usr/bin/python3`. The
+    /// link must have the program's name, because some programs do what the name says that they are called by.
+    fn find_link(&self, called: &str) -> Option<&EndowedProgram> {
+        let path = Path::new(called).is_absolute().then(|| Path::new(called))?;
+        let name = path.file_name()?.to_str()?;
+        let real = path.canonicalize().ok()?;
+        self.programs.programs.iter().find(|program| program.name == name && Path::new(&program.path) == real)
     }
 
     fn fact(&self, call: &Call, secrets: Vec<SecretFact>) -> ProgramFact {
@@ -93,11 +104,18 @@ impl ProgramCapability {
         }
     }
 
+    /// Returns the staged copies in which the program works, in words for a card.
+    fn staged_words(&self) -> String {
+        let slots = self.programs.directories.iter().filter_map(|directory| directory.staged_slot.as_ref());
+        slots.map(|slot| format!(", in the staged copy of `{}`", visible_line(slot))).collect()
+    }
+
     /// Returns a finding for each directory of the program that is missing.
     fn problems(&self) -> Vec<Finding> {
         let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
         gone.map(|directory| {
-            let path = visible_line(&directory.path);
+            let path = directory.typed_path();
+            let path = visible_line(&path);
             Finding::new("program/directory", quoting!("the directory {} is not there", path))
                 .at("argv")
                 .counter_example(path)
@@ -296,7 +314,7 @@ impl Capability for ProgramCapability {
         Facts {
             pins: pins(&program).into_iter().chain(own).collect(),
             bytes: Some(call.stdin.len() as u64),
-            line: format!("runs {} in `{slot}`{}", visible_line(&line), with.concat()),
+            line: format!("runs {} in `{slot}`{}{}", visible_line(&line), self.staged_words(), with.concat()),
             raises: program.commits().then_some(Effect::Commit),
             program: Some(program),
             problems,

@@ -245,3 +245,18 @@ pub(crate) fn outcome(completion: &Completion) -> Result<String, String> {
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// Returns the parts of an answer that is more than a list: its words, its items, and the place to go on.
+pub(crate) fn parts(completion: &Completion, items: &str) -> (String, String, Option<String>) {
+    let Completion::Done { value, .. } = completion else { panic!("{completion:?}") };
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let all = value.get(items).and_then(Value::as_array).unwrap_or_else(|| panic!("{value:?}"));
+    let all: Vec<&str> = all.iter().map(|item| item.as_str().unwrap()).collect();
+    (text("answer").unwrap(), all.join(" "), text("next"))
+}
+
+/// Sets the time of the last change of a file, in seconds since 1970.
+pub(crate) fn set_time(path: &Path, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    fs::File::open(path).unwrap().set_modified(time).unwrap();
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::bench::{Bench, outcome};
+use crate::bench::{Bench, outcome, parts};
 
 #[track_caller]
 fn check(bench: &Bench, args: &[&str], expected: Result<&str, &str>) {
@@ -31,11 +31,17 @@ fn names_are_sorted_and_confined() {
         .linked(&[("gone", "nowhere"), ("loop", "loop"), ("self", ".")]);
     fs::write(bench.root().join(std::ffi::OsStr::from_bytes(b"not-utf8-\xff")), "").unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, bench.root().join("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    // The names that cannot be shown are counted: <https://github.com/GitJournal/GitJournal/issues/926>.
     let all = ".hidden a.md b.md in.md in/ ok%41 self/ sub/";
+    for args in [&[][..], &["."], &[""]] {
+        let (answer, names, next) = parts(&bench.call("list", args).1, "names");
+        assert_eq!((names.as_str(), next), (all, None));
+        assert!(answer.starts_with("complete: 8 names. 3 names cannot be shown: "), "{answer}");
+        for name in [r"`bad\u{A}name`", r"`bad\name`", r"`not-utf8-\xff`"] {
+            assert!(answer.contains(name), "{answer}");
+        }
+    }
     for (args, expected) in [
-        (&[][..], Ok(all)),
-        (&["."], Ok(all)),
-        (&[""], Ok(all)),
         (&["sub"], Ok("deep/")),
         (&["sub/"], Ok("deep/")),
         (&["in/deep"], Ok("c.md")),
@@ -67,14 +73,26 @@ fn list_shows_exactly_the_readable_names() {
 }
 
 #[test]
-fn list_refuses_directories_with_too_many_names() {
+fn long_list_is_given_in_parts() {
     let bench = Bench::dir();
     for n in 0..1000 {
         fs::write(bench.root().join(format!("{n:04}")), "").unwrap();
     }
     assert_eq!(outcome(&bench.call("list", &[]).1).unwrap().split(' ').count(), 1000);
-    fs::write(bench.root().join("one-more"), "").unwrap();
-    check(&bench, &[], Err("dir/many"));
+    fs::write(bench.root().join("one more"), "").unwrap();
+    let (answer, names, next) = parts(&bench.call("list", &[]).1, "names");
+    assert!(answer.starts_with("partial: 1000 of 1001 names"), "{answer}");
+    assert!(names.ends_with(" 0999"), "{names}");
+    let next = next.unwrap();
+    let (answer, names, next) = parts(&bench.call("list", &["", &next]).1, "names");
+    assert_eq!((answer.as_str(), names.as_str(), next), ("the last part: 1 of 1001 names", "one more", None));
+    check(&bench, &["", "yesterday"], Err("dir/cursor"));
+}
+
+#[test]
+fn grant_for_some_suffixes_counts_no_other_names() {
+    let bench = Bench::dir().with(&[("a.md", ""), ("b\nc.txt", "")]).attenuated(&[".md"], None);
+    check(&bench, &[], Ok("a.md"));
 }
 
 #[test]

@@ -12,7 +12,11 @@ mod granted_directory;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod line_ends;
+#[cfg(test)]
 mod list;
+#[cfg(test)]
+mod look_alikes;
 #[cfg(test)]
 mod methods;
 #[cfg(test)]
@@ -20,5 +24,7 @@ mod mount;
 #[cfg(test)]
 mod outbox;
 mod read;
+#[cfg(test)]
+mod searching;
 #[cfg(test)]
 mod write;

@@ -136,7 +136,9 @@ fn failed_edit_names_matching_and_similar_lines() {
         said(&edit("let total = 1;", "x"))
     );
     let near = said(&edit("let  total = 1;", "x"));
-    assert!(near.contains("line 2: `let total = 1;`"), "{near}");
+    assert!(near.contains(r#"line 2 is "    let total = 1;""#), "{near}");
+    let other = said(&edit("let total = 7;", "x"));
+    assert!(other.contains("line 2: `let total = 1;`"), "{other}");
     assert!(said(&edit("zebra", "x")).contains("nothing like it"));
     let mut everywhere = edit("let total = 1;", "let sum = 2;");
     everywhere.push(Value::Bool(true));
@@ -346,11 +348,26 @@ fn unpinned_call_is_refused() {
     }
 }
 
+/// Gives everything below a directory the same time, so that the order is that of the paths.
+fn same_time(root: &std::path::Path) {
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        let time = rustix::fs::Timespec { tv_sec: 1_000_000, tv_nsec: 0 };
+        let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        if path.is_dir() && !path.is_symlink() {
+            same_time(&path);
+        }
+        rustix::fs::utimensat(rustix::fs::CWD, &path, &times, flags).unwrap();
+    }
+}
+
 #[test]
 fn glob_finds_listed_names_and_descends_into_no_link() {
     let bench =
         bench().with(&[("sub/deep/d.rs", ""), (".hidden", ""), ("x y.md", ""), (".almoner-r1-2.tmp", "")]);
     symlink("../outside/canary.md", bench.root().join("leak.md")).unwrap();
+    same_time(&bench.root());
     for (pattern, expected) in [
         ("*.md", Ok("a.md b.md link.md x y.md")),
         ("**/*.md", Ok("a.md b.md link.md sub/c.md x y.md")),
@@ -367,6 +384,7 @@ fn glob_finds_listed_names_and_descends_into_no_link() {
         ("sub/../../*", Err("path/parent")),
         ("{..,x}/*", Err("path/parent")),
         ("/etc/*", Err("path/absolute")),
+        ("sub\\*.md\\x", Err("path/absolute")),
         ("[a", Err("glob/pattern")),
         ("{a", Err("glob/pattern")),
         ("", Err("glob/pattern")),
@@ -397,11 +415,47 @@ fn matches(completion: &Completion) -> (String, bool, f64) {
 }
 
 #[test]
+fn path_with_slot_name_is_reported_without_it() {
+    let bench = Bench::dir().with(&[("a.txt", "x"), ("sub/b.txt", "y"), ("out/c.txt", "z")]);
+    let root = bench.root().to_str().unwrap().to_owned();
+    for (method, path, inner) in [
+        // NorthlandPositronics/Cogtrix#527, bytedance/deer-flow#1452: with the name of the mount, or absolute
+        ("read", "out/a.txt", Some("a.txt")),
+        ("read", "./out/a.txt", Some("a.txt")),
+        ("read", "/out/a.txt", Some("a.txt")),
+        ("stat", "out/sub", Some("sub")),
+        ("list", "/out", Some(".")),
+        ("remove", "out/sub/b.txt", Some("sub/b.txt")),
+        ("read", "root/a.txt", Some("a.txt")),
+        ("read", &format!("{root}/sub/b.txt"), Some("sub/b.txt")),
+        ("read", "out/none.txt", None),
+        ("read", "outer/a.txt", None),
+        ("read", "/etc/passwd", None),
+    ] {
+        let (facts, _) = bench.call(method, &[path]);
+        let allowed = facts.problems[0].allowed.clone().unwrap();
+        let is_named = |inner: &str| {
+            allowed == format!("`{inner}`: paths begin inside of `out`, without its name")
+                || allowed.contains(&format!("{inner:?}"))
+        };
+        match inner {
+            Some(inner) => assert!(is_named(inner), "{method} {path}: {allowed}"),
+            None => {
+                assert!(!is_named("a.txt") && !allowed.contains("without its"), "{method} {path}: {allowed}")
+            }
+        }
+    }
+    // An entry of that name comes first.
+    assert!(bench.call("read", &["out/c.txt"]).0.problems.is_empty());
+}
+
+#[test]
 fn grep_finds_lines_only_in_readable_files() {
     let bench = Bench::dir()
         .with(&[("a.rs", "use x;\nfn main() {}\n"), ("sub/b.rs", "fn b() {}"), ("n.md", "no fn here\nFN\n")])
         .with(&[(".env", "fn KEY=1"), ("bin.rs", "fn\0"), ("sub/.ssh/config", "fn")])
         .linked(&[("out", "../outside"), ("leak.rs", "../outside/canary.md"), ("in.rs", "a.rs")]);
+    same_time(&bench.root());
     for (args, expected) in [
         (&["fn "][..], Ok(("a.rs:2 n.md:1 sub/b.rs:1", false, 3.0))),
         (&["(?i)^fn"], Ok(("a.rs:2 n.md:2 sub/b.rs:1", false, 3.0))),
