@@ -2,7 +2,7 @@
 //! it.
 
 use kernel::budget::LimitKind;
-use kernel::run::{Run, Shape, Trouble};
+use kernel::run::{Parent, Run, Shape, Trouble, WaitReason};
 
 use crate::definition::Bundle;
 use crate::driver_port::DriverPort;
@@ -56,6 +56,11 @@ pub(crate) fn find_shortage(
         let message = format!("{} of {} tokens are used", used.tokens(), limits.tokens);
         return out(LimitKind::Tokens, "budget/tokens", message);
     }
+    if next != StepKind::Write
+        && let Some(out) = batch_shortage(world, run)
+    {
+        return Some(out);
+    }
     if let Some(limit) = limits.usd_micros.filter(|_| next != StepKind::Write) {
         let dollars = |micros: u64| micros as f64 / 1e6;
         match world.price(&run.model) {
@@ -74,6 +79,28 @@ pub(crate) fn find_shortage(
         }
     }
     (fold.ran_ms >= limits.wall_ms).then(|| time_shortage(run))
+}
+
+/// Returns the limit that the batch of an item has reached. While an item waits for a person, others may use up the
+/// tokens and the money that all items share.
+fn batch_shortage(world: &dyn DriverPort, run: &Run) -> Option<Shortage> {
+    let batch = match run.parent {
+        Some(Parent { run, place: WaitReason::Item { .. } }) => world.run(run).ok()?,
+        _ => return None,
+    };
+    let (used, limits) = (batch.used, batch.limits);
+    if used.tokens() >= limits.tokens {
+        let message = format!("{} of {} tokens of all items are used", used.tokens(), limits.tokens);
+        return Some(Shortage::LimitReached(
+            LimitKind::Tokens,
+            trouble("budget/tokens", message, LIMIT_HELP),
+        ));
+    }
+    let limit = limits.usd_micros.filter(|limit| used.usd_micros > 0 && used.usd_micros >= *limit)?;
+    let dollars = |micros: u64| micros as f64 / 1e6;
+    let message =
+        format!("${:.4} of ${:.4} are spent for all items", dollars(used.usd_micros), dollars(limit));
+    Some(Shortage::LimitReached(LimitKind::Usd, trouble("budget/usd", message, LIMIT_HELP)))
 }
 
 /// Returns the reason why a request to a model in a slot is not sent, if there is one. The reason is that reading the

@@ -6,6 +6,7 @@ mod deferred;
 mod depth_approval;
 mod each;
 mod effects;
+mod fitting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +14,18 @@ use std::time::Duration;
 
 use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Decision, Finding, Proposal};
-use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
+use kernel::run::{
+    CallSite, Completion, ConversationView, Phase, Run, RunOutcome, Shape, State, Trouble, Usage,
+};
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, HostRun, RunNumber, Value};
 use model::{ModelError, Reply, Request};
-use passable::quoting;
 use serde_json::Value as Json;
 
 use crate::answer;
 use crate::budget::{self, Shortage, StepKind};
 use crate::conversation;
+use crate::cut;
 use crate::driver_port::DriverPort;
 use crate::fold::Fold;
 use crate::judging::JudgingContext;
@@ -33,13 +36,26 @@ use crate::redaction;
 use crate::slot_binding::{CALL, SlotTarget, Slots};
 use crate::spill;
 use crate::steps::{self, Item};
-use crate::trouble::{internal, is_final, of_model, trouble};
+use crate::stored_reply::read_reply;
+use crate::trouble::{gave_up, internal, is_final, of_model, trouble};
 use crate::workshop;
 
 use deferred::DeferredMoves;
 
 /// The maximum number of times in a row that a model is told that its answer cannot be used.
 const MAX_REPAIRS: usize = 3;
+
+/// The pause of a run whose model's server asks to slow down and names no time.
+const DEFAULT_PAUSE: Duration = Duration::from_secs(30);
+
+/// The minimum pause.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+
+/// The maximum pause. A run whose server asks for more stalls.
+const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
+
+/// The maximum number of pauses before one request. Then the run stalls.
+const MAX_PAUSES: u32 = 200;
 
 /// The text that a run gives as its reason to wait after it has called workers.
 const WAIT_FOR_CHILDREN: &str = "for its children";
@@ -104,6 +120,11 @@ fn give_up(world: &dyn DriverPort, run: &Run, trouble: &Trouble) -> Result<(), T
 fn unknown_outcome(why: &str) -> Finding {
     let message = format!("it may or may not have happened, and the run was cancelled since: {why}");
     Finding::new("effect/unknown", message)
+}
+
+/// Returns a request as it is stored.
+fn request_bytes(request: &Request) -> Result<Vec<u8>, Trouble> {
+    serde_json::to_vec(request).map_err(|e| internal(e.to_string()))
 }
 
 /// Returns the number of tokens that the run pays for. If a server reports none, every three bytes read or written
@@ -225,7 +246,7 @@ impl Driver<'_> {
             return self.suspend();
         }
         match self.run.shape {
-            Shape::Each { jobs } => self.each(jobs),
+            Shape::Each { jobs, waiting } => self.each(jobs, waiting),
             Shape::Chat if self.fold.turns.is_empty() && !self.fold.has_news() => self.suspend(),
             Shape::Single | Shape::Item | Shape::Chat => self.one(),
             Shape::AgentJournal => Err(internal("the journal of an agent is nothing to drive")),
@@ -273,6 +294,21 @@ impl Driver<'_> {
         Ok(Flow::Stop)
     }
 
+    /// Lets the run wait until its model's server takes requests again. The run holds no thread meanwhile, and the time
+    /// does not count as work.
+    fn pause(&mut self, prompted: u64, retry_after: Option<Duration>) -> Result<Flow, Trouble> {
+        let wait = retry_after.unwrap_or(DEFAULT_PAUSE).max(MIN_PAUSE);
+        if wait > MAX_PAUSE || self.fold.pauses >= MAX_PAUSES {
+            return self.stall(of_model(&ModelError::RateLimited { retry_after: Some(wait) }));
+        }
+        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        let until_ms = self.world.now_ms().saturating_add(wait_ms);
+        let until = kernel::time::shown(until_ms);
+        let why = format!("until {until}: the server of {} asks to slow down", self.run.model);
+        self.advance(vec![Move::Pause { prompted, until_ms, why }])?;
+        Ok(Flow::Stop)
+    }
+
     fn fail(&mut self, trouble: Trouble) -> Result<Flow, Trouble> {
         self.finish(RunOutcome::Failed(trouble))
     }
@@ -287,7 +323,7 @@ impl Driver<'_> {
         };
         let reply = match self.last_reply.take() {
             Some((fresh, reply)) if fresh == hash => reply,
-            _ => conversation::read_reply(self.world, &hash)?,
+            _ => read_reply(self.world, &hash)?,
         };
         let calls = reply.calls.len() + reply.malformed.len();
         if calls > turn.calls.len() {
@@ -295,11 +331,8 @@ impl Driver<'_> {
         }
         if calls > 0 || turn.rejected.is_some() {
             if self.fold.repairs() > MAX_REPAIRS {
-                return self.fail(trouble(
-                    "output/repairs",
-                    format!("the model could not be brought to a usable answer in {MAX_REPAIRS} repairs"),
-                    "see `almoner trace` for what it tried; another model may do better (`-m`)",
-                ));
+                let last = self.fold.last_refusal();
+                return self.fail(gave_up(last, self.run.limits, MAX_REPAIRS));
             }
             return self.prompt();
         }
@@ -307,7 +340,8 @@ impl Driver<'_> {
         if self.fold.has_news() {
             return self.prompt();
         }
-        match answer::check(&reply, self.program.definition.output.as_ref()) {
+        let tools = self.tool_names();
+        match answer::check(&reply, self.program.definition.output.as_ref(), &tools) {
             // The journal has the answer, and the person's next message is awaited.
             Ok(_) if self.run.shape == Shape::Chat => self.suspend(),
             Ok(output) => self.then(&output),
@@ -323,23 +357,45 @@ impl Driver<'_> {
         if let Some(flow) = self.ask_for_more(StepKind::Turn)? {
             return Ok(flow);
         }
-        let mut tools = self.slots.tools();
-        tools.extend(spill::tool(&self.fold));
-        let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
-        redaction::request(&self.world.secrets(), &mut request);
-        let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
+        let request = self.request(self.fold.view);
+        let mut request = match request {
+            Ok(request) => request,
+            // The definition is kept with the run, so nothing would change if the run went on later.
+            Err(trouble) if trouble.code.starts_with("definition/") => return self.fail(trouble),
+            Err(trouble) => return Err(trouble),
+        };
+        let looks_up = self.world.looks_up(&self.run);
+        // A model that looks its answers up has no limits.
+        if !looks_up && let Some(flow) = self.fit_to_window(&mut request)? {
+            return Ok(flow);
+        }
+        let bytes = request_bytes(&request)?;
         if let Some(trouble) = budget::too_large(self.world, &self.run, &self.program.bundle, bytes.len()) {
             return self.fail(trouble);
         }
         let prompt = Move::Prompt { request: BlobHash::of(&bytes), model: self.run.model.clone() };
         self.deferred.bytes.push(bytes);
-        if self.world.looks_up(&self.run) {
+        if looks_up {
             let prompted = self.fold.next;
             self.defer(prompt);
             return self.ask(prompted, request);
         }
         self.advance(vec![prompt])?;
         Ok(Flow::Continue)
+    }
+
+    /// Returns the request for the next turn, with some parts of the conversation in the shorter form of `view`.
+    fn request(&self, view: ConversationView) -> Result<Request, Trouble> {
+        let mut tools = self.slots.tools();
+        tools.extend(spill::tool(&self.fold));
+        let mut request =
+            conversation::request(self.world, &self.run, &self.program, &self.fold, view, tools)?;
+        redaction::request(&self.world.secrets(), &mut request);
+        Ok(request)
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        self.slots.tools().into_iter().map(|tool| tool.name).collect()
     }
 
     /// Asks a person to raise a limit that the run has reached. The run keeps its results.
@@ -384,22 +440,26 @@ impl Driver<'_> {
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
                 return self.handle_shortage(budget::time_shortage(&self.run));
             }
-            // If only another request could avoid this error, one item of many fails, so that the others go on.
-            Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
-                return self.fail(of_model(&error));
+            Ok(Err(ModelError::ContextTooLong { tokens, limit })) => {
+                match self.shrink_after_overflow(&request, tokens, limit)? {
+                    Some(flow) => return Ok(flow),
+                    None => return self.end_with(&ModelError::ContextTooLong { tokens, limit }),
+                }
             }
-            Ok(Err(error)) => return self.stall(of_model(&error)),
+            Ok(Err(ModelError::RateLimited { retry_after })) => return self.pause(prompted, retry_after),
+            Ok(Err(error)) => return self.end_with(&error),
             Err(trouble) => return self.stall(trouble),
         };
         nesting_limit::reject_deep_calls(&mut reply);
         redaction::reply(&self.world.secrets(), &mut reply);
         let by = reply.model.clone();
         let price = self.world.price(by.as_deref().unwrap_or(&self.run.model)).unwrap_or_default();
+        reply.usage = counted_usage(&request, &reply);
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
             model_ms: (reply.usage.seconds.max(0.0) * 1000.0) as u64,
-            usd_micros: price.cost(&counted_usage(&request, &reply)),
+            usd_micros: price.cost(&reply.usage),
         };
         let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let hash = BlobHash::of(&bytes);
@@ -416,6 +476,15 @@ impl Driver<'_> {
         Ok(Flow::Continue)
     }
 
+    /// Stops the run after an error of its model.
+    fn end_with(&mut self, error: &ModelError) -> Result<Flow, Trouble> {
+        // If only another request could avoid this error, one item of many fails, so that the others go on.
+        match is_final(error) && self.run.parent.is_some() {
+            true => self.fail(of_model(error)),
+            false => self.stall(of_model(error)),
+        }
+    }
+
     /// Turns the reply's calls into proposals, or tells the model why a call cannot be proposed.
     fn propose_calls(
         &mut self,
@@ -429,7 +498,7 @@ impl Driver<'_> {
         let mut moves = Vec::new();
         let mut proposals = Vec::new();
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
-        let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
+        let offered = self.tool_names();
         // Calls beyond the limit wait until a person has raised it.
         let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
@@ -437,6 +506,11 @@ impl Driver<'_> {
                 break;
             }
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
+            if cut::is_cut_call(reply, index) {
+                let finding = cut::cut_finding(&call.name, 0, reply, &offered);
+                moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
+                continue;
+            }
             if call.name == spill::TOOL && spill::tool(&self.fold).is_some() {
                 moves.push(spill::page_move(&self.fold, site, &call.arguments));
                 continue;
@@ -455,14 +529,15 @@ impl Driver<'_> {
                         SlotTarget::Workshop => workshop::fill_defaults(&self.slots, args),
                         _ => args,
                     };
-                    let judgement = bench.judge(site, slot, bound, method, args)?;
+                    let mut judgement = bench.judge(site, slot, bound, method, args)?;
                     if let Some(short) = self.depth_question(&judgement)? {
                         return self.handle_shortage(short);
                     }
+                    self.note_repetition(&mut judgement);
                     proposals.push(judgement);
                 }
                 Err(mismatch) => {
-                    let finding = Finding::new("tool/arguments", mismatch.to_string())
+                    let finding = Finding::new("tool/arguments", mismatch.teach())
                         .at(call.name.clone())
                         .allowed(method.signature());
                     moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
@@ -475,9 +550,7 @@ impl Driver<'_> {
                 continue;
             }
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
-            let finding = Finding::new("tool/json", quoting!("the arguments are not JSON: {}", call.reason))
-                .at(call.name.clone())
-                .allowed("a JSON object");
+            let finding = cut::call_finding(call, reply, &offered);
             moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
         }
         // If all calls go to workers, the run suspends in the same step, unless the kernel refuses one.
@@ -495,6 +568,16 @@ impl Driver<'_> {
         }
         self.advance(moves)?;
         Ok(Flow::Continue)
+    }
+
+    /// Adds a finding to a refusal if the same call was refused before for the same reasons.
+    fn note_repetition(&self, judgement: &mut Judgement) {
+        let verdict = &mut judgement.verdict;
+        if verdict.decision == Decision::Deny {
+            let refused = Completion::Refused(verdict.findings.clone());
+            let repeats = self.fold.repetition(judgement.proposal.fingerprint(), &refused);
+            verdict.findings.extend(repeats.map(conversation::repetition_finding));
+        }
     }
 
     fn is_worker(&self, proposal: &Proposal) -> bool {
@@ -580,7 +663,7 @@ impl Driver<'_> {
         let args = match method.arguments_from_json(args) {
             Ok(args) => args,
             Err(mismatch) => {
-                let message = format!("`{slot}`: {mismatch}");
+                let message = format!("`{slot}`: {}", mismatch.teach());
                 return Ok(Err(trouble("input/step", message, "mend the worker file and run it again")));
             }
         };
@@ -590,17 +673,15 @@ impl Driver<'_> {
     /// Makes the worker's `write` steps. All of them are one step, and so one card. An item that cannot be written
     /// does not stop the others.
     fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
-        let (writes, mut files) = match steps::writes(&self.program, &self.run, items) {
-            Ok(planned) => planned,
-            Err(trouble) => return self.fail(trouble),
-        };
+        let (writes, mut files) = steps::writes(&self.program, &self.run, items);
         if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
             if let Some(flow) = self.ask_for_more(StepKind::Write)? {
                 return Ok(flow);
             }
             let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
             let mut proposals = Vec::new();
-            for (index, write) in writes.iter().enumerate() {
+            for (index, planned) in writes.iter().enumerate() {
+                let write = &planned.file;
                 let args = serde_json::json!({ "path": write.path, "content": write.content });
                 let site = CallSite::Write { index };
                 match self.judge_step(&bench, site, &write.slot, "write", &args)? {
@@ -619,10 +700,11 @@ impl Driver<'_> {
             .iter()
             .find_map(|call| call.completion.as_ref())
             .map_or("output/write", write_failure_code);
-        files.splice(..0, written.iter().map(|call| steps::write_outcome(call)));
+        files.splice(..0, written.iter().map(|call| steps::write_outcome(call, &writes)));
         if !files.is_empty() && !done {
             let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
-            return self.fail(trouble(code, format!("nothing was written: {why}"), "see `almoner trace`"));
+            let help = format!("the answer is kept: `almoner export {}` has it", self.run.number);
+            return self.fail(trouble(code, format!("nothing was written: {why}"), help));
         }
         let value = steps::value(&self.run, &self.program, items, files);
         self.finish(RunOutcome::Done(read_back(&value)?))

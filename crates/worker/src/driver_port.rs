@@ -8,7 +8,7 @@ use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
-use model::{Cancel, MediaSupport, Price, Progress, Provider};
+use model::{Cancel, MediaSupport, ModelLimits, Price, Progress, Provider};
 use policy::{Rules, Secrets};
 
 use crate::memory::Memory;
@@ -51,6 +51,9 @@ pub trait DriverPort: Send + Sync {
     fn kept_from_private(&self, model: &str) -> Option<String>;
     /// Returns a model's price, or the highest of several. Returns `None` if it is unknown.
     fn price(&self, model: &str) -> Option<Price>;
+    /// Returns the limits of a run's model, as far as they are known. For a request of many `bytes`, the model's server
+    /// may be asked for them. For several models, these are the smaller of each.
+    fn limits(&self, run: &Run, bytes: usize) -> ModelLimits;
     /// Returns the kinds of documents that a model accepts as files. For several models, these are the kinds that all
     /// of them accept.
     fn takes(&self, model: &str) -> MediaSupport;

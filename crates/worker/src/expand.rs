@@ -45,9 +45,10 @@ pub fn expand(
     slots(&mut out, definition);
     let limits = definition.limits;
     let usd = definition.usd.map_or_else(String::new, |usd| format!(", usd: {usd}"));
+    let answer = limits.answer.map_or_else(String::new, |most| format!(", answer: {most}"));
     let _ = writeln!(
         out,
-        "limits: {{ turns: {}, calls: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
+        "limits: {{ turns: {}, calls: {}, depth: {}, tokens: {}, wall: {}ms{usd}{answer} }}",
         limits.turns, limits.calls, limits.depth, limits.tokens, limits.wall_ms
     );
     if let Some(model) = &definition.model {

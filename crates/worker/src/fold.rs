@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::budget::LimitKind;
-use kernel::proposal::{Finding, Fingerprint, Proposal};
-use kernel::run::{Attachment, CallSite, Completion, Entry, RunOutcome, Step};
+use kernel::proposal::{Effect, Finding, Fingerprint, Proposal};
+use kernel::run::{Attachment, CallSite, Completion, ConversationView, Entry, RunOutcome, Step, Usage};
 use kernel::{BlobHash, RunNumber};
+
+use crate::cut;
+use crate::negative_answers::{REPEATED_RULE, are_answers};
 
 /// One turn of the model: a request and, if there is one yet, the reply with the outcomes of its calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +19,8 @@ pub struct Turn {
     pub request: BlobHash,
     /// The number of the step with the reply, and the hash of the reply's bytes.
     pub replied: Option<(u64, BlobHash)>,
+    /// The tokens of the reply.
+    pub usage: Usage,
     /// The outcomes of the reply's calls, by their index in the reply.
     pub calls: BTreeMap<usize, CallOutcome>,
     /// The findings for which the final answer was rejected.
@@ -81,6 +86,17 @@ pub struct Call {
     pub completion: Option<Completion>,
     /// The place of the whole result, if it is large.
     pub whole: Option<StoredResult>,
+    /// The earlier call of which this call is a repetition.
+    pub repeats: Option<Repetition>,
+}
+
+/// A call that was made before with the same outcome, while the run changed nothing in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    /// The step that proposed the last such call.
+    pub of: u64,
+    /// The number of such calls before this one.
+    pub times: usize,
 }
 
 /// The state of a run, folded from its journal.
@@ -98,12 +114,18 @@ pub struct Fold {
     pub spawned: BTreeSet<usize>,
     /// The outcomes of the items whose children have ended.
     pub collected: BTreeMap<usize, RunOutcome>,
+    /// The parts of the conversation that the model is shown in a shorter form.
+    pub view: ConversationView,
+    /// The last call with each fingerprint that is complete, since the run last changed something.
+    outcomes: BTreeMap<Fingerprint, u64>,
     /// Whether a person has refused more depth in this run.
     pub goes_no_deeper: bool,
     /// Whether the run is over.
     pub finished: bool,
     /// The working time of the run without waiting times, in milliseconds.
     pub ran_ms: u64,
+    /// The number of times that the run has waited since it last asked its model.
+    pub pauses: u32,
     last_ms: Option<i64>,
     is_idle: bool,
 }
@@ -116,21 +138,34 @@ impl Fold {
         fold
     }
 
+    /// Returns a fold with these turns and this view.
+    #[cfg(test)]
+    pub(crate) fn with_turns(turns: Vec<Turn>, view: ConversationView) -> Fold {
+        Fold { turns, view, ..Fold::default() }
+    }
+
     /// Adds one step to the fold.
     pub fn push(&mut self, step: &Step) {
         self.next = step.number + 1;
         self.pass_time(step);
         match &step.entry {
+            Entry::Prompted { .. } => self.pauses = 0,
+            Entry::Suspended { .. } => self.pauses = self.pauses.saturating_add(1),
+            _ => {}
+        }
+        match &step.entry {
             Entry::Prompted { request, .. } => self.turns.push(Turn {
                 prompted: step.number,
                 request: *request,
                 replied: None,
+                usage: Usage::default(),
                 calls: BTreeMap::new(),
                 rejected: None,
             }),
-            Entry::Replied { prompted, reply, .. } => {
+            Entry::Replied { prompted, reply, usage, .. } => {
                 if let Some(turn) = self.turns.iter_mut().find(|t| t.prompted == *prompted) {
                     turn.replied = Some((step.number, *reply));
+                    turn.usage = *usage;
                 }
             }
             Entry::Rejected { site, findings } => match site {
@@ -164,6 +199,7 @@ impl Fold {
                         child: None,
                         completion: None,
                         whole: None,
+                        repeats: None,
                     },
                 );
             }
@@ -171,6 +207,7 @@ impl Fold {
             | Entry::Exhausted { .. }
             | Entry::Raised { .. }
             | Entry::Suspended { .. }
+            | Entry::Yielded { .. }
             | Entry::Stalled { .. }
             | Entry::OutcomeConfirmed { .. }
             | Entry::Resumed { .. }
@@ -205,11 +242,7 @@ impl Fold {
                     call.questioned = true;
                 }
             }
-            Entry::Completed { proposal, completion } => {
-                if let Some(call) = self.calls.get_mut(proposal) {
-                    call.completion = Some(completion.clone());
-                }
-            }
+            Entry::Completed { proposal, completion } => self.complete(*proposal, completion),
             Entry::Spilled { proposal, whole, bytes } => {
                 self.spill(*proposal, StoredResult { hash: *whole, bytes: *bytes })
             }
@@ -217,6 +250,13 @@ impl Fold {
                 self.handle(*replied, *index, CallOutcome::Paged { of: *of, from: *from, bytes: *bytes });
             }
             Entry::Paged { .. } => {}
+            Entry::Shrunk { view, .. } => {
+                self.view = *view;
+                // The request without a reply was too long. Another one takes its place.
+                if self.turns.last().is_some_and(|turn| turn.replied.is_none()) {
+                    self.turns.pop();
+                }
+            }
             Entry::Spawned { index, .. } => {
                 self.spawned.insert(*index);
             }
@@ -237,6 +277,43 @@ impl Fold {
         self.last_ms = Some(step.at_ms);
         self.is_idle = matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. })
             || (self.is_idle && !resumed);
+    }
+
+    /// Records the outcome of a call, and whether the call repeats an earlier one.
+    fn complete(&mut self, proposal: u64, completion: &Completion) {
+        let Some(fingerprint) = self.calls.get(&proposal).map(|call| call.fingerprint) else { return };
+        let repeats = self.repetition(fingerprint, completion);
+        // The journal has only the beginning of a large result.
+        let repeats = repeats.filter(|repeats| {
+            let whole = |step: &u64| self.calls.get(step).and_then(|call| call.whole);
+            whole(&repeats.of) == whole(&proposal)
+        });
+        let Some(call) = self.calls.get_mut(&proposal) else { return };
+        // The answer of a person or a worker, and the end of a wait, are worth asking for again.
+        let repeats = repeats.filter(|_| !call.questioned && call.child.is_none());
+        (call.completion, call.repeats) = (Some(completion.clone()), repeats);
+        // After a change, every other call may have another outcome.
+        if call.proposal.effect != Effect::Observe && matches!(completion, Completion::Done { .. }) {
+            self.outcomes.clear();
+        }
+        self.outcomes.insert(fingerprint, proposal);
+    }
+
+    /// Returns the earlier calls with this fingerprint and this outcome, if the run changed nothing since.
+    pub(crate) fn repetition(&self, fingerprint: Fingerprint, completion: &Completion) -> Option<Repetition> {
+        let of = *self.outcomes.get(&fingerprint)?;
+        let earlier = self.calls.get(&of)?;
+        let is_same = match (earlier.completion.as_ref()?, completion) {
+            (Completion::Done { value: old, .. }, Completion::Done { value: new, .. }) => old == new,
+            (Completion::Refused(old), Completion::Refused(new)) => old
+                .iter()
+                .filter(|finding| finding.rule != REPEATED_RULE)
+                .eq(new.iter().filter(|finding| finding.rule != REPEATED_RULE)),
+            (Completion::Failed(old), Completion::Failed(new)) => old == new,
+            _ => false,
+        };
+        let times = earlier.repeats.map_or(0, |repeats| repeats.times) + 1;
+        is_same.then_some(Repetition { of, times })
     }
 
     fn spill(&mut self, proposal: u64, whole: StoredResult) {
@@ -314,6 +391,31 @@ impl Fold {
         tried.filter(|turn| self.fingerprints(turn).is_none_or(|all| tries_anew(&mut refused, all))).count()
     }
 
+    /// Returns the finding that tells why the model's last turn was of no use, if it was of none.
+    pub fn last_refusal(&self) -> Option<&Finding> {
+        let turn = self.turns.last().filter(|turn| self.is_fruitless(turn))?;
+        let of_calls = turn.calls.values().rev().find_map(|outcome| match outcome {
+            CallOutcome::Rejected(findings) => findings.first(),
+            CallOutcome::Proposed(step) => match self.calls.get(step)?.completion.as_ref()? {
+                Completion::Refused(findings) => findings.first(),
+                _ => None,
+            },
+            CallOutcome::Paged { .. } => None,
+        });
+        turn.rejected.as_ref().and_then(|findings| findings.first()).or(of_calls)
+    }
+
+    /// Returns the number of tokens of the last reply, if it was cut at its limit.
+    pub fn last_cut(&self) -> Option<u64> {
+        let turn = self.turns.last()?;
+        let is_cut = |outcome: &CallOutcome| match outcome {
+            CallOutcome::Rejected(findings) => cut::is_about_a_cut(findings),
+            _ => false,
+        };
+        let rejected = turn.rejected.as_ref().is_some_and(|findings| cut::is_about_a_cut(findings));
+        (rejected || turn.calls.values().any(is_cut)).then_some(turn.usage.output_tokens)
+    }
+
     /// Returns the finding with which a person has refused exactly this call in this run, if there is one.
     pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
         self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
@@ -335,19 +437,17 @@ impl Fold {
         let refused = |handled: &CallOutcome| match handled {
             CallOutcome::Rejected(_) => true,
             CallOutcome::Paged { .. } => false,
-            CallOutcome::Proposed(step) => {
-                matches!(
-                    self.calls.get(step).and_then(|c| c.completion.as_ref()),
-                    Some(Completion::Refused(_))
-                )
-            }
+            CallOutcome::Proposed(step) => self.calls.get(step).is_some_and(|call| {
+                matches!(&call.completion, Some(Completion::Refused(findings))
+                    if !are_answers(findings))
+            }),
         };
         turn.rejected.is_some() || (!turn.calls.is_empty() && turn.calls.values().all(refused))
     }
 }
 
 /// The rule of findings about a call that a person refused.
-const DENIAL_RULE: &str = "host/denied";
+pub(crate) const DENIAL_RULE: &str = "host/denied";
 
 /// Returns whether any of these fingerprints is new, and adds all of them to `refused`.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {

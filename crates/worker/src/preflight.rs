@@ -17,6 +17,7 @@ pub(crate) fn blocked_by(slots: &Slots, fold: &Fold, approved: &[u64]) -> Option
         let finding = capability.blocked_by(&call.method, &call.args)?;
         let help = "put it right, then `almoner resume`: what was approved still is";
         let help = match finding.rule.as_str() {
+            "mcp/login" => "log in, then `almoner resume`: what was approved still is",
             "http/locked" => "`almoner unlock`, then `almoner resume`: what was approved still is",
             _ => help,
         };

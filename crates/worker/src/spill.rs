@@ -3,14 +3,15 @@
 
 use kernel::command::Move;
 use kernel::proposal::Finding;
-use kernel::run::{CallSite, Completion, Trouble};
+use kernel::run::{CallSite, Completion, ConversationView, Trouble};
 use kernel::{Method, Param, Pattern, Value};
 use model::Tool;
 use passable::Effect;
+use passable::ExactJson;
 use serde_json::{Value as Json, json};
 
 use crate::driver_port::DriverPort;
-use crate::fold::{Fold, StoredResult};
+use crate::fold::{Call, Fold, StoredResult};
 use crate::trouble::internal;
 
 /// The name of the tool with which a model reads more of a large result.
@@ -22,12 +23,18 @@ const MAX_INLINE_BYTES: usize = 64 << 10;
 /// The size of the first part that the model gets, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
 
+/// The size of the beginning of a result that is left out, in bytes.
+const REFERENCE_BYTES: usize = 120;
+
+/// The maximum number of results that a finding names.
+const MAX_NAMED_RESULTS: usize = 12;
+
 /// The maximum size of a part that the model can request, in bytes.
 const MAX_PAGE_BYTES: u64 = 32 << 10;
 
 /// Returns a value in the form that a model reads.
 pub(crate) fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned)
+    value.as_str().map_or_else(|| ExactJson(&value.to_json()).to_string(), str::to_owned)
 }
 
 /// Stores a large result of a call beside the journal. Returns the completion with the first part of the result, and
@@ -48,11 +55,6 @@ pub(crate) fn spill(
     Ok((Completion::Done { value, provenance }, Some(StoredResult { hash, bytes: whole.len() as u64 })))
 }
 
-/// Returns the first part of a large result in the form that the model reads.
-pub(crate) fn head(step: u64, shown: &str, whole: &StoredResult) -> String {
-    part(step, shown, 0, whole.bytes)
-}
-
 fn part(step: u64, shown: &str, from: u64, total: u64) -> String {
     let to = from + shown.len() as u64;
     let mut told = json!({ "text": shown, "from": from, "to": to, "total": total, "truncated": to < total });
@@ -70,14 +72,44 @@ pub(crate) fn page(
     from: u64,
     bytes: u64,
 ) -> Result<String, Trouble> {
-    let whole = fold.calls.get(&of).and_then(|call| call.whole).ok_or_else(|| internal("no such result"))?;
-    let kept = String::from_utf8(world.blob(&whole.hash)?).map_err(|_| internal("a result is no text"))?;
+    let kept = result_text(world, fold, of)?;
     let at = |wanted: u64| floor(&kept, usize::try_from(wanted).unwrap_or(usize::MAX));
     let start = at(from);
     // The part has at least one character, because otherwise the model would never get further.
     let next = kept[start..].chars().next().map_or(0, char::len_utf8);
     let end = at(from.saturating_add(bytes)).max(start + next);
-    Ok(part(of, &kept[start..end], start as u64, whole.bytes))
+    Ok(part(of, &kept[start..end], start as u64, kept.len() as u64))
+}
+
+/// Returns the whole text of the result of an earlier call.
+fn result_text(world: &dyn DriverPort, fold: &Fold, of: u64) -> Result<String, Trouble> {
+    let call = fold.calls.get(&of).ok_or_else(|| internal("no such result"))?;
+    let Some(Completion::Done { value, .. }) = &call.completion else {
+        return Err(internal("a call has no result to read"));
+    };
+    whole_text(world, value, call.whole.as_ref())
+}
+
+/// Returns the form of an older result for which the conversation has no room: its beginning, and the way to read it.
+pub(crate) fn reference(step: u64, shown: &str, total: u64) -> String {
+    let begins = &shown[..floor(shown, REFERENCE_BYTES)];
+    let next = format!("{TOOL}(result: \"#{step}\")");
+    json!({ "left_out": true, "bytes": total, "begins": begins, "next": next }).to_string()
+}
+
+/// Returns the form of an older part of a result for which the conversation has no room.
+pub(crate) fn page_reference(of: u64, from: u64) -> String {
+    json!({ "left_out": true, "next": format!("{TOOL}(result: \"#{of}\", from: {from})") }).to_string()
+}
+
+/// Returns a result in the form that the model reads, with at most so many bytes of it.
+pub(crate) fn limited(step: u64, shown: String, whole: Option<&StoredResult>, most: Option<u64>) -> String {
+    let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+    let total = whole.map_or(shown.len() as u64, |whole| whole.bytes);
+    if whole.is_none() && shown.len() <= most {
+        return shown;
+    }
+    part(step, &shown[..floor(&shown, most)], 0, total)
 }
 
 /// Returns the last character boundary at or before `at`.
@@ -86,15 +118,21 @@ fn floor(text: &str, at: usize) -> usize {
 }
 
 fn method() -> Method {
-    Method::new(TOOL, Effect::Observe, "Reads on in a result that was too long to be shown whole.")
-        .param(Param::required("result", Pattern::string(), "which, like `#9`: as `next` says"))
-        .param(Param::optional("from", Pattern::nat(), "the first byte, from 0"))
-        .param(Param::optional("bytes", Pattern::nat(), "how many bytes at most: 16384, or up to 32768"))
+    Method::new(
+        TOOL,
+        Effect::Observe,
+        "Reads a result of an earlier call, or a part of one, that is not shown whole.",
+    )
+    .param(Param::required("result", Pattern::string(), "which, like `#9`: as `next` says"))
+    .param(Param::optional("from", Pattern::nat(), "the first byte, from 0"))
+    .param(Param::optional("bytes", Pattern::nat(), "how many bytes at most: 16384, or up to 32768"))
 }
 
-/// Returns the tool, if the run has a large result.
+/// Returns the tool, if the run has a result that is not shown whole.
 pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
-    fold.calls.values().any(|call| call.whole.is_some()).then(|| {
+    let has_more =
+        fold.view != ConversationView::default() || fold.calls.values().any(|call| call.whole.is_some());
+    has_more.then(|| {
         let schema = method().tool_schema(TOOL);
         Tool { name: schema.name, description: schema.description, parameters: schema.parameters }
     })
@@ -111,20 +149,17 @@ pub(crate) fn page_move(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
 fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>> {
     let method = method();
     let args = method.arguments_from_json(arguments).map_err(|mismatch| {
-        Finding::new("tool/arguments", mismatch.to_string()).at(TOOL).allowed(method.signature())
+        Finding::new("tool/arguments", mismatch.teach()).at(TOOL).allowed(method.signature())
     })?;
     let number =
         |at: usize| args.get(at).and_then(Value::as_bigint).and_then(|n| n.to_string().parse::<u64>().ok());
     let named = args.first().and_then(Value::as_str).unwrap_or_default();
     let step = named.rsplit('#').next().and_then(|step| step.parse::<u64>().ok());
-    let kept = step.filter(|step| fold.calls.get(step).is_some_and(|call| call.whole.is_some()));
+    let is_kept = |call: &Call| matches!(call.completion, Some(Completion::Done { .. }));
+    let kept = step.filter(|step| fold.calls.get(step).is_some_and(is_kept));
     let Some(step) = kept else {
-        let known: Vec<String> = fold
-            .calls
-            .iter()
-            .filter(|(_, call)| call.whole.is_some())
-            .map(|(at, _)| format!("#{at}"))
-            .collect();
+        let kept = fold.calls.iter().rev().filter(|(_, call)| is_kept(call));
+        let known: Vec<String> = kept.take(MAX_NAMED_RESULTS).map(|(at, _)| format!("#{at}")).collect();
         let finding = Finding::new("result/unknown", "there is no such result to read on in")
             .at("result")
             .counter_example(named.to_owned())

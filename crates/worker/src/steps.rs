@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::conversation::{attachment_list, item, prompt_data};
 use crate::definition::{RenderedFile, WriteScope, render_with, render_write};
-use crate::fold::{Call, Fold};
+use crate::fold::{Call, DENIAL_RULE, Fold};
+use crate::item_check::TakenFiles;
 use crate::program::Program;
 use crate::trouble::trouble;
 
@@ -41,16 +42,20 @@ pub(crate) fn then_args(
     Ok(args)
 }
 
-/// Returns the files that the run writes, in order, and the reasons for the items that it cannot write. The content
-/// of a document can make an item's path invalid, or the same as another item's. The other items are written all the
+/// A file that a run writes.
+pub(crate) struct PlannedFile {
+    pub(crate) file: RenderedFile,
+    /// The name and the index of the item. `None` for a file of the whole run.
+    item: Option<(String, u64)>,
+}
+
+/// Returns the files that the run writes, in order, and the reasons for the files that it cannot write. The content of
+/// a document can make an item's path invalid, or the same as another item's. The other files are written all the
 /// same.
-pub(crate) fn writes(
-    program: &Program,
-    run: &Run,
-    items: &[Item],
-) -> Result<(Vec<RenderedFile>, Vec<Json>), Trouble> {
+pub(crate) fn writes(program: &Program, run: &Run, items: &[Item]) -> (Vec<PlannedFile>, Vec<Json>) {
     let input = run.input.values.to_json();
-    let (mut all, mut refused): (Vec<RenderedFile>, Vec<Json>) = (Vec::new(), Vec::new());
+    let (mut all, mut refused): (Vec<PlannedFile>, Vec<Json>) = (Vec::new(), Vec::new());
+    let mut taken = TakenFiles::default();
     for (index, write) in program.definition.write.iter().enumerate() {
         let render = |data: &Json| render_write(&program.definition, &program.bundle, index, data);
         match write.scope {
@@ -59,29 +64,46 @@ pub(crate) fn writes(
                     let mut data =
                         json!({ "input": input, "item": one.item, "attachments": one.attachments });
                     merge(&mut data, &one.results);
-                    let why = match render(&data) {
-                        Ok(write) if all.iter().any(|w| w.slot == write.slot && w.path == write.path) => {
-                            format!("another item writes {} too", write.path)
-                        }
-                        Ok(write) => {
-                            all.push(write);
-                            continue;
-                        }
-                        Err(error) => error.to_string(),
-                    };
-                    refused.push(json!({
-                        "slot": write.slot, "path": null, "item": one.item["name"], "written": false, "why": why,
-                    }));
+                    let name = one.item["name"].as_str().unwrap_or_default();
+                    let item = Some((name.to_owned(), one.item["index"].as_u64().unwrap_or_default()));
+                    match render(&data).map_err(|error| error.to_string()).and_then(|file| {
+                        let is_free = taken.take(&file.slot, &file.path, name);
+                        is_free
+                            .map(|()| file.clone())
+                            .map_err(|_| format!("another item writes {} too", file.path))
+                    }) {
+                        Ok(file) => all.push(PlannedFile { file, item }),
+                        Err(why) => refused.push(unwritten(&write.slot, None, item.as_ref(), &why)),
+                    }
                 }
             }
             WriteScope::Once => {
                 let rows: Vec<Json> = items.iter().map(Item::row).collect();
                 let data = json!({ "input": input, "items": rows });
-                all.push(render(&data).map_err(|e| mend(&e.to_string()))?);
+                match render(&data).map_err(|error| error.to_string()).and_then(|file| {
+                    let is_free = taken.take(&file.slot, &file.path, "the file for all items");
+                    is_free
+                        .map(|()| file.clone())
+                        .map_err(|other| format!("{other} writes {} too", file.path))
+                }) {
+                    Ok(file) => all.push(PlannedFile { file, item: None }),
+                    Err(why) => refused.push(unwritten(&write.slot, None, None, &why)),
+                }
             }
         }
     }
-    Ok((all, refused))
+    (all, refused)
+}
+
+/// Returns the row for a file that was not written. An item with such a row has failed, and a retry writes the file.
+fn unwritten(slot: &str, path: Option<&Json>, item: Option<&(String, u64)>, why: &str) -> Json {
+    let mut row = json!({ "slot": slot, "path": path, "written": false, "why": why });
+    if let Some((name, index)) = item {
+        row["item"] = json!(name);
+        row["index"] = json!(index);
+    }
+    row["failed"] = json!(true);
+    row
 }
 
 /// One item of a run in the form that the `write` steps use.
@@ -102,7 +124,7 @@ impl Item {
         Item { item: item(name, 0), attachments, results, error: None, is_earlier: false }
     }
 
-    /// Returns an item whose child has ended, in this run or in an earlier one.
+    /// Returns an item that has ended, in this run or in an earlier one.
     pub(crate) fn collected(
         document: &Attachment,
         index: usize,
@@ -160,18 +182,22 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
     }
 }
 
-/// Returns the outcome of a write in the form for the run's result.
-pub(crate) fn write_outcome(call: &Call) -> Json {
-    let path = call.proposal.args.first().map(Value::to_json);
+/// Returns the outcome of a write in the form for the run's result. A write that a person has denied is no failure.
+pub(crate) fn write_outcome(call: &Call, planned: &[PlannedFile]) -> Json {
+    let (slot, path) = (&call.proposal.slot, call.proposal.args.first().map(Value::to_json));
+    let item = match call.site {
+        CallSite::Write { index } => planned.get(index).and_then(|planned| planned.item.as_ref()),
+        _ => None,
+    };
     match &call.completion {
-        Some(Completion::Done { .. }) => json!({ "slot": call.proposal.slot, "path": path, "written": true }),
-        Some(Completion::Refused(findings)) => json!({
-            "slot": call.proposal.slot, "path": path, "written": false,
-            "why": findings.first().map(|f| f.message.clone()),
+        Some(Completion::Done { .. }) => json!({ "slot": slot, "path": path, "written": true }),
+        Some(Completion::Refused(findings)) if findings.iter().any(|f| f.rule == DENIAL_RULE) => json!({
+            "slot": slot, "path": path, "written": false, "why": findings.first().map(|f| f.message.clone()),
         }),
-        Some(Completion::Failed(finding)) => json!({
-            "slot": call.proposal.slot, "path": path, "written": false, "why": finding.message,
-        }),
+        Some(Completion::Refused(findings)) => {
+            unwritten(slot, path.as_ref(), item, findings.first().map_or("", |f| f.message.as_str()))
+        }
+        Some(Completion::Failed(finding)) => unwritten(slot, path.as_ref(), item, &finding.message),
         None => Json::Null,
     }
 }

@@ -48,9 +48,10 @@ impl Problems<'_> {
             self.wrong(what, "a map", node, &format!("its keys are {}", listed(known)));
             return None;
         };
-        for (key, _) in entries {
+        for (at, (key, _)) in entries.iter().enumerate() {
             if !known.contains(&key.text.as_str()) {
-                let help = suggest::help(&key.text, "the keys", known.iter().copied());
+                let help = digits_after_comma(entries, at)
+                    .unwrap_or_else(|| suggest::help(&key.text, "the keys", known.iter().copied()));
                 let message = format!("{what} has no key `{}`", key.text.escape_debug());
                 self.error("worker/unknown-key", message, &key.span, &help);
             }
@@ -131,9 +132,16 @@ impl Problems<'_> {
         bounds: std::ops::RangeInclusive<u64>,
         like: &str,
     ) -> Option<u64> {
+        let mut help = format!("write it like `{like}`");
         let value = match &node.data {
             Data::Number(number) => read(&number.to_string()),
-            Data::Text(text) => read(text),
+            Data::Text(text) => {
+                let (grouped, plain) = (text.replace(',', "_"), text.replace(',', ""));
+                if text.contains(',') && read(&grouped).is_some() {
+                    help = format!("write `{grouped}` or `{plain}`");
+                }
+                read(text)
+            }
             _ => {
                 self.wrong(what, "a number", node, &format!("write it like `{like}`"));
                 return None;
@@ -147,9 +155,30 @@ impl Problems<'_> {
             Some(value) if value < *bounds.start() => format!("{what} must be at least {}", bounds.start()),
             Some(_) => format!("{what} must be at most {}", bounds.end()),
         };
-        self.error("worker/amount", message, &node.span, &format!("write it like `{like}`"));
+        self.error("worker/amount", message, &node.span, &help);
         None
     }
+}
+
+/// Returns the help for a key of digits that a comma within a number has made, as in `{ tokens: 10,000 }`. `at` is the
+/// place of the key.
+fn digits_after_comma(entries: &[(Key, Node)], at: usize) -> Option<String> {
+    let is_group = |(key, node): &(Key, Node)| {
+        matches!(node.data, Data::Null)
+            && !key.text.is_empty()
+            && key.text.bytes().all(|b| b.is_ascii_digit())
+    };
+    entries.get(at).filter(|entry| is_group(entry))?;
+    let (before, _) = entries.split_at_checked(at)?;
+    let first = before.iter().rposition(|entry| !is_group(entry))?;
+    let (_, Node { data: Data::Number(number), .. }) = entries.get(first)? else { return None };
+    let groups = entries.iter().skip(first + 1).take_while(|entry| is_group(entry));
+    let groups: Vec<&str> = groups.map(|(key, _)| key.text.as_str()).collect();
+    let way = match groups.iter().all(|group| group.len() == 3) {
+        true => format!("write `{number}_{}` or `{number}{}`", groups.join("_"), groups.concat()),
+        false => format!("write `{number}.{}`", groups.concat()),
+    };
+    Some(format!("within braces a comma ends the number: {way}"))
 }
 
 /// Returns whether a text can be the name of a slot or a result. Such a name has letters, digits and `_`, begins with

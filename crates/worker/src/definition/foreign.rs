@@ -72,9 +72,11 @@ impl Draft {
 /// # Errors
 /// [`ForeignError`].
 pub fn import(file: &str, source: &str) -> Result<ImportedWorker, ForeignError> {
-    let (mut fields, mut body) = read(source)?;
+    let is_settings = [".yaml", ".yml", ".agent"].iter().any(|suffix| file.ends_with(suffix));
+    let (mut fields, mut body) = read(source, is_settings)?;
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.split('.').next().unwrap_or(stem);
+    let is_text_alone = fields.is_empty();
     let mut draft = Draft { is_template: file.ends_with(".worker"), ..Draft::default() };
     let name = match fields.remove("name") {
         Some(Json::String(name)) if !name.trim().is_empty() => name,
@@ -99,6 +101,7 @@ pub fn import(file: &str, source: &str) -> Result<ImportedWorker, ForeignError> 
     }
     match is_llm_do {
         true => convert_llm_do(&mut draft, &mut fields),
+        false if is_text_alone => draft.note("it has no settings: its text alone was taken over"),
         false => convert_claude(&mut draft, &mut fields),
     }
     for (key, value) in fields {
@@ -131,14 +134,21 @@ const LLM_DO: [&str; 18] = [
     "entry",
 ];
 
-/// Returns the keys and the body of a file.
-fn read(source: &str) -> Result<(BTreeMap<String, Json>, String), ForeignError> {
+/// The keys by which a file without a body is known as the settings of a worker. Any other text is the body itself.
+const SETTINGS: [&str; 6] = ["description", "instructions", "model", "name", "prompt", "tools"];
+
+/// Returns the keys and the body of a file. `is_settings` says whether the file's name promises settings.
+fn read(source: &str, is_settings: bool) -> Result<(BTreeMap<String, Json>, String), ForeignError> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let parts = front::split(source, &mut problems);
+    if let Some(problem) = problems.first() {
+        return Err(ForeignError::Front(problem.message.clone()));
+    }
     let (front, body) = match parts.front {
         Some(front) => (front, source.get(parts.body).unwrap_or_default()),
-        // The oldest files are only YAML, without a body.
-        None => (0..source.len(), ""),
+        // The oldest files are only YAML, without a body. A text that merely looks like YAML is a text.
+        None if is_settings || has_settings(source) => (0..source.len(), ""),
+        None => return Ok((BTreeMap::new(), source.get(parts.body).unwrap_or_default().to_owned())),
     };
     let text = source.get(front.clone()).unwrap_or_default();
     let mut found = Vec::new();
@@ -152,6 +162,16 @@ fn read(source: &str) -> Result<(BTreeMap<String, Json>, String), ForeignError> 
         // Such front matter is often no valid YAML, but lines with a key and a text each.
         _ => Ok((lines(text)?, body.to_owned())),
     }
+}
+
+/// Returns whether a text without front matter is a map of settings.
+fn has_settings(source: &str) -> bool {
+    let mut found = Vec::new();
+    let json = yaml::read(source, 0, &mut found).map(|node| node.to_json());
+    let is_known = |key: &String| SETTINGS.contains(&key.as_str()) || LLM_DO.contains(&key.as_str());
+    json.as_ref()
+        .and_then(Json::as_object)
+        .is_some_and(|fields| found.is_empty() && fields.keys().all(is_known))
 }
 
 /// Returns the keys in lines of the form `key: text`. An indented line continues the line before it.

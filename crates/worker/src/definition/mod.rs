@@ -38,7 +38,10 @@ pub use form::{FormField, parse_fields};
 pub use load::LoadError;
 pub(crate) use parse::OWN_TOOLS;
 pub use parse::parse;
-pub use render::{RenderError, RenderedFile, render_prompt, render_with, render_write};
+pub use render::{
+    RenderError, RenderedFile, is_path_known_before, is_prompt_same_for_all, is_write_known_before,
+    render_path, render_prompt, render_with, render_write, template_line,
+};
 pub use resource::units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 pub use schema::schema;
 pub use suggest::nearest;

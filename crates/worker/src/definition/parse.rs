@@ -162,13 +162,17 @@ fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk
     if text.trim().is_empty() {
         // If the front matter has no end, that is the only reason why there is no body.
         if !problems.0.iter().any(|problem| problem.code == "worker/front-matter-open") {
-            let help = "write below the second `---` what the model is to do";
-            problems.error(
-                "worker/no-text",
-                "there is no text for the model",
-                &(span.start..span.start),
-                help,
-            );
+            let has_front = bundle.source.get(..span.start).is_some_and(|front| front.contains("---"));
+            let (message, help) = match has_front {
+                true => {
+                    ("there is no text for the model", "write below the second `---` what the model is to do")
+                }
+                false => (
+                    "the file is empty: there is no text for the model",
+                    "write what the model is to do; one plain sentence is enough",
+                ),
+            };
+            problems.error("worker/no-text", message, &(span.start..span.start), help);
         }
     } else {
         walk.own(text, span.clone(), &bundle.source, &["input", "item", "attachments"]);
@@ -392,7 +396,7 @@ fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problem
 }
 
 /// The keys of `limits`.
-const LIMITS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
+const LIMITS: [&str; 7] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer"];
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     let mut limits = Limits::default();
@@ -405,6 +409,8 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     limits.calls = small("calls", 1..=100_000, "500", problems).unwrap_or(limits.calls);
     let depths = 0..=u64::from(Limits::MAX_DEPTH);
     limits.depth = small("depth", depths, "5", problems).unwrap_or(limits.depth);
+    let answers = 16..=10_000_000;
+    limits.answer = small("answer", answers, "8k", problems);
     if let Some(node) = fields.get("tokens") {
         let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
         limits.tokens = tokens.unwrap_or(limits.tokens);

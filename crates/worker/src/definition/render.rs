@@ -8,11 +8,13 @@ use std::io;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
-use serde_json::{Map, Value as Json};
+use passable::big_digits;
+use serde_json::{Map, Value as Json, json};
 
 use super::bundle::Bundle;
 use super::filters::{self, Budget};
 use super::template::{Place, Template};
+use super::walk::Walk;
 use super::{Definition, Piece, ThenStep, WriteStep};
 
 /// The maximum number of template instructions in one rendering.
@@ -126,6 +128,51 @@ pub fn render_write(
     Ok(RenderedFile { slot: slot.clone(), path, content: renderer.text(content)? })
 }
 
+/// Renders the path of step `index` of `write` alone. The data must have the names that the path uses.
+pub fn render_path(
+    definition: &Definition,
+    bundle: &Bundle,
+    index: usize,
+    data: &Json,
+) -> Result<String, RenderError> {
+    let WriteStep { path, .. } = definition.write.get(index).ok_or(RenderError::NoStep { index })?;
+    checked_path(Renderer::new(bundle, data)?.text(path)?)
+}
+
+/// Returns whether the path of a write step uses no other names than these.
+pub fn is_path_known_before(write: &WriteStep, bundle: &Bundle, names: &[&str]) -> bool {
+    uses_only(&write.path, bundle, names)
+}
+
+/// Returns whether the path and the content of a write step use no other names than these.
+pub fn is_write_known_before(write: &WriteStep, bundle: &Bundle, names: &[&str]) -> bool {
+    uses_only(&write.path, bundle, names) && uses_only(&write.content, bundle, names)
+}
+
+/// Returns the line at which a template begins, counted from 1. An included file begins at line 1.
+pub fn template_line(template: &Template, bundle: &Bundle) -> usize {
+    match &template.place {
+        Place::File(_) => 1,
+        Place::WorkerFile(span) => {
+            1 + bundle.source.get(..span.start).map_or(0, |before| before.matches('\n').count())
+        }
+    }
+}
+
+/// Returns whether the prompt is the same for each item of a batch.
+pub fn is_prompt_same_for_all(definition: &Definition, bundle: &Bundle) -> bool {
+    uses_only(&definition.body, bundle, &["input"])
+}
+
+fn uses_only(template: &Template, bundle: &Bundle, names: &[&str]) -> bool {
+    let mut walk = Walk::new(&bundle.includes);
+    match &template.place {
+        Place::File(name) => walk.file(name, None, 0..0, names),
+        Place::WorkerFile(span) => walk.own(&template.text, span.clone(), &bundle.source, names),
+    }
+    walk.problems.is_empty()
+}
+
 /// Returns the path, if it can name a file inside a directory. The directory capability checks paths too. This check
 /// comes earlier, and explains a bad path that a template made from a name.
 fn checked_path(path: String) -> Result<String, RenderError> {
@@ -218,7 +265,7 @@ impl<'b> Renderer<'b> {
                     })?;
                 to_json(&value).ok_or_else(|| RenderError::Failed {
                     place: self.bundle.file.clone(),
-                    line: self.line(template),
+                    line: template_line(template, self.bundle),
                     message: "this is not a value that can be handed on".to_owned(),
                 })
             }
@@ -226,16 +273,6 @@ impl<'b> Renderer<'b> {
             Piece::Record(fields) => {
                 let fields = fields.iter().map(|(name, piece)| Ok((name.clone(), self.piece(piece)?)));
                 fields.collect::<Result<Map<_, _>, RenderError>>().map(Json::Object)
-            }
-        }
-    }
-
-    /// Returns the line at which a template begins, counted from 1. An included file begins at line 1.
-    fn line(&self, template: &Template) -> usize {
-        match &template.place {
-            Place::File(_) => 1,
-            Place::WorkerFile(span) => {
-                1 + self.bundle.source.get(..span.start).map_or(0, |before| before.matches('\n').count())
             }
         }
     }
@@ -252,7 +289,7 @@ impl<'b> Renderer<'b> {
         let place = included.unwrap_or(&self.bundle.file).to_owned();
         let line = match included {
             Some(_) => error.line().unwrap_or(1),
-            None => self.line(template) + error.line().unwrap_or(1).saturating_sub(1),
+            None => template_line(template, self.bundle) + error.line().unwrap_or(1).saturating_sub(1),
         };
         match error.kind() {
             ErrorKind::OutOfFuel => RenderError::TooMuchWork { place },
@@ -303,9 +340,20 @@ fn to_value(data: &Json) -> Value {
         },
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => items.iter().map(to_value).collect(),
-        Json::Object(fields) => {
-            Value::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), to_value(value))))
-        }
+        Json::Object(fields) => match big_digits(fields) {
+            Some(digits) => big_number(digits),
+            None => Value::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), to_value(value)))),
+        },
+    }
+}
+
+/// Returns a big integer in the form that templates use. Templates compute with 128 bits. A longer number becomes the
+/// text of its digits.
+fn big_number(digits: &str) -> Value {
+    match (digits.parse::<i128>(), digits.parse::<u128>()) {
+        (Ok(signed), _) => Value::from(signed),
+        (_, Ok(unsigned)) => Value::from(unsigned),
+        _ => Value::from(digits),
     }
 }
 
@@ -318,6 +366,8 @@ fn to_json(value: &Value) -> Option<Json> {
         ValueKind::Number => match (i64::try_from(value.clone()), u64::try_from(value.clone())) {
             (Ok(number), _) if value.is_integer() => Some(Json::from(number)),
             (_, Ok(number)) if value.is_integer() => Some(Json::from(number)),
+            // A template writes a whole number of 128 bits with all its digits.
+            _ if value.is_integer() => Some(json!({ "@qclass": "bigint", "digits": value.to_string() })),
             _ => f64::try_from(value.clone()).ok().and_then(serde_json::Number::from_f64).map(Json::Number),
         },
         ValueKind::String => value.as_str().map(Json::from),

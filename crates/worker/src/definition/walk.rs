@@ -12,6 +12,9 @@ use super::suggest;
 use super::template::{FILTERS, TESTS, oversized, range};
 use super::yaml::verbatim;
 
+/// The help for braces that the template language does not understand.
+const RAW_HELP: &str = "braces that are text go between `{% raw %}` and `{% endraw %}`";
+
 /// The maximum fixed index into a list.
 const MAX_INDEX: usize = 1_000;
 /// The maximum number of includes, where a file counts each time that it is included.
@@ -114,7 +117,7 @@ impl<'a> Walk<'a> {
                 let range = error.range().unwrap_or_else(|| line_range(text, line));
                 let message =
                     format!("this template cannot be read: {}", error.detail().unwrap_or("syntax error"));
-                self.problem("template/syntax", message, range, site, None);
+                self.problem("template/syntax", message, range, site, Some(RAW_HELP.to_owned()));
             }
         }
     }
@@ -145,7 +148,8 @@ impl<'a> Walk<'a> {
     }
 
     fn stmt<'s>(&mut self, stmt: &Stmt<'s>, site: Site<'_>, scope: &mut Scope<'s>) {
-        const PLAIN: &str = "templates have `{{ value }}`, `if`, `for` and `include`; write the text out";
+        const PLAIN: &str = "templates have `{{ value }}`, `if`, `for` and `include`; braces that are text go between `{% raw %}` and \
+                             `{% endraw %}`";
         match stmt {
             Stmt::Template(template) => self.stmts(&template.children, site, scope),
             Stmt::EmitRaw(_) => {}
@@ -227,7 +231,10 @@ impl<'a> Walk<'a> {
             Expr::Const(_) => {}
             Expr::Var(var) => {
                 if !scope.contains(&var.id) {
-                    let help = suggest::help(var.id, "what is known here", scope.iter().copied());
+                    let mut help = suggest::help(var.id, "what is known here", scope.iter().copied());
+                    if suggest::nearest(var.id, scope.iter().copied()).is_none() {
+                        help = format!("{help}; {RAW_HELP}");
+                    }
                     let message = format!("`{}` is not known here", var.id);
                     self.problem("template/unknown-name", message, range(var.span()), site, Some(help));
                 }

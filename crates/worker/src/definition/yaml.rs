@@ -255,7 +255,11 @@ impl<'a> Reader<'a> {
                 Data::Text(text) if entries.iter().any(|(known, _)| known.text == text) => {
                     let message = format!("`{text}` is given twice");
                     let problem = Diagnostic::error("yaml/duplicate-key", message, key.span);
-                    self.problems.push(problem.help("keep one of the two"));
+                    let help = match text.bytes().all(|byte| byte.is_ascii_digit()) {
+                        true => "within braces a comma ends a number: write `1_000_000` or `1000000`",
+                        false => "keep one of the two",
+                    };
+                    self.problems.push(problem.help(help));
                 }
                 Data::Text(text) => entries.push((Key { text, span: key.span }, value)),
                 // In `true: x` and `1: x`, the author means the key as a word.

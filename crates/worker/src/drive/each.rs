@@ -9,19 +9,32 @@ use crate::steps::Item;
 use crate::trouble::internal;
 use kernel::run::Trouble;
 
+/// The maximum number of rejected items that one command records.
+const MAX_REJECTED_AT_ONCE: usize = 500;
+
 impl Driver<'_> {
-    /// Runs one isolated child for each item that has no result from an earlier run, and then the writes.
-    pub(super) fn each(&mut self, jobs: u32) -> Result<Flow, Trouble> {
+    /// Runs one isolated child for each item that has no result from an earlier run, and then the writes. An item
+    /// that waits for a person gives its place to the next, until `waiting` items are open.
+    pub(super) fn each(&mut self, jobs: u32, waiting: u32) -> Result<Flow, Trouble> {
         let input = &self.run.input;
         let to_do: Vec<usize> =
             (0..input.items.len()).filter(|index| input.earlier(*index).is_none()).collect();
         if self.fold.collected.len() < to_do.len() {
-            let room =
-                (jobs.max(1) as usize).saturating_sub(self.fold.spawned.len() - self.fold.collected.len());
-            let next: Vec<Move> = to_do
+            let is_begun =
+                |index: &usize| self.fold.spawned.contains(index) || self.fold.collected.contains_key(index);
+            // An item that was rejected before the start takes no place.
+            let (rejected, open): (Vec<usize>, Vec<usize>) = to_do
                 .into_iter()
-                .filter(|index| !self.fold.spawned.contains(index))
-                .take(room)
+                .filter(|index| !is_begun(index))
+                .partition(|index| input.rejected(*index).is_some());
+            let (jobs, waiting) = (jobs.max(1) as usize, waiting as usize);
+            let at_work = self.run.children.len().saturating_sub(self.run.yielded.len());
+            let free = jobs.saturating_sub(at_work);
+            let room = free.min(jobs.max(waiting).saturating_sub(self.run.children.len()));
+            let next: Vec<Move> = rejected
+                .into_iter()
+                .take(MAX_REJECTED_AT_ONCE)
+                .chain(open.into_iter().take(room))
                 .map(|index| Move::Spawn { index })
                 .collect();
             if next.is_empty() {
@@ -32,7 +45,12 @@ impl Driver<'_> {
         }
         let known = |index| match (self.fold.collected.get(&index), input.earlier(index)) {
             (Some(outcome), _) => Some((outcome.clone(), false)),
-            (None, Some(value)) => Some((RunOutcome::Done(value.clone()), true)),
+            (None, Some(value)) => {
+                // The earlier run could not write the files of some items. This run writes them.
+                let is_written =
+                    input.earlier.as_ref().is_none_or(|earlier| !earlier.unwritten.contains(&index));
+                Some((RunOutcome::Done(value.clone()), is_written))
+            }
             (None, None) => None,
         };
         let items: Vec<Item> = input

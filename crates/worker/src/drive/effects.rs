@@ -167,4 +167,4 @@ fn can_be_mended(finding: &Finding) -> bool {
 }
 
 /// The rules of findings about problems that a person can fix.
-const FIXABLE_RULES: [&str; 3] = ["file/full", "file/read-only", "http/locked"];
+const FIXABLE_RULES: [&str; 4] = ["file/full", "file/read-only", "http/locked", "mcp/login"];

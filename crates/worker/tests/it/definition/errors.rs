@@ -33,7 +33,7 @@ fn unknown_keys_and_wrong_types_are_reported() {
     5:14 "4" [worker/wrong-type] `attachments` must be a map, not a number
       its keys are `max`, `bytes`, `suffixes`, `types`
     6:9 "none" [worker/wrong-type] `limits` must be a map, not text
-      its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`
+      its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`
     7:8 "3" [worker/wrong-type] `model` must be text, not a number
       put it in quotes if it is meant as text
     "#);
@@ -59,9 +59,49 @@ fn all_problems_of_a_file_are_reported() {
         5:23 "allow" [worker/approve] a worker file may only tighten what is asked, never loosen it: `ask` is the only setting
           write `ask`, or leave the line out
         7:4 "nope" [template/unknown-name] `nope` is not known here
-          what is known here: `input`, `item`, `attachments`
+          what is known here: `input`, `item`, `attachments`; braces that are text go between `{% raw %}` and `{% endraw %}`
         "#
     );
+}
+
+/// Digits that a comma sets apart are a key of their own within braces.
+#[test]
+fn comma_in_amount_is_explained() {
+    for (limits, number) in [
+        ("limits: { tokens: 10,000 }", "`10_000` or `10000`"),
+        ("limits:\n  tokens: 10,000", "`10_000` or `10000`"),
+        ("limits:\n  tokens: 1,000,000", "`1_000_000` or `1000000`"),
+        ("limits: { tokens: 1,000,000, turns: 3 }", "`1_000_000` or `1000000`"),
+        ("limits: { usd: 1,50 }", "`1.50`"),
+        ("attachments:\n  bytes: 10,000,000", "`10_000_000` or `10000000`"),
+    ] {
+        let said = front(limits);
+        assert!(said.contains(number), "{limits}: {said}");
+    }
+    for limits in
+        ["limits: { tokens: 10_000 }", "limits:\n  tokens: 10000", "attachments: { bytes: 1_000_000 }"]
+    {
+        assert_eq!(front(limits), "", "{limits}");
+    }
+}
+
+/// Braces of other languages: Handlebars, Mustache, LaTeX, CSS and Jinja of other programs.
+#[test]
+fn template_error_names_raw_block() {
+    for text in [
+        "{{#if x}}y{{/if}}",
+        "{{{x}}}",
+        "{% 5 %}",
+        "a {#fff}",
+        "{% liquid %}",
+        "{{> partial}}",
+        "{{user}}",
+        "{{ a | b: 1 }}",
+    ] {
+        let said = body(text);
+        assert!(said.contains("{% raw %}"), "{text}: {said}");
+        assert_eq!(body(&format!("{{% raw %}}{text}{{% endraw %}}")), "", "{text}");
+    }
 }
 
 #[test]
@@ -88,7 +128,7 @@ fn amounts() {
     2:52 "10 minutes" [worker/amount] `wall` cannot be read as an amount
       write it like `10m`
     2:64 "money" [worker/unknown-key] `limits` has no key `money`
-      the keys: `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`
+      the keys: `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`, `answer`
     "#);
     assert_snapshot!(front("attachments: { max: -1, bytes: 10mb, suffixes: [pdf, ., .a/b, 3] }"), @r#"
     2:21 "-1" [worker/amount] `max` cannot be read as an amount
@@ -255,7 +295,7 @@ fn steps() {
     "#);
     assert_snapshot!(front("slots: { sub: worker }\nthen:\n  - a: sub\n    with: { x: \"{{ b.y }}\" }\n    attach: perhaps\n  - b: sub\n    with: { x: \"{{ a.y }} {{ items }}\" }"), @r#"
     5:20 "b" [template/unknown-name] `b` is not known here
-      what is known here: `input`, `item`, `attachments`, `output`
+      what is known here: `input`, `item`, `attachments`, `output`; braces that are text go between `{% raw %}` and `{% endraw %}`
     6:13 "perhaps" [worker/wrong-type] `attach` must be `true` or `false`, not text
     8:30 "items" [template/unknown-name] `items` is not known here
       did you mean `item`?
@@ -298,29 +338,35 @@ fn steps() {
 fn templates() {
     assert_snapshot!(body("{{ rubric }} {{ input.rubrik }} {{ output }}"), @r#"
     5:4 "rubric" [template/unknown-name] `rubric` is not known here
-      what is known here: `input`, `item`, `attachments`
+      what is known here: `input`, `item`, `attachments`; braces that are text go between `{% raw %}` and `{% endraw %}`
     5:17 "input.rubrik" [template/unknown-field] `input` has no field `rubrik`
       did you mean `rubric`?
     5:36 "output" [template/unknown-name] `output` is not known here
-      what is known here: `input`, `item`, `attachments`
+      what is known here: `input`, `item`, `attachments`; braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
-    assert_snapshot!(body("one\n{% if input.rubric %}\ntwo"), @r#"6:22 "\ntwo" [template/syntax] this template cannot be read: unexpected end of input, expected end of block"#);
+    assert_snapshot!(body("one\n{% if input.rubric %}\ntwo"), @r#"
+    6:22 "\ntwo" [template/syntax] this template cannot be read: unexpected end of input, expected end of block
+      braces that are text go between `{% raw %}` and `{% endraw %}`
+    "#);
     assert_snapshot!(body("{{ input.rubric | uper }} {% if input is odd %}x{% endif %}"), @r#"
     5:19 "uper" [template/unknown-filter] there is no filter `uper`
       did you mean `upper`?
     5:42 "odd" [template/unknown-test] there is no test `odd`
       the tests: `boolean`, `containing`, `defined`, `mapping`, `none`, `number`, `sequence`, `string`, `undefined`
     "#);
-    assert_snapshot!(body("{% set x = 1 %}{% macro f() %}{% endmacro %}"), @r#"5:19 "macro" [template/syntax] this template cannot be read: unknown statement macro"#);
+    assert_snapshot!(body("{% set x = 1 %}{% macro f() %}{% endmacro %}"), @r#"
+    5:19 "macro" [template/syntax] this template cannot be read: unknown statement macro
+      braces that are text go between `{% raw %}` and `{% endraw %}`
+    "#);
     assert_snapshot!(body("{% set x = 1 %}{% with %}{% endwith %}{% filter upper %}{% endfilter %}{% extends 'a' %}"), @r#"
     5:4 "set x = 1" [template/not-supported] `set` is not understood here
-      templates have `{{ value }}`, `if`, `for` and `include`; write the text out
+      templates have `{{ value }}`, `if`, `for` and `include`; braces that are text go between `{% raw %}` and `{% endraw %}`
     5:19 "with %}{% endwith" [template/not-supported] `with` is not understood here
-      templates have `{{ value }}`, `if`, `for` and `include`; write the text out
+      templates have `{{ value }}`, `if`, `for` and `include`; braces that are text go between `{% raw %}` and `{% endraw %}`
     5:42 "filter upper %}{% endfilter" [template/not-supported] `filter` is not understood here
       use `|` in `{{ … }}`
     5:75 "extends 'a'" [template/not-supported] `extends` is not understood here
-      templates have `{{ value }}`, `if`, `for` and `include`; write the text out
+      templates have `{{ value }}`, `if`, `for` and `include`; braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
     assert_snapshot!(body("{{ 'a' * 99999999 }} {{ input.rubric ~ input.rubric }} {{ range(9) }} {{ input.rubric[1:] }} {{ 9 ** 9 }}"), @r#"
     5:4 "'a' * 99999999" [template/not-supported] this arithmetic is not understood here
@@ -372,8 +418,8 @@ fn broken_front_matter_is_reported() {
       write below the second `---` what the model is to do
     "#);
     assert_snapshot!(problems(&bundle("", &[])), @r#"
-    1:1 "" [worker/no-text] there is no text for the model
-      write below the second `---` what the model is to do
+    1:1 "" [worker/no-text] the file is empty: there is no text for the model
+      write what the model is to do; one plain sentence is enough
     "#);
     assert_snapshot!(front("slots:\n\tout: dir"), @r#"
     3:1 "\t" [yaml/tab] a tab cannot indent YAML
@@ -443,7 +489,7 @@ fn places() {
     3:11 "turnz" [worker/unknown-key] `limits` has no key `turnz`
       did you mean `turns`?
     5:4 "nope" [template/unknown-name] `nope` is not known here
-      what is known here: `input`, `item`, `attachments`
+      what is known here: `input`, `item`, `attachments`; braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
     assert_snapshot!(front("slots: { out: dir rw }\nwrite:\n  - each: out\n    path: 'ż{{ itm }}'\n    content: |\n      ż\n      {{ otput }}"), @r#"
     5:16 "itm" [template/unknown-name] `itm` is not known here

@@ -87,15 +87,38 @@ fn agent_file_toolsets_of_code_get_a_note() {
 #[test]
 fn unreadable_file_is_refused_with_the_reason() {
     for (source, says) in [
-        ("", "front matter"),
-        ("just text", "front matter"),
+        ("", "no text"),
+        (" \n\n", "no text"),
         ("---\nname: x\n---\n\n", "no text"),
         ("name: x\n", "no text"),
-        ("a: &b 1\nc: *b\n", "front matter"),
+        ("---\nname: x\nHelp.\n", "front matter has no end"),
     ] {
         let error = import("x.md", source).unwrap_err().to_string();
         assert!(error.contains(says), "{source:?}: {error}");
     }
+    assert!(import("x.yaml", "just text").unwrap_err().to_string().contains("front matter"));
+}
+
+/// Prompts are mostly plain texts: `AGENTS.md`, `CLAUDE.md`, commands and rules.
+#[test]
+fn text_without_front_matter_is_imported_alone() {
+    for (file, source) in [
+        ("prompt.md", "Summarise the text.\n"),
+        ("prompt.txt", "Note: answer in German.\n"),
+        ("prompt.md", "# Title\n\n- a list\n- of points\n\n---\n\nafter a rule\n"),
+        ("prompt.md", "a: &b 1\nc: *b\n"),
+        ("prompt.md", "description: of the task\nDo it: now.\nthen: stop\n"),
+        ("prompt.prompt", "one\r\ntwo\r\n"),
+        ("prompt", "{\"role\": \"system\"}"),
+    ] {
+        let imported = import(file, source).unwrap();
+        assert_eq!(imported.name, "prompt");
+        let (made, notes) = taken(file, source);
+        assert_eq!(made, format!("---\n---\n{}\n", source.trim_matches(['\n', '\r'])), "{source:?}");
+        assert_eq!(notes, "it has no settings: its text alone was taken over");
+    }
+    let (made, _) = taken("prompt.md", "\u{FEFF}Write {{ name }} out.\n");
+    assert_eq!(made, "---\n---\n{% raw %}Write {{ name }} out.{% endraw %}\n");
 }
 
 #[test]
