@@ -11,9 +11,11 @@
 pub mod case;
 pub mod clock;
 pub mod endowment_text;
+pub mod file_view;
 pub mod machine;
 pub mod mcp_file;
 pub mod model_choice;
+pub mod network_source;
 pub mod place;
 pub mod policy_file;
 pub mod quota;

@@ -1,5 +1,6 @@
 //! The machine on which an endowment was typed: the files, programs and models that its text can name.
 
+use std::borrow::Cow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ impl Machine<'_> {
 
 impl Surroundings for Machine<'_> {
     fn exists(&self, path: &str) -> bool {
-        self.base().join(path).exists()
+        self.base().join(&*expand_home_in(self.base(), path)).exists()
     }
 
     fn absolute(&self, path: &str) -> Result<String, SpecError> {
@@ -101,7 +102,27 @@ pub fn program_path(base: &Path, name: &str) -> Result<String, Failure> {
     found.map_err(failure)
 }
 
+/// Returns a path whose leading `~` is replaced by the user's home, as a shell does. A shell leaves it where it does
+/// not begin a word, as in `out=~/notes`. An existing file of that name is meant itself.
+pub fn expand_home(path: &str) -> Cow<'_, str> {
+    expand_home_in(Path::new(""), path)
+}
+
+fn expand_home_in<'a>(base: &Path, path: &'a str) -> Cow<'a, str> {
+    let below = match path.strip_prefix('~') {
+        Some("") => "",
+        Some(rest) if rest.starts_with('/') => rest,
+        _ => return Cow::Borrowed(path),
+    };
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    match home.as_deref().and_then(Path::to_str) {
+        Some(home) if !base.join(path).exists() => Cow::Owned(format!("{home}{below}")),
+        _ => Cow::Borrowed(path),
+    }
+}
+
 fn absolute_in(base: &Path, path: &str) -> Result<String, SpecError> {
+    let path: &str = &expand_home_in(base, path);
     let absolute = std::path::absolute(base.join(path))
         .map_err(|e| SpecError::new(format!("{path}: {e}"), "write a path"))?;
     absolute
@@ -140,6 +161,29 @@ mod tests {
             assert_eq!(Path::new(&spec.path), dir.path().join(path));
             assert_eq!(spec.max_bytes, max);
         }
+    }
+
+    #[test]
+    fn tilde_means_the_home_directory() {
+        let home = std::env::home_dir().unwrap();
+        let home = home.to_str().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("~")).unwrap();
+        for (text, expected) in [
+            ("~", home.to_owned()),
+            ("~/a b", format!("{home}/a b")),
+            ("~other", "~other".to_owned()),
+            ("a/~", "a/~".to_owned()),
+        ] {
+            assert_eq!(expand_home(text), expected, "{text}");
+        }
+        assert_eq!(expand_home_in(dir.path(), "~"), "~", "a directory of this name is meant itself");
+        let ResourceSpec::Path(spec) =
+            Machine::At(Path::new("/")).parse_endowment("out=~/no such place:rw").unwrap().fill
+        else {
+            panic!("a path")
+        };
+        assert_eq!(spec.path, format!("{home}/no such place"));
     }
 
     #[test]

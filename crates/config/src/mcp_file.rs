@@ -49,6 +49,9 @@ pub struct Server {
     /// Whether the program may open network connections.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub net: bool,
+    /// Whether the program may start other programs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exec: bool,
     /// The maximum memory of the program, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
@@ -61,9 +64,36 @@ pub struct Server {
     /// The header that carries the secret: `authorization` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
+    /// The other headers of each request: plain text, or `secret:NAME`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// The IP address to which the server's name must resolve, if that address is not a public one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// The time that the server has to start, such as `120s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// The package that was installed for the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<InstalledPackage>,
+}
+
+/// A package that was installed once, for one server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstalledPackage {
+    /// The registry: `npm` or `pypi`.
+    pub registry: String,
+    /// The name of the package.
+    pub name: String,
+    /// The version that was installed.
+    pub version: String,
+    /// The digest of the lock file, which has the digest of each part.
+    pub lock: String,
+    /// The directory with the package and everything that it needs.
+    pub directory: String,
+    /// The digest of all files in the directory, after the installation.
+    pub tree: String,
 }
 
 impl Server {
@@ -71,7 +101,9 @@ impl Server {
     pub fn describe(&self) -> String {
         if let Some(url) = &self.url {
             let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
-            return format!("{url}{}", key.unwrap_or_default());
+            let headers = self.headers.iter().map(|(name, value)| format!("; {name}: {value}"));
+            let start = self.start.iter().map(|start| format!("; starts within {start}"));
+            return std::iter::once(url.clone()).chain(key).chain(headers).chain(start).collect();
         }
         let mut words = self.command.clone().unwrap_or_default();
         for argument in &self.args {
@@ -87,6 +119,16 @@ impl Server {
             words += &format!("; {variable}={value}");
         }
         words += if self.net { "; with network" } else { "; no network" };
+        if self.exec {
+            words += "; starts other programs";
+        }
+        if let Some(start) = &self.start {
+            words += &format!("; starts within {start}");
+        }
+        if let Some(package) = &self.package {
+            let short: String = package.lock.chars().take(12).collect();
+            words += &format!("; {} {} {} (lock {short})", package.registry, package.name, package.version);
+        }
         words
     }
 }

@@ -10,6 +10,7 @@ use model::weights::{self, Weights};
 use model::{DetectedModel, ModelRef, Price, Secret, Vendor};
 use passable::visible_line;
 
+use crate::network_source::NetworkSource;
 use crate::place::{self, Place};
 use crate::settings;
 
@@ -64,12 +65,14 @@ impl<'a> KnownModels<'a> {
 
     /// Returns the model that is used if none is named.
     pub fn detect(&self) -> DetectedModel {
-        model::detect(&|name| self.variable(name), &self.place.weights())
+        let network = NetworkSource::new(self.place).current();
+        model::detect(&|name| self.variable(name), &self.place.weights(), &network)
     }
 
     /// Returns all models that are available here without settings.
     pub fn survey(&self) -> Vec<DetectedModel> {
-        model::survey(&|name| self.variable(name), &self.place.weights())
+        let network = NetworkSource::new(self.place).current();
+        model::survey(&|name| self.variable(name), &self.place.weights(), &network)
     }
 
     /// Returns the vendors, each with the variable that holds its key, if one is set.

@@ -1,12 +1,14 @@
 //! The places of a user's files: one directory for each purpose, all below `ALMONER_HOME` if that is set.
 
 use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use control::exit::{Exit, Failure};
 
-/// The longest path for a socket that every supported system accepts.
-const SOCKET_PATH_LIMIT: usize = 100;
+/// The maximum length of the path of a socket, in bytes. The system takes 108 with the zero byte at the end.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// The directories of one user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +19,11 @@ pub struct Place {
     pub config: PathBuf,
     /// The directory of models and other files that can be fetched again.
     pub cache: PathBuf,
-    /// The directory of the socket, which may be gone after a reboot.
+    /// The directory of the control socket. It depends on the store alone, so that every command finds the same
+    /// socket, whatever else its environment names.
     pub runtime: PathBuf,
+    /// The directory of the file with the number of the daemon's process, which Endo's clients read.
+    pub ephemeral: PathBuf,
     /// The one directory that contains all of these directories, if such a directory was chosen.
     home: Option<PathBuf>,
     /// The directory of model weights, if `ALMONER_MODELS` names one. Several homes can share it.
@@ -55,13 +60,14 @@ const ENDO_SOCKET: &str = "captp0.sock";
 impl Place {
     /// Returns a place with all directories below one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
-        let runtime = short_enough(home.join("run"));
+        let runtime = home.join("run");
         let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Private };
         Place {
             endo,
             state: home.join("state"),
             config: home.join("config"),
             cache: home.join("cache"),
+            ephemeral: runtime.clone(),
             runtime,
             home: Some(home.to_owned()),
             models: None,
@@ -77,9 +83,17 @@ impl Place {
     /// Returns the directories that the environment names. No directory is created.
     ///
     /// # Errors
-    /// When neither `ALMONER_HOME` nor `HOME` is set.
+    /// When neither `ALMONER_HOME` nor `HOME` is set, and the system knows no home of the user. When `sudo` has kept
+    /// the home of another user.
     pub fn from_env() -> Result<Place, Failure> {
-        let env = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        let env = |name: &str| {
+            match std::env::var_os(name) {
+                // A service of the system has no `HOME`. The system then says where the user's home is.
+                None if name == "HOME" => std::env::home_dir().map(PathBuf::into_os_string),
+                found => found,
+            }
+            .filter(|value| !value.is_empty())
+        };
         let model = env("ALMONER_MODEL").and_then(|model| model.into_string().ok());
         Ok(Place { model, ..Place::from(&env)? })
     }
@@ -99,20 +113,18 @@ impl Place {
             )
             .help("set ALMONER_HOME to a directory of yours")
         })?;
+        check_sudo(env, &home)?;
         let base = |name: &str, rest: &str| {
             env(name).map(PathBuf::from).filter(|p| p.is_absolute()).unwrap_or_else(|| home.join(rest))
         };
         let state = base("XDG_STATE_HOME", ".local/state").join("almoner");
-        let runtime = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_dir()) {
-            Some(dir) => short_enough(dir.join("almoner")),
-            None => short_enough(state.join("run")),
-        };
         Ok(Place {
             endo: endo(env),
+            runtime: state.join("run"),
+            ephemeral: state.join("run"),
             state,
             config: base("XDG_CONFIG_HOME", ".config").join("almoner"),
             cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
-            runtime,
             home: None,
             model: None,
             models,
@@ -124,12 +136,13 @@ impl Place {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = |name: &str| env(name).map(|path| absolute(Path::new(&path)));
         let state = absolute(state);
-        let runtime = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
-        let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| runtime.join(ENDO_SOCKET));
+        let ephemeral = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
+        let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| ephemeral.join(ENDO_SOCKET));
         Place {
             endo: EndoPlace { socket, claim: Claim::Explicit },
             cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
-            runtime: short_enough(runtime),
+            runtime: state.join("run"),
+            ephemeral,
             config: state.join("config"),
             state,
             home: None,
@@ -151,9 +164,37 @@ impl Place {
         store::inspect(&self.store()).map_err(open_failure)
     }
 
-    /// Returns the socket on which the daemon takes commands.
+    /// Returns the directory of the packages that were installed for servers of tools, one directory for each server.
+    pub fn tool_servers(&self) -> PathBuf {
+        self.state.join("tool-servers")
+    }
+
+    /// Returns the socket on which the daemon takes commands. It lies beside the store, or where the record says if the
+    /// file system takes no sockets.
     pub fn socket(&self) -> PathBuf {
+        let own = self.own_socket();
+        let recorded = match own.symlink_metadata() {
+            Ok(_) => None,
+            Err(_) => std::fs::read_to_string(self.socket_record()).ok().map(PathBuf::from),
+        };
+        recorded.filter(|path| path.is_absolute()).unwrap_or(own)
+    }
+
+    /// Returns the place of the control socket beside the store.
+    pub fn own_socket(&self) -> PathBuf {
         self.runtime.join("control.sock")
+    }
+
+    /// Returns the file that names the control socket, if it cannot lie beside the store.
+    pub fn socket_record(&self) -> PathBuf {
+        self.runtime.join("control.path")
+    }
+
+    /// Returns the place of the control socket among temporary files. It does not depend on `TMPDIR`.
+    pub fn temporary_socket(&self) -> PathBuf {
+        let hash = blake3::hash(self.runtime.as_os_str().as_encoded_bytes()).to_hex();
+        let uid = rustix::process::getuid().as_raw();
+        Path::new("/tmp").join(format!("almoner-{uid}-{}", &hash[..16])).join("control.sock")
     }
 
     /// Returns the log file of the daemon.
@@ -205,15 +246,58 @@ fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     EndoPlace { socket, claim: Claim::ClientDefault }
 }
 
-/// Returns the directory, or a short substitute named by its hash if a socket path in the directory would be too
-/// long.
-fn short_enough(dir: PathBuf) -> PathBuf {
-    if dir.as_os_str().len() + "/control.sock".len() <= SOCKET_PATH_LIMIT {
-        return dir;
+/// Refuses the home of the user who has called `sudo`. Files of root in it would keep that user out of their own
+/// store.
+fn check_sudo(env: &dyn Fn(&str) -> Option<OsString>, home: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt as _;
+    let caller = env("SUDO_UID").and_then(|uid| uid.to_str()?.parse::<u32>().ok());
+    let own = rustix::process::getuid().as_raw();
+    let owner = std::fs::metadata(home).map(|meta| meta.uid()).ok();
+    if caller.is_none() || caller == Some(own) || owner != caller {
+        return Ok(());
     }
-    let hash = blake3::hash(dir.as_os_str().as_encoded_bytes()).to_hex();
-    let uid = rustix::process::getuid().as_raw();
-    std::env::temp_dir().join(format!("almoner-{uid}-{}", &hash[..16]))
+    let shown = home.display().to_string();
+    let message = format!(
+        "cannot use {}: it is the home of the user who called `sudo`, and root's files would lock them out",
+        passable::visible_line(&shown)
+    );
+    Err(Failure::new(Exit::Denied, message)
+        .help("leave `sudo` out, or use root's own store: `sudo -H almoner …`"))
+}
+
+/// A path of a socket that the system accepts, however long the path itself is.
+///
+/// A long path is replaced by one through an open descriptor of its directory. So the socket still lies where every
+/// other program looks for it.
+#[derive(Debug)]
+pub struct SocketPath {
+    path: PathBuf,
+    /// The open directory. The path is valid as long as it is open.
+    _dir: Option<OwnedFd>,
+}
+
+impl SocketPath {
+    /// Returns the path of a socket whose directory exists.
+    ///
+    /// # Errors
+    /// When the path is too long, and its directory cannot be opened.
+    pub fn new(socket: &Path) -> io::Result<SocketPath> {
+        let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+            return Ok(SocketPath { path: socket.to_owned(), _dir: None });
+        };
+        if socket.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
+            return Ok(SocketPath { path: socket.to_owned(), _dir: None });
+        }
+        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+        let dir = rustix::fs::open(dir, flags, rustix::fs::Mode::empty())?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
+        Ok(SocketPath { path, _dir: Some(dir) })
+    }
+
+    /// Returns the path to bind or to connect to.
+    pub fn as_path(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// Creates a directory that only its owner can enter. Refuses an existing one that another user could have created.
@@ -271,7 +355,8 @@ mod tests {
         ];
         let told = place(&endo).unwrap();
         assert_eq!(told.state, Path::new("/e/state"));
-        assert_eq!(told.socket(), Path::new("/e/run/control.sock"));
+        // The control socket belongs to the store. Only Endo's own files lie in the ephemeral directory.
+        assert_eq!(told.socket(), Path::new("/e/state/run/control.sock"));
         assert_eq!(told.weights(), Path::new("/e/cache/models"));
         let socket = |socket: &str, claim| EndoPlace { socket: socket.into(), claim };
         assert_eq!(told.endo, socket("/e/captp.sock", Claim::Explicit));
@@ -293,9 +378,58 @@ mod tests {
         assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::ClientDefault });
     }
 
+    /// A command that starts from cron, over ssh or in tmux with an old session finds the same socket as one of the
+    /// desktop session. A socket that follows `XDG_RUNTIME_DIR` gave denoland/clawpatrol#670 two daemons for one store,
+    /// and the cron jobs of vilhalmer/oguri#35 and LGFae/swww#164 none.
     #[test]
-    fn long_home_path_gets_short_socket_path() {
-        let deep = format!("/{}", "x".repeat(120));
-        assert!(place(&[("ALMONER_HOME", &deep)]).unwrap().socket().as_os_str().len() <= 107);
+    fn control_socket_depends_on_the_store_alone() {
+        let desktop =
+            [("HOME", "/h"), ("XDG_RUNTIME_DIR", "/tmp"), ("TMPDIR", "/tmp/session"), ("USER", "me")];
+        let stale = [("HOME", "/h"), ("XDG_RUNTIME_DIR", "/run/user/0/gone"), ("TMPDIR", "/gone")];
+        let cron = [("HOME", "/h")];
+        let named = [("HOME", "/h"), ("XDG_STATE_HOME", "/h/.local/state")];
+        for vars in [&desktop[..], &stale, &cron, &named] {
+            let place = place(vars).unwrap();
+            assert_eq!(place.store(), Path::new("/h/.local/state/almoner/store"));
+            assert_eq!(place.socket(), Path::new("/h/.local/state/almoner/run/control.sock"), "{vars:?}");
+        }
+        let ephemeral = [("HOME", "/h"), ("ENDO_STATE_PATH", "/e"), ("ENDO_EPHEMERAL_STATE_PATH", "/r")];
+        let [with, without] = [&ephemeral[..], &ephemeral[..2]].map(|vars| place(vars).unwrap().socket());
+        assert_eq!(with, without);
+    }
+
+    #[test]
+    fn home_of_the_caller_of_sudo_is_refused() {
+        use std::os::unix::fs::MetadataExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().to_str().unwrap();
+        let owner = home.path().metadata().unwrap().uid();
+        // The caller is this user, so nothing is wrong.
+        let (own, other) = (owner.to_string(), (owner + 1).to_string());
+        for uid in [own.as_str(), &other, "", "x"] {
+            assert!(place(&[("HOME", path), ("SUDO_UID", uid)]).is_ok(), "{uid}");
+        }
+        if rustix::process::getuid().is_root() {
+            std::os::unix::fs::chown(home.path(), Some(12345), None).unwrap();
+            let refused = place(&[("HOME", path), ("SUDO_UID", "12345")]).unwrap_err();
+            assert_eq!(refused.exit, Exit::Denied);
+            assert!(place(&[("HOME", path), ("SUDO_UID", "12345"), ("ALMONER_HOME", "/a")]).is_ok());
+        }
+    }
+
+    #[test]
+    fn socket_with_long_path_is_reached_at_its_own_place() {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        let root = tempfile::tempdir().unwrap();
+        let deep = (0..12).fold(root.path().to_owned(), |dir, _| dir.join("a directory with a long name"));
+        std::fs::create_dir_all(&deep).unwrap();
+        for socket in [root.path().join("short.sock"), deep.join("control.sock")] {
+            assert!(UnixStream::connect(SocketPath::new(&socket).unwrap().as_path()).is_err());
+            let listener = UnixListener::bind(SocketPath::new(&socket).unwrap().as_path()).unwrap();
+            assert!(socket.exists(), "{socket:?}");
+            UnixStream::connect(SocketPath::new(&socket).unwrap().as_path()).unwrap();
+            listener.accept().unwrap();
+        }
+        assert!(SocketPath::new(&deep.join("missing/control.sock")).is_err());
     }
 }

@@ -9,6 +9,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("daemon", "Daemon and store"),
     ("disk", "Disk"),
     ("model", "Models"),
+    ("network", "Network"),
     ("sandbox", "Sandbox"),
     ("policy", "Policy"),
     ("web", "These pages"),

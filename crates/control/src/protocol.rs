@@ -7,11 +7,12 @@ pub use super::look::Look;
 pub use super::run_request::{
     Document, ModelChoice, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
 };
-pub use super::status::{CodeCount, Plan, PlannedDocument, PlannedMethod, PlannedSlot, Status};
+use super::sent_request::SentRequest;
+pub use super::status::{CodeCount, Plan, PlannedDocument, PlannedMethod, PlannedSlot, StalledRun, Status};
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
-use kernel::command::{Reply, UserCommand};
+use kernel::command::{Reply, SeenApproval, UserCommand};
 use kernel::event::Event;
 use kernel::query::MailboxEntry;
 use kernel::run::{Run, Step};
@@ -23,6 +24,7 @@ use super::audit_report::{Anchor, AuditReport};
 use super::binding::SlotBinding;
 use super::health_check::{HealthCheck, SaveReport};
 use super::inspect::{FormulaSummary, FormulaView, GrantView, Graph};
+use super::login::{LoginAct, LoginAnswer};
 use super::messages::{MessageFilter, PageBounds};
 use super::models::ModelList;
 use super::narrow::Narrowable;
@@ -38,12 +40,13 @@ use super::view::{
     PromiseState,
 };
 use crate::exit::Failure;
+use crate::show::batch_card::BatchAsks;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon must have the same version.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// The environment variables of a client that models need, by name.
 pub type ClientKeys = BTreeMap<String, String>;
@@ -82,6 +85,9 @@ pub enum Request {
     ServerTools {
         /// The name of the server.
         server: String,
+        /// The time that the server has to start, in milliseconds. Without it, the settings decide.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_ms: Option<u64>,
     },
     /// Starts a run.
     Run(Box<RunRequest>),
@@ -103,6 +109,18 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raise: Option<Raise>,
     },
+    /// Answers several approvals in the same way.
+    AnswerAll {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The approvals, each with the calls that the person has seen in it.
+        approvals: Vec<SeenApproval>,
+        /// The reason of a denial, for the models. `None` approves the calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        denied: Option<Untrusted>,
+    },
+    /// Returns the open approvals of batches.
+    BatchAsks,
     /// Previews a user's additions to a worker that an entry of an approval makes. This answers no message.
     PreviewExtras {
         /// The message of the approval.
@@ -225,6 +243,14 @@ pub enum Request {
     Copy {
         /// The hash of the bytes.
         hash: BlobHash,
+    },
+    /// A request of a run to a model, as it was sent.
+    SentRequest {
+        /// The run.
+        run: RunNumber,
+        /// The number of the request, from 1. `None` means the last one.
+        #[serde(default)]
+        number: Option<u64>,
     },
     /// Resumes a stalled run, or all stalled runs.
     Resume {
@@ -354,6 +380,11 @@ pub enum Request {
         /// The act on the vault.
         act: SecretAct,
     },
+    /// Performs an act on the logins at tool servers.
+    Login {
+        /// The act on logins.
+        act: LoginAct,
+    },
     /// Examines a part of the installation. This may take seconds.
     Examine {
         /// The part, by its name in [`crate::health_check::PARTS`].
@@ -422,7 +453,12 @@ pub enum Response {
         /// The number of messages that wait for the person, up to a maximum of a hundred.
         #[serde(default)]
         waiting: usize,
+        /// The files that the daemon sees. If the client sees others under the same paths, it sends their bytes.
+        #[serde(default)]
+        files: String,
     },
+    /// The open approvals of batches.
+    BatchAsks(Vec<BatchAsks>),
     /// The tools that a server describes.
     ServerTools(Box<ToolTable>),
     /// The status of the daemon.
@@ -544,6 +580,8 @@ pub enum Response {
     },
     /// The vault as it is shown, without values.
     Secrets(VaultView),
+    /// The answer to an act on logins.
+    Login(LoginAnswer),
     /// The findings of an examination.
     Examined(Vec<HealthCheck>),
     /// The list of models.
@@ -562,6 +600,8 @@ pub enum Response {
     Exported(Vec<serde_json::Value>),
     /// A copy of stored bytes, or `None` if they no longer exist.
     Copy(Option<Copy>),
+    /// A request to a model, as it was sent.
+    SentRequest(Box<SentRequest>),
     /// The failure of a request.
     Failed(Failure),
 }

@@ -93,7 +93,14 @@ pub enum StartShape {
     Each {
         /// The maximum number of children that work at the same time.
         jobs: u32,
+        /// The maximum number of children that are open at the same time, because they wait for a person.
+        #[serde(default = "default_waiting")]
+        waiting: u32,
     },
+}
+
+fn default_waiting() -> u32 {
+    kernel::run::DEFAULT_WAITING
 }
 
 /// The model that a run asks.
@@ -139,12 +146,26 @@ pub enum Document {
         /// The hash of the bytes.
         hash: BlobHash,
     },
+    /// The bytes of a file that only the client can read, or of a pipe.
+    Content {
+        /// The name of the document.
+        name: String,
+        /// The bytes, in Base64.
+        base64: String,
+    },
     /// Text that was read from a pipe.
     Text {
         /// The name of the document.
         name: String,
         /// The text.
         text: String,
+    },
+    /// A file that the client found and cannot name to the daemon. As an item of a batch, it fails.
+    Unnameable {
+        /// The name of the file, as far as it is text.
+        name: String,
+        /// The reason.
+        why: String,
     },
 }
 
@@ -186,7 +207,7 @@ mod tests {
         for model in
             [ModelChoice::Usual, ModelChoice::named(" fast "), ModelChoice::Reference("local".to_owned())]
         {
-            for shape in [StartShape::Single, StartShape::Chat, StartShape::Each { jobs: 3 }] {
+            for shape in [StartShape::Single, StartShape::Chat, StartShape::Each { jobs: 3, waiting: 100 }] {
                 let spec = StartSpec { model: model.clone(), shape, private: true, ..StartSpec::default() };
                 let text = serde_json::to_string(&spec).unwrap();
                 assert_eq!(serde_json::from_str::<StartSpec>(&text).unwrap(), spec, "{text}");

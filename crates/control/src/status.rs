@@ -2,7 +2,7 @@
 
 use kernel::proposal::Effect;
 use kernel::{BlobHash, NamePath, RunNumber, Value};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
 /// The status of a daemon.
@@ -16,6 +16,9 @@ pub struct Status {
     pub store: String,
     /// The runs of the host that are at work.
     pub at_work: Vec<RunNumber>,
+    /// The runs of the host that wait for a time, each with the reason in a short phrase.
+    #[serde(default)]
+    pub waiting: Vec<(RunNumber, String)>,
     /// The number of runs of other hosts that are at work.
     pub others_at_work: usize,
     /// The code of all hosts that has not ended.
@@ -23,10 +26,43 @@ pub struct Status {
     pub code: CodeCount,
     /// The number of messages that wait for an answer.
     pub needs_you: usize,
+    /// The runs that have stalled. Each goes on after `almoner resume`.
+    #[serde(default)]
+    pub stalled: Vec<StalledRun>,
     /// The number of commits that the store has made since the daemon started.
     pub commits: u64,
     /// The number of times that the store has waited for the disk since the daemon started.
     pub syncs: u64,
+}
+
+/// A run of which a part has stalled: the run itself, or runs that it has started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StalledRun {
+    /// The run that the user has started.
+    pub run: RunNumber,
+    /// The name of the run's worker.
+    pub name: String,
+    /// Whether the run works on many items.
+    pub is_batch: bool,
+    /// The number of stalled runs in the family.
+    pub count: usize,
+    /// The reason of the first stalled run. It may quote foreign text.
+    pub message: Untrusted,
+    /// The remedy.
+    pub help: String,
+}
+
+impl StalledRun {
+    /// Returns the run, the reason and the command that continues the run, in one line.
+    pub fn line(&self) -> String {
+        let (run, name) = (self.run, visible_line(&self.name));
+        let what = match (self.is_batch, self.count) {
+            (true, 1) => "has 1 stalled item".to_owned(),
+            (true, count) => format!("has {count} stalled items"),
+            (false, _) => "has stalled".to_owned(),
+        };
+        format!("{run} `{name}` {what}: {}; almoner resume {run}", self.message.visible_line())
+    }
 }
 
 /// The number of pieces of code that have not ended.

@@ -1,13 +1,8 @@
 //! The tools of a server, as the user sees them.
 
-use std::time::Duration;
-
 use kernel::BlobHash;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
-
-/// The time limit for a server to describe its tools, if a user waits only for the description.
-pub const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The tools of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +11,9 @@ pub struct ToolTable {
     pub server: String,
     /// The tools, in the order of the server.
     pub tools: Vec<ToolRow>,
+    /// The faults of the server's list, in our own words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One tool.

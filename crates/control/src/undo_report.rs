@@ -17,6 +17,9 @@ pub struct UndoReport {
     pub entries: Vec<UndoEntry>,
     /// The effects of the run that cannot be undone.
     pub beyond: Vec<Untrusted>,
+    /// The changes in staged copies that cannot be applied, such as symbolic links that a program made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unappliable: Vec<Untrusted>,
 }
 
 /// A file or directory that a run changed.
@@ -63,6 +66,9 @@ pub struct Diff {
     pub run: RunNumber,
     /// All changes of the run, by path.
     pub files: Vec<FileDiff>,
+    /// The changes in staged copies that cannot be applied, such as symbolic links that a program made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unappliable: Vec<Untrusted>,
 }
 
 /// The change of a run at one path.
@@ -141,7 +147,10 @@ impl Diff {
             }
             out.push_str(&text.visible());
         }
-        if self.files.is_empty() {
+        for change in &self.unappliable {
+            out.push_str(&format!("CANNOT BE APPLIED {}\n", change.visible_line()));
+        }
+        if self.files.is_empty() && self.unappliable.is_empty() {
             out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
         }
         out
@@ -165,7 +174,10 @@ impl UndoReport {
             };
             out.push_str(&format!("{line}    {}\n", entry.step));
         }
-        if self.entries.is_empty() {
+        for change in &self.unappliable {
+            out.push_str(&format!("NOT applied  {}\n", change.visible_line()));
+        }
+        if self.entries.is_empty() && self.unappliable.is_empty() {
             out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
         }
         out
@@ -175,7 +187,7 @@ impl UndoReport {
     pub fn is_partial(&self) -> bool {
         let is_left =
             |entry: &UndoEntry| matches!(entry.state, UndoState::Conflict { .. } | UndoState::Failed { .. });
-        self.entries.iter().any(is_left)
+        self.entries.iter().any(is_left) || !self.unappliable.is_empty()
     }
 
     /// Returns one line for each change, for a user who has undone a run.

@@ -4,6 +4,7 @@
 //! error, the daemon continues with the settings that it read last.
 
 mod models;
+mod network;
 pub mod project;
 mod project_limits;
 mod read;
@@ -14,7 +15,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use model::Price;
+use ::network::NetworkSettings;
+use model::{ModelLimits, Price};
 
 use crate::place::Place;
 use control::exit::{Exit, Failure};
@@ -37,6 +39,17 @@ pub struct Settings {
     pub models: Models,
     /// The address of the web pages. Without it, they are served at a local port that is chosen when they are opened.
     pub web: Option<Web>,
+    /// The way to other machines. Each setting replaces what the environment says.
+    pub network: NetworkSettings,
+    /// The user's settings for servers of tools.
+    pub mcp: Mcp,
+}
+
+/// The user's settings for servers of tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mcp {
+    /// The time that a server has to start, in milliseconds.
+    pub start_ms: Option<u64>,
 }
 
 /// The address and the host names of the web pages.
@@ -59,6 +72,8 @@ pub struct Models {
     pub names: BTreeMap<String, String>,
     /// The prices of models, which override the built-in prices.
     pub prices: BTreeMap<String, Price>,
+    /// The limits of models, which override those that are known otherwise.
+    pub limits: BTreeMap<String, ModelLimits>,
     /// The models that accept images unchanged.
     pub images: BTreeSet<String>,
     /// The models that accept PDFs unchanged.

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{ModelRef, Price};
+use model::{ModelLimits, ModelRef, Price};
 use passable::visible_line;
 use toml::Spanned;
 use toml::de::DeValue;
-use worker::definition::nearest;
+use worker::definition::{nearest, parse_count};
 
 use super::Models;
 use super::read::{SettingsError, Text, table};
 
 /// The keys of the section `models`.
-const KEYS: [&str; 6] = ["default", "names", "prices", "images", "pdfs", "private"];
+const KEYS: [&str; 7] = ["default", "names", "prices", "limits", "images", "pdfs", "private"];
 
 /// The maximum length of a name for a model.
 const MAX_NAME_LEN: usize = 40;
@@ -30,6 +30,12 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
                     let reference = reference(text, at, name)?;
                     // The price of a model does not depend on the key that a request carries.
                     insert_price(text, &mut models, at, &reference, price(text, at, value)?)?;
+                }
+            }
+            "limits" => {
+                for (model, value) in table(text, value, "models.limits")? {
+                    let reference = reference(text, model.span().start, model.get_ref())?;
+                    models.limits.insert(reference.plain().to_string(), limits(text, value)?);
                 }
             }
             "default" => chosen = Some(value),
@@ -205,6 +211,32 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
     Ok(Price::from_dollars(*input, of("cached"), of("cache_write"), *output))
 }
 
+/// Returns the limits of a model, in tokens.
+fn limits(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<ModelLimits, SettingsError> {
+    const KEYS: [&str; 2] = ["context", "output"];
+    let mut limits = ModelLimits::default();
+    for (key, value) in table(text, value, "limits")? {
+        let name = key.get_ref().as_ref();
+        let words = match value.get_ref() {
+            DeValue::Integer(whole) if whole.radix() == 10 => Some(whole.as_str().to_owned()),
+            DeValue::String(word) => Some(word.to_string()),
+            _ => None,
+        };
+        let count =
+            words.as_deref().and_then(parse_count).filter(|count| (256..=1_000_000_000).contains(count));
+        let place = match name {
+            "context" => &mut limits.context,
+            "output" => &mut limits.output,
+            other => return Err(text.unknown(key.span().start, "key", other, &KEYS)),
+        };
+        *place = Some(count.ok_or_else(|| {
+            let what = format!("`{name}` is a number of tokens, from 256 on");
+            text.trouble(value.span().start, what, "write `{ context = 32768, output = 8192 }`")
+        })?);
+    }
+    Ok(limits)
+}
+
 /// Returns a reference to a model in the form that runs store.
 fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, SettingsError> {
     name.parse().map_err(|error: model::ReferenceError| {
@@ -247,6 +279,26 @@ mod tests {
         assert_eq!(models.prices, BTreeMap::from([("compat:https://h/v1#m".to_owned(), price)]));
         assert_eq!(models.images, BTreeSet::from(["ollama:llava".to_owned()]));
         assert!(models.pdfs.is_empty());
+    }
+
+    #[test]
+    fn limits_of_models_are_read() {
+        let text = "[models.limits]\n\"compat:https://h/v1#m\" = { context = 32768, output = \"8k\" }\n\
+                    \"ollama:m\" = { context = \"16k\" }\n";
+        let limits = parse(text).unwrap().models.limits;
+        assert_eq!(
+            limits["compat:https://h/v1#m"],
+            ModelLimits { context: Some(32_768), output: Some(8000) }
+        );
+        assert_eq!(limits["ollama:m"], ModelLimits { context: Some(16_000), output: None });
+        for (entry, what) in [
+            ("{ context = 10 }", "a number of tokens"),
+            ("{ output = 1.5 }", "a number of tokens"),
+            ("{ window = 4096 }", "unknown key `window`"),
+        ] {
+            let trouble = parse(&format!("[models.limits]\n\"ollama:m\" = {entry}\n")).unwrap_err();
+            assert!(trouble.line == Some(2) && trouble.what.contains(what), "{entry}: {trouble:?}");
+        }
     }
 
     const NAMED: &str = "[models]\ndefault = \"fast, judge\"\nprivate = [\"ollama:m\"]\n[models.names]\nfast = \"openai:gpt-x\"\n\

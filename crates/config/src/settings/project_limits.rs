@@ -10,7 +10,7 @@ use super::read::{SettingsError, Text, table};
 use control::exit::{Exit, Failure};
 
 /// The keys of the section `limits`.
-const KEYS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
+const KEYS: [&str; 7] = ["turns", "calls", "depth", "tokens", "usd", "wall", "answer"];
 
 /// The limits that a project's file sets. All other limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,6 +66,7 @@ impl ProjectLimits {
                 "calls" => std::mem::replace(&mut limits.calls, small) < small,
                 "depth" => std::mem::replace(&mut limits.depth, small) < small,
                 "tokens" => std::mem::replace(&mut limits.tokens, *amount) < *amount,
+                "answer" => limits.answer.replace(small).is_some_and(|most| most < small),
                 "wall" => std::mem::replace(&mut limits.wall_ms, *amount) < *amount,
                 _ => limits.usd_micros.replace(*amount).is_some_and(|most| most < *amount),
             };

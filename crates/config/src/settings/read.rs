@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use worker::definition::nearest;
 
-use super::{Notify, Settings, models, web};
+use super::{Mcp, Notify, Settings, models, network, web};
 
 /// The maximum number of parts of a command.
 const MAX_PARTS: usize = 64;
@@ -75,8 +75,11 @@ pub(super) fn parse(source: &str) -> Result<Settings, SettingsError> {
             "notify" => settings.notify = notify(&text, value)?,
             "models" => settings.models = models::read(&text, value)?,
             "web" => settings.web = Some(web::read(&text, value)?),
+            "network" => settings.network = network::read(&text, value)?,
+            "mcp" => settings.mcp = mcp(&text, value)?,
             other => {
-                return Err(text.unknown(key.span().start, "section", other, &["notify", "models", "web"]));
+                let known = ["notify", "models", "web", "network", "mcp"];
+                return Err(text.unknown(key.span().start, "section", other, &known));
             }
         }
     }
@@ -92,6 +95,25 @@ fn notify(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<Notify
         }
     }
     Ok(notify)
+}
+
+/// Returns the settings for servers of tools.
+fn mcp(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mcp, SettingsError> {
+    let mut mcp = Mcp::default();
+    for (key, value) in table(text, value, "mcp")? {
+        let here = value.span().start;
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("start", DeValue::String(time)) if resource::mcp::start_ms(time).is_some() => {
+                mcp.start_ms = resource::mcp::start_ms(time);
+            }
+            ("start", _) => {
+                let what = "`start` is a time of at most an hour, as text";
+                return Err(text.trouble(here, what, "start = \"120s\""));
+            }
+            (other, _) => return Err(text.unknown(key.span().start, "key", other, &["start"])),
+        }
+    }
+    Ok(mcp)
 }
 
 pub(super) fn table<'a, 'b>(
@@ -201,8 +223,20 @@ mod tests {
     }
 
     #[test]
+    fn time_for_the_start_of_servers_is_read() {
+        for (text, ms) in
+            [("[mcp]\n", None), ("mcp.start = '5m'", Some(300_000)), ("[mcp]\nstart = \"90s\"", Some(90_000))]
+        {
+            assert_eq!(parse(text).unwrap().mcp.start_ms, ms, "{text:?}");
+        }
+    }
+
+    #[test]
     fn invalid_settings_are_reported_with_line_and_help() {
         for (text, line, what, help) in [
+            ("[mcp]\nstart = 60", 2, "`start` is a time", "start = \"120s\""),
+            ("[mcp]\nstart = '2h'", 2, "`start` is a time", "start = \"120s\""),
+            ("[mcp]\nstrat = '1m'", 2, "unknown key `strat`", "did you mean `start`?"),
             ("\n[notfy]\n", 2, "unknown section `notfy`", "did you mean `notify`?"),
             ("[a\u{202E}]", 1, "this is not TOML", "docs/settings.md"),
             ("\"a\u{202E}\" = 1", 1, "unknown section `a\\u{202E}`", "there is `notify`, `models`"),

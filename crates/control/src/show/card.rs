@@ -257,6 +257,23 @@ impl CutOff {
 pub const MODEL_TEXT_HEADING: &str = "In its own words, which nobody has checked:";
 
 impl CardEntry {
+    /// Writes the effect, the method and the target of calls that look alike, without the step of any of them.
+    pub(super) fn render_head(&self, number: usize, columns: usize, out: &mut String) {
+        let title = format!(
+            "{} {}.{}  →  {}",
+            self.effect.as_words(),
+            visible_line(&self.slot),
+            visible_line(&self.method),
+            visible_line(&self.target)
+        );
+        lines::write(out, Marks::each(&format!("[{number}] ")), &title, columns);
+    }
+
+    /// Writes everything but the title.
+    pub(super) fn render_body(&self, columns: usize, out: &mut String) {
+        self.render(columns, out);
+    }
+
     /// Writes the title: the effect, the method and the target of the call.
     fn title(&self, number: usize, columns: usize, out: &mut String) {
         let title = format!(

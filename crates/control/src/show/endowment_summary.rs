@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use kernel::NamePath;
 use kernel::proposal::Effect;
 use kernel::run::ResultGoesTo;
-use passable::{Untrusted, visible_line};
+use passable::{ExactJson, Untrusted, visible_line};
 use resource::{Kind, Row};
 
 use super::message_view::{more_bytes, short};
-use super::value::argument;
 use crate::narrow::Method;
 use crate::status::{Plan, PlannedMethod, PlannedSlot};
 use crate::view::{AnalysisCoverage, NameRow, PickRow, ProgramProposal, ProposedSlot};
@@ -380,7 +379,7 @@ fn input_sentences(plan: &Plan) -> Vec<Sentence> {
         all.push(it.ours(format!(" ({size}, digest {}).", one.hash.short())));
     }
     if has_inputs(plan) {
-        let values = serde_json::to_string(&plan.inputs.to_json()).unwrap_or_else(|_| argument(&plan.inputs));
+        let values = ExactJson(&plan.inputs.to_json()).to_string();
         all.push(Sentence::new("Its inputs are ").own(values).ours("."));
     }
     let it = Sentence::new("Its model is ").own(plan.model.as_str());

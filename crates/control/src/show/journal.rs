@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use kernel::RunNumber;
 use kernel::proposal::{Decision, Finding};
-use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble};
+use kernel::run::{
+    CallSite, Completion, ConversationView, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble,
+};
 use passable::{Quoting, visible_line};
 
 use super::{budget_request, value};
@@ -27,6 +29,10 @@ pub fn state(run: &Run) -> String {
                 .min();
             match asked {
                 Some(message) => format!("waits for you: message {message}"),
+                None if run.is_paused() => format!(
+                    "waits until {}: its model's server asks to slow down",
+                    kernel::time::shown(wakes(run).unwrap_or_default())
+                ),
                 None if wakes(run).is_some() => {
                     format!("waits until {}", kernel::time::shown(wakes(run).unwrap_or_default()))
                 }
@@ -56,7 +62,7 @@ pub fn ended(run: &Run) -> &'static str {
 /// Returns the time of the next timer that a run waits for, in milliseconds since 1970.
 fn wakes(run: &Run) -> Option<i64> {
     let times = run.open.values().filter_map(|phase| match phase {
-        Phase::Sleeping { until_ms } => Some(*until_ms),
+        Phase::Sleeping { until_ms } | Phase::Paused { until_ms } => Some(*until_ms),
         _ => None,
     });
     times.min()
@@ -234,7 +240,9 @@ pub fn detail(entry: &Entry) -> String {
             format!("#{proposal} {bytes} bytes, kept as {}", whole.short())
         }
         Entry::Paged { of, from, bytes, .. } => format!("#{of} {bytes} bytes from {from} on"),
+        Entry::Shrunk { view, why } => format!("{}: {why}", conversation_view(*view)),
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
+        Entry::Yielded { index, why } => format!("item {} {}", index + 1, why.in_words()),
         Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
         Entry::Said { text, documents, .. } => {
             let names: String =
@@ -277,6 +285,18 @@ pub fn detail(entry: &Entry) -> String {
     }
 }
 
+/// Returns the parts of a conversation that the model is shown in a shorter form, in words.
+fn conversation_view(view: ConversationView) -> String {
+    let mut parts = vec![format!("results before #{} are shown as references", view.results_before)];
+    if view.turns_before > 0 {
+        parts.push(format!("turns before #{} as one line each", view.turns_before));
+    }
+    if let Some(most) = view.max_bytes {
+        parts.push(format!("{most} bytes of each later result"));
+    }
+    parts.join(", ")
+}
+
 /// Returns the details of a step, with foreign words marked as quoted.
 pub fn detail_quoting(entry: &Entry) -> Quoting {
     match entry {
@@ -293,7 +313,9 @@ pub fn detail_quoting(entry: &Entry) -> Quoting {
         | Entry::EffectStarted { .. }
         | Entry::Spilled { .. }
         | Entry::Paged { .. }
+        | Entry::Shrunk { .. }
         | Entry::Spawned { .. }
+        | Entry::Yielded { .. }
         | Entry::Held { .. }
         | Entry::Raised { .. }
         | Entry::Suspended { .. }

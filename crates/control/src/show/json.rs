@@ -3,7 +3,25 @@
 
 use std::borrow::Cow;
 
-use passable::visible;
+use passable::{is_terminal_control, visible};
+
+/// Returns the same JSON, with only the characters that act on a terminal written as `\uXXXX`. JSON has such
+/// characters only in strings, except the line feeds and tabs between its parts.
+pub fn without_controls(json: &str) -> Cow<'_, str> {
+    let is_escaped = |char: char| is_terminal_control(char) && !matches!(char, '\n' | '\t' | '\r');
+    if !json.contains(is_escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for char in json.chars() {
+        if is_escaped(char) {
+            out.push_str(&format!("\\u{:04x}", u32::from(char)));
+        } else {
+            out.push(char);
+        }
+    }
+    Cow::Owned(out)
+}
 
 /// Returns the same JSON, with every character that is not plainly visible written as `\uXXXX`. Such a character can
 /// occur only in strings, where both forms mean the same.
@@ -64,6 +82,12 @@ mod tests {
             assert_eq!(visible(&shown), shown, "nothing is left to be made visible");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         }
+        let json = serde_json::to_string_pretty(&serde_json::json!({ "a": [all] })).unwrap();
+        let shown = without_controls(&json);
+        assert!(!shown.contains(|char: char| is_terminal_control(char) && char != '\n'));
+        assert!(shown.contains("\u{A0}") && shown.contains("\u{200D}"));
+        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(read(&shown), read(&json));
         // The same holds for field names, and for JSON over several lines.
         let value = serde_json::json!({ "\u{202E}": { "\u{A0}": "\u{200B}" } });
         let json = serde_json::to_string_pretty(&value).unwrap();

@@ -2,10 +2,12 @@
 
 pub mod approval_count;
 pub mod batch;
+pub mod batch_card;
 pub mod budget_request;
 pub mod card;
 pub mod code;
 pub mod difference;
+pub mod document_notes;
 pub mod endowment_summary;
 pub mod event;
 pub mod journal;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kernel::Value;
 use kernel::grant::EVERY_METHOD;
-use passable::{Untrusted, visible, visible_line};
+use passable::{ExactJson, Untrusted, legible, visible_line};
 use serde_json::{Value as Json, json};
 
 use crate::view::{GrantRow, NameRow, ObjectView, PromiseState};
@@ -12,7 +12,8 @@ use crate::view::{GrantRow, NameRow, ObjectView, PromiseState};
 /// The reader of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// A user at a screen. Invisible characters are escaped.
+    /// A user at a screen. Characters that are not plainly visible are escaped, unless they belong to their
+    /// neighbours.
     Person,
     /// A program, which gets texts unchanged.
     Program,
@@ -84,12 +85,12 @@ pub fn promise_json(state: &PromiseState) -> Json {
 
 /// Returns a value as JSON text. For a user, the text is escaped for a terminal.
 pub fn value(value: &Value, reader: Reader) -> String {
-    for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(), reader)
+    for_reader(&format!("{:#}", ExactJson(&value.to_json())), reader)
 }
 
 fn for_reader(text: &str, reader: Reader) -> String {
     match reader {
-        Reader::Person => visible(text).into_owned(),
+        Reader::Person => legible(text).into_owned(),
         Reader::Program => text.to_owned(),
     }
 }

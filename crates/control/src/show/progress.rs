@@ -11,7 +11,7 @@ pub fn line(change: &Change) -> Option<String> {
             None => format!("{run} `{}`", visible_line(name)),
         },
         Change::Step { run, step, entry, line, .. } => match entry.as_str() {
-            "effect_started" | "answered" | "spawned" | "resumed" => return None,
+            "effect_started" | "answered" | "spawned" | "yielded" | "resumed" => return None,
             _ => format!("  {run}#{step} {entry} {}", line.visible_line()),
         },
         _ => return None,

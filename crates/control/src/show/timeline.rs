@@ -150,7 +150,10 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
                 spans.open(step.number, Kind::Model, model.clone(), at);
             }
             Entry::Replied { prompted, .. } => spans.close(at, of(*prompted, Kind::Model)),
-            Entry::Stalled { .. } | Entry::Suspended { .. } => spans.close(at, is_model),
+            // A request that was too long gets no answer.
+            Entry::Stalled { .. } | Entry::Suspended { .. } | Entry::Shrunk { .. } => {
+                spans.close(at, is_model)
+            }
             Entry::Proposed { proposal, .. } => {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }

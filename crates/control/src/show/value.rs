@@ -1,18 +1,28 @@
 //! Values as text for a terminal.
 
 use kernel::{FormulaId, Value};
-use passable::{Text, visible};
+use passable::{ExactJson, Text};
 
 use super::json;
+use super::object_view::Reader;
 
-/// Returns the result of a run for standard output. Text is escaped for a terminal. Any other value is indented JSON,
-/// escaped without loss for programs.
-pub fn result(value: &Value) -> String {
+/// Returns the result of a run in its own characters. Text is unchanged, and any other value is indented JSON. The
+/// result is not escaped.
+pub fn exact(value: &Value) -> String {
     match value.as_str() {
-        Some(text) => visible(text).into_owned(),
-        None => {
-            json::escaped(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default()).into_owned()
-        }
+        Some(text) => text.to_owned(),
+        None => format!("{:#}\n", ExactJson(&value.to_json())),
+    }
+}
+
+/// Returns the result of a run for standard output. Text is unchanged, and must be escaped by the caller. Any other
+/// value is indented JSON, escaped without loss: for a user all that is not plainly visible, and for a program only
+/// characters that act on a terminal.
+pub fn result(value: &Value, reader: Reader) -> String {
+    match (value.as_str(), reader) {
+        (Some(text), _) => text.to_owned(),
+        (None, Reader::Person) => json::escaped(&exact(value)).into_owned(),
+        (None, Reader::Program) => json::without_controls(&exact(value)).into_owned(),
     }
 }
 
@@ -20,7 +30,7 @@ pub fn result(value: &Value) -> String {
 pub fn argument(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
-        None => serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(),
+        None => format!("{:#}", ExactJson(&value.to_json())),
     }
 }
 

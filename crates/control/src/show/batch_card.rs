@@ -1,0 +1,327 @@
+//! One card for the approvals of a batch. Calls that look alike stand together, and the differences are shown in full.
+//!
+//! The code here alone decides which calls look alike. The worker, the slot, the method, the effect, the origin and the
+//! findings must be the same. No text of a model has a part in the decision, because a command names messages by
+//! number, and an answer covers exactly the calls of these messages.
+
+use std::collections::BTreeSet;
+
+use kernel::{MessageNumber, RunNumber};
+use passable::{Untrusted, visible_line};
+use serde::{Deserialize, Serialize};
+
+use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, source};
+use super::journal::finding_line;
+use super::lines::{self, Marks};
+
+/// The open approvals of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchAsks {
+    /// The batch.
+    pub batch: RunNumber,
+    /// The name of the worker.
+    pub worker: String,
+    /// The approvals, in the order of their numbers.
+    pub asks: Vec<ItemAsk>,
+}
+
+/// An open approval of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemAsk {
+    /// The message.
+    pub message: MessageNumber,
+    /// The name of the item. Foreign text.
+    pub item: Untrusted,
+}
+
+impl BatchAsks {
+    /// Returns the numbers of the messages as a person types them.
+    pub fn numbers(&self) -> String {
+        let all: Vec<MessageNumber> = self.asks.iter().map(|ask| ask.message).collect();
+        ranges(&all, &all)
+    }
+}
+
+/// Returns messages as a list of numbers and ranges. A range names no message of `all` besides those in `wanted`. So an
+/// answer to the list covers exactly the wanted messages.
+pub fn ranges(wanted: &[MessageNumber], all: &[MessageNumber]) -> String {
+    let wanted: BTreeSet<MessageNumber> = wanted.iter().copied().collect();
+    let mut spans: Vec<(MessageNumber, MessageNumber)> = Vec::new();
+    let mut is_open = false;
+    for number in all.iter().copied().collect::<BTreeSet<_>>() {
+        let is_wanted = wanted.contains(&number);
+        match spans.last_mut().filter(|_| is_open && is_wanted) {
+            Some(last) => last.1 = number,
+            None if is_wanted => spans.push((number, number)),
+            None => {}
+        }
+        is_open = is_wanted;
+    }
+    let text = |(first, last): &(MessageNumber, MessageNumber)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    spans.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// The approvals of a batch that look alike.
+#[derive(Clone, Debug)]
+pub struct AlikeCards<'a> {
+    /// The cards, each with the name of its item.
+    pub cards: Vec<(&'a Card, &'a Untrusted)>,
+}
+
+/// Returns the cards of a batch in groups that look alike, in the order of their first messages.
+pub fn alike<'a>(asks: &'a BatchAsks, cards: &'a [Card]) -> Vec<AlikeCards<'a>> {
+    let mut groups: Vec<(Vec<EntryLook>, AlikeCards<'a>)> = Vec::new();
+    for card in cards {
+        let Some(ask) = asks.asks.iter().find(|ask| ask.message == card.number) else { continue };
+        let look: Vec<EntryLook> = card.entries.iter().map(EntryLook::of).collect();
+        // A new worker is never like another one.
+        let is_single = card.entries.iter().any(|entry| entry.making.is_some());
+        match groups.iter_mut().find(|(other, _)| !is_single && *other == look) {
+            Some((_, group)) => group.cards.push((card, &ask.item)),
+            None => groups.push((look, AlikeCards { cards: vec![(card, &ask.item)] })),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The parts of a call that must be the same in calls that look alike.
+#[derive(PartialEq)]
+struct EntryLook {
+    call: (String, String, &'static str, bool),
+    target: String,
+    arguments: Vec<String>,
+    findings: Vec<String>,
+    traces: Vec<(String, String)>,
+    warnings: (bool, usize, bool, bool),
+}
+
+impl EntryLook {
+    fn of(entry: &CardEntry) -> EntryLook {
+        EntryLook {
+            call: (
+                entry.slot.clone(),
+                entry.method.clone(),
+                entry.effect.as_words(),
+                entry.caller == kernel::proposal::Caller::Model,
+            ),
+            target: entry.target.clone(),
+            arguments: entry.arguments.iter().map(|(name, _)| name.clone()).collect(),
+            findings: entry.findings.iter().map(finding_line).collect(),
+            traces: entry.traces.iter().map(|trace| (trace.argument.clone(), trace.how.clone())).collect(),
+            warnings: (
+                entry.replaces.is_some(),
+                entry.changed.len(),
+                entry.ended.is_some(),
+                entry.answer.is_some(),
+            ),
+        }
+    }
+}
+
+/// Returns the approvals of a batch as one card for a screen of so many columns. Every argument is shown in full: once,
+/// if it is the same in all calls that look alike, and beside each call otherwise.
+pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
+    let mut out = String::new();
+    let groups = alike(asks, cards);
+    let all: Vec<MessageNumber> = asks.asks.iter().map(|ask| ask.message).collect();
+    let title = format!(
+        "messages {} ── {} `{}` asks ── {} items, {} ──",
+        asks.numbers(),
+        asks.batch,
+        visible_line(&asks.worker),
+        cards.len(),
+        if groups.len() == 1 { "all alike".to_owned() } else { format!("{} kinds of calls", groups.len()) },
+    );
+    lines::write(&mut out, Marks::each("── "), &title, columns);
+    for group in &groups {
+        out.push('\n');
+        group.render(&all, columns, &mut out);
+    }
+    out
+}
+
+impl AlikeCards<'_> {
+    /// Returns the numbers of the group's messages as a person types them.
+    pub fn numbers(&self, all: &[MessageNumber]) -> String {
+        let own: Vec<MessageNumber> = self.cards.iter().map(|(card, _)| card.number).collect();
+        ranges(&own, all)
+    }
+
+    fn render(&self, all: &[MessageNumber], columns: usize, out: &mut String) {
+        let Some((first, _)) = self.cards.first() else { return };
+        let count = self.cards.len();
+        let heading = match count {
+            1 => "1 item:".to_owned(),
+            _ => format!("{count} items ask for calls that look alike:"),
+        };
+        lines::write(out, Marks::each("── "), &heading, columns);
+        for (at, entry) in first.entries.iter().enumerate() {
+            entry.render_head(at + 1, columns, out);
+            for finding in &entry.findings {
+                lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
+            }
+            if count > 1 {
+                for (name, text) in entry.arguments.iter().filter(|(name, _)| self.is_same(at, name)) {
+                    let title =
+                        format!("{} ({} bytes), the same for all:", visible_line(name), text.raw().len());
+                    lines::write(out, Marks::each("    "), &title, columns);
+                    lines::write(
+                        out,
+                        Marks::each("      │ "),
+                        text.visible().trim_end_matches('\n'),
+                        columns,
+                    );
+                }
+            }
+        }
+        for (card, item) in &self.cards {
+            let title = format!("message {}  {} {}", card.number, card.run, item.visible_line());
+            out.push('\n');
+            lines::write(out, Marks::each("  ● "), &title, columns);
+            for (at, entry) in card.entries.iter().enumerate() {
+                if card.entries.len() > 1 {
+                    lines::write(out, Marks::each("    "), &format!("[{}]", at + 1), columns);
+                }
+                let differs = |(name, _): &&(String, Untrusted)| count == 1 || !self.is_same(at, name);
+                let arguments = entry.arguments.iter().filter(differs).cloned().collect();
+                CardEntry { arguments, findings: vec![], ..entry.clone() }.render_body(columns, out);
+            }
+            let untrusted: Vec<String> =
+                card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
+            if !untrusted.is_empty() {
+                let shown = format!("it has been shown: {}", untrusted.join(", "));
+                lines::write(out, Marks::each("    "), &shown, columns);
+            }
+            if let Some(said) = &card.said {
+                lines::write(out, Marks::each("    "), MODEL_TEXT_HEADING, columns);
+                lines::write(out, Marks::each("      │ "), &said.visible(), columns);
+            }
+        }
+        if count > 1 {
+            let answer =
+                format!("all of these: almoner approve {0}, or almoner deny {0} -r WHY", self.numbers(all));
+            out.push('\n');
+            lines::write(out, Marks::each("  "), &answer, columns);
+        }
+    }
+
+    /// Returns whether an argument of an entry is the same in all cards of the group.
+    fn is_same(&self, at: usize, name: &str) -> bool {
+        let mut texts = self.cards.iter().map(|(card, _)| {
+            let entry = card.entries.get(at)?;
+            entry.arguments.iter().find(|(other, _)| other == name).map(|(_, text)| text.raw())
+        });
+        let first = texts.next().flatten();
+        texts.all(|text| text == first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::StepRef;
+    use kernel::proposal::{Caller, Effect, Finding};
+
+    use super::*;
+
+    fn entry(run: u64, path: &str, finding: &str) -> CardEntry {
+        CardEntry {
+            step: StepRef { run: RunNumber(run), step: 3 },
+            slot: "out".to_owned(),
+            target: "directory out".to_owned(),
+            method: "write".to_owned(),
+            effect: Effect::Modify,
+            caller: Caller::Model,
+            arguments: vec![
+                ("path".to_owned(), Untrusted::new(path)),
+                ("content".to_owned(), Untrusted::new("same")),
+            ],
+            findings: vec![Finding::new("write/asks", finding.to_owned())],
+            traces: vec![],
+            replaces: None,
+            difference: None,
+            difference_of: None,
+            changed: vec![],
+            making: None,
+            cut_off: None,
+            ended: None,
+            answer: None,
+            undone: vec![],
+        }
+    }
+
+    fn card(number: u64, entries: Vec<CardEntry>) -> Card {
+        Card {
+            number: MessageNumber(number),
+            run: entries[0].step.run,
+            worker: "w".to_owned(),
+            in_doubt: false,
+            entries,
+            more: None,
+            read: vec![],
+            asked: vec![],
+            said: None,
+        }
+    }
+
+    fn asks(numbers: &[u64]) -> BatchAsks {
+        let ask = |number: &u64| ItemAsk {
+            message: MessageNumber(*number),
+            item: Untrusted::new(format!("item {number}")),
+        };
+        BatchAsks { batch: RunNumber(1), worker: "w".to_owned(), asks: numbers.iter().map(ask).collect() }
+    }
+
+    fn numbers(all: &[u64]) -> Vec<MessageNumber> {
+        all.iter().copied().map(MessageNumber).collect()
+    }
+
+    /// Reported of other programs: 0xku/kon#32 and microsoft/vscode#289019 (many alike calls, one question for each).
+    #[test]
+    fn ranges_name_no_other_message() {
+        let check = |wanted: &[u64], all: &[u64], expected: &str| {
+            assert_eq!(ranges(&numbers(wanted), &numbers(all)), expected, "{wanted:?} of {all:?}");
+        };
+        check(&[3, 5, 9], &[3, 5, 9], "3-9");
+        check(&[3, 9], &[3, 5, 9], "3,9");
+        check(&[3, 4, 9, 12], &[3, 4, 7, 9, 12], "3-4,9-12");
+        check(&[7], &[3, 7], "7");
+        check(&[], &[3], "");
+    }
+
+    #[test]
+    fn cards_are_alike_only_if_code_finds_no_difference() {
+        let mut sends = entry(6, "f", "asks");
+        sends.effect = Effect::Commit;
+        let mut replaces = entry(7, "g", "asks");
+        replaces.replaces = Some("g, 123".to_owned());
+        let cards = [
+            card(3, vec![entry(2, "a", "asks")]),
+            card(4, vec![entry(3, "b", "asks")]),
+            card(5, vec![entry(4, "c", "asks: c is protected")]),
+            card(6, vec![entry(5, "d", "asks"), entry(5, "e", "asks")]),
+            card(7, vec![sends]),
+            card(8, vec![replaces]),
+            card(9, vec![entry(8, "h", "asks")]),
+        ];
+        let asks = asks(&[3, 4, 5, 6, 7, 8, 9]);
+        let all: Vec<MessageNumber> = asks.asks.iter().map(|ask| ask.message).collect();
+        let groups: Vec<String> = alike(&asks, &cards).iter().map(|group| group.numbers(&all)).collect();
+        assert_eq!(groups, ["3-4,9", "5", "6", "7", "8"]);
+    }
+
+    #[test]
+    fn batch_card_shows_each_difference_in_full() {
+        let cards =
+            [card(3, vec![entry(2, "a.md", "asks")]), card(5, vec![entry(3, "b\u{202e}.md", "asks")])];
+        let text = render(&asks(&[3, 5]), &cards, 100);
+        assert_eq!(text.matches("│ same").count(), 1, "{text}");
+        for part in ["messages 3-5", "2 items", "│ a.md", "b\\u{202E}.md", "item 3", "almoner approve 3-5"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.matches("[write/asks]").count(), 1, "the finding is shared: {text}");
+    }
+}
