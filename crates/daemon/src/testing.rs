@@ -7,7 +7,9 @@ use kernel::FormulaId;
 use kernel::command::{Act, Command};
 use passable::Effect;
 use resource::Resource;
-use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer};
+use resource::mcp::{
+    DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer,
+};
 use resource::web::{Place as WebPlace, Web};
 use store::{Options, Store};
 
@@ -65,5 +67,8 @@ pub fn mcp_server() -> Resource {
         line,
         tools,
         call_ms: DEFAULT_CALL_TIMEOUT_MS,
+        start_ms: DEFAULT_START_TIMEOUT_MS,
+        headers: Default::default(),
+        query: String::new(),
     }))
 }

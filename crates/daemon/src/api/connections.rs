@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Write as _};
 use std::net::Shutdown;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,29 +29,6 @@ pub struct Server {
 struct Clients {
     next: u64,
     streams: BTreeMap<u64, UnixStream>,
-}
-
-/// Creates the socket and listens on it. An existing socket is removed, since the process that holds the store's lock
-/// owns the path.
-///
-/// # Errors
-/// When the directory or the socket cannot be created.
-pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
-    let fail = |e: io::Error| {
-        Failure::new(Exit::Failure, format!("{}: {e}", socket.display()))
-            .help("set ALMONER_HOME to a directory on a local disk")
-    };
-    if let Some(dir) = socket.parent() {
-        config::place::private_dir(dir)?;
-    }
-    match std::fs::remove_file(socket) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(fail(e)),
-        _ => {}
-    }
-    let listener = UnixListener::bind(socket).map_err(fail)?;
-    // Until the permissions are set, the private directory keeps other users out.
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
-    Ok(listener)
 }
 
 impl Server {
@@ -141,7 +116,12 @@ impl Server {
         self.services.daemon.keys.add_vendor_keys(&hello.keys);
         // If the store cannot be read, the requests that need it report the failure.
         let waiting = runs::waiting_count(&self.services.daemon).unwrap_or(0);
-        frame::write(&mut stream, &Response::Welcome { build: control::BUILD.to_owned(), waiting })?;
+        let welcome = Response::Welcome {
+            build: control::BUILD.to_owned(),
+            waiting,
+            files: config::file_view::file_view(),
+        };
+        frame::write(&mut stream, &welcome)?;
         loop {
             let asked = match frame::read::<OnBehalf>(&mut reader) {
                 Ok(Some(asked)) => asked,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use gateway_web::guard::sessions::HostKind;
-use kernel::command::{Act, AnswerApproval, Choice, Reply, UserCommand};
+use kernel::command::{Act, AnswerAll, AnswerApproval, Choice, Reply, UserCommand};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
 use passable::{Untrusted, visible_line};
@@ -13,9 +13,11 @@ use super::lookup;
 use super::rejected_commands::RejectedCommand;
 use super::services::Services;
 use super::{acts, examine, save};
-use crate::queries::{audit, bindings, export, messages, runs, stats, why};
+use crate::queries::{
+    audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, why,
+};
 use crate::runs::approval_extras;
-use crate::runs::{bind, card, chat_message, chats, forget, staging, start, undo};
+use crate::runs::{bind, card, chat_message, chats, forget, logins, staging, start, undo};
 use crate::state::errors::DaemonError;
 use crate::state::{daemon, gateway_tokens, vault};
 use config::model_choice::KnownModels;
@@ -61,6 +63,7 @@ fn answer_as(
         | Request::Web { .. }
         | Request::Sessions { .. }
         | Request::Secret { .. }
+        | Request::Login { .. }
             if agent != services.daemon.host =>
         {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
@@ -75,8 +78,8 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
     let daemon = &services.daemon;
     Ok(match request {
         Request::Status => Response::Status(status(services)?),
-        Request::ServerTools { server } => {
-            Response::ServerTools(Box::new(bind::mcp::tool_table(&services.daemon, &server)?))
+        Request::ServerTools { server, start_ms } => {
+            Response::ServerTools(Box::new(bind::mcp::tool_table(&services.daemon, &server, start_ms)?))
         }
         Request::Run(mut run) => {
             let model = start::model(&services.daemon, &run.spec.model)?;
@@ -93,6 +96,15 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
                 approval_extras::check_extras(&services.daemon, message, entries.as_deref(), *added)?;
             answer_approval(services, AnswerApproval { text, message, entries, choice, addition })?
         }
+        Request::AnswerAll { text, approvals, denied } => {
+            let choice = match denied {
+                Some(reason) => Choice::Deny { reason },
+                None => Choice::Approve { for_run: false },
+            };
+            let answer = AnswerAll { text, approvals, choice };
+            Response::Reply(daemon.apply(Act::AnswerAll(answer))?.reply)
+        }
+        Request::BatchAsks => Response::BatchAsks(batch_asks::batch_asks(daemon)?),
         Request::PreviewExtras { message, entry, added } => Response::ExtrasPreview(Box::new(
             approval_extras::preview_extras(&services.daemon, message, entry, *added)?,
         )),
@@ -133,6 +145,9 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::Gc => Response::Freed(daemon.cleanup_requests.ask(&|| daemon.is_stopping())?),
         Request::Export { run, from } => Response::Exported(export::rows(&services.daemon, run, from)?),
         Request::Copy { hash } => Response::Copy(export::copy(&services.daemon, &hash)?),
+        Request::SentRequest { run, number } => {
+            Response::SentRequest(Box::new(sent_requests::sent_request(daemon, run, number)?))
+        }
         Request::Resume { text, run } => resume(services, brought, text, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(runs::runs(daemon, limit, below, roots)?),
         Request::Chats { open, below, limit } => Response::Chats(chats::chats(daemon, open, below, limit)?),
@@ -167,6 +182,7 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
             Response::Audited(Box::new(found))
         }
         Request::Secret { act } => vault::answer(&services.daemon, act)?,
+        Request::Login { act } => Response::Login(logins::answer(&services.daemon, act)?),
         Request::Examine { part } => Response::Examined(examine::examine(services, brought, &part)?),
         Request::Models => {
             Response::Models(Box::new(KnownModels::new(&services.daemon.place, brought).list()))
@@ -211,9 +227,11 @@ fn status(services: &Services) -> Result<Status, Failure> {
         build: control::BUILD.to_owned(),
         store: daemon.store.dir().display().to_string(),
         at_work: mine.into_iter().map(|at| at.run).collect(),
+        waiting: runs::waiting_for_a_time(daemon)?,
         others_at_work: others.len(),
         code: daemon.code_host().map(|office| office.count(daemon)).transpose()?.unwrap_or_default(),
         needs_you: runs::answer_count(daemon)?,
+        stalled: stalled::stalled(daemon)?,
         commits: stats.commits,
         syncs: stats.syncs(),
     })
@@ -238,13 +256,14 @@ fn resume(
             daemon
                 .keys
                 .add_server_key(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
-            family.retain(|run| matches!(run.state, State::Stalled { .. }));
+            family.retain(|run| matches!(run.state, State::Stalled { .. }) || run.is_paused());
             family.into_iter().map(|run| (run.number, run.model)).collect()
         }
         None => {
             let mut stalled = Vec::new();
             runs::for_each_run(daemon, None, |run| {
-                if matches!(run.state, State::Stalled { .. }) || daemon.blocked_by(run.number).is_some() {
+                let is_stopped = matches!(run.state, State::Stalled { .. }) || run.is_paused();
+                if is_stopped || daemon.blocked_by(run.number).is_some() {
                     stalled.push((run.number, run.model));
                 }
                 Ok(true)
@@ -256,6 +275,8 @@ fn resume(
             stalled
         }
     };
+    // The user wants to try now, whatever a server said before.
+    daemon.opener.forget_limits();
     // The oldest comes first, so that a parent comes before its children.
     let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
     runs.iter().for_each(|run| daemon.clear_blocked(*run));

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use gateway_web::guard::sessions::HostKind;
+use network::Network;
 use sandbox::ProofOutcome;
 
 use super::services::Services;
@@ -10,6 +11,7 @@ use super::web_file;
 use crate::queries::audit;
 use crate::state::vault;
 use config::model_choice::KnownModels;
+use config::network_source::NetworkSource;
 use config::place::Place;
 use config::settings::{self, NOTIFY};
 use config::{clock, policy_file};
@@ -34,6 +36,7 @@ pub fn examine(services: &Services, variables: &ClientKeys, part: &str) -> Resul
             Ok([vec![here], store].concat())
         }
         "policy" => Ok(vec![policy(&services.daemon.place, Some(&services.daemon.policies.report()))]),
+        "network" => Ok(network_checks(&services.daemon.opener.network())),
         other => examine_without_daemon(&services.daemon.place, variables, other),
     }
 }
@@ -59,6 +62,7 @@ pub fn examine_without_daemon(
         "sandbox" => confinement(),
         "policy" => vec![policy(place, None)],
         "web" => vec![web(place)],
+        "network" => network_checks(&NetworkSource::new(place).current()),
         _ => return Err(Failure::new(Exit::NotFound, "`almoner doctor` examines no such part")),
     })
 }
@@ -92,6 +96,19 @@ fn store(services: &Services) -> Result<Vec<Check>, Failure> {
     found.push(audit::doctor_line(daemon)?);
     found.extend([vault::doctor_line(daemon), vault::memory_doctor_line()]);
     Ok(found.into_iter().map(|(id, ok, evidence)| Check { remedy: remedy(&id), id, ok, evidence }).collect())
+}
+
+/// Returns the way to other machines: the proxies and the certificate authorities.
+fn network_checks(network: &Network) -> Vec<Check> {
+    let check = |(ok, evidence): (bool, String)| Check {
+        id: "network".to_owned(),
+        ok,
+        evidence,
+        remedy:
+            "correct the variable, or `[network]` in `config.toml` (docs/settings.md); then `almoner stop`"
+                .to_owned(),
+    };
+    network.description().into_iter().map(check).collect()
 }
 
 fn directory(id: &str, dir: &std::path::Path) -> Check {

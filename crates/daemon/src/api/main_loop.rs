@@ -12,12 +12,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use store::{Options, Store};
 
-use super::connections::{Server, bind};
+use super::connections::Server;
+use super::control_socket;
 use super::services::Services;
 use crate::maintenance::collector::Collector;
 use crate::maintenance::timers::run_timers;
 use crate::state::daemon::{HostDaemon, environment};
 use crate::state::vault;
+use config::network_source::NetworkSource;
 use config::place::{self, Place};
 use config::vendor_keys;
 use control::exit::{Exit, ExitResult, Failure};
@@ -186,14 +188,17 @@ fn open(
         .write(move |txn| kernel::genesis(txn, &env))
         .map_err(|e| Failure::from_error(Exit::Failure, e).help("`almoner doctor` examines the store"))?;
     let exe = own_program()?;
+    // The environment counts in which the daemon was started.
+    let network = NetworkSource::new(place);
     let opener = Opener::new(|_| None, place.weights())
+        .with_network(move || network.current())
         .with_launch(move |weights| crate::processes::model_host::command(&exe, weights));
     let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
     daemon.follow_prices(config::settings::path(place));
     vault::open_at_start(&daemon);
     // The process that started the daemon counts as its first client, so that runs that resume at once have its keys.
     daemon.keys.add_vendor_keys(&vendor_keys::from_env());
-    let listener = bind(&place.socket())?;
+    let listener = control_socket::bind(place)?;
     let services = Services::new(daemon);
     Ok((Arc::new(Server::new(services)), listener))
 }

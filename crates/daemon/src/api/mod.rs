@@ -2,6 +2,7 @@
 
 pub mod acts;
 pub mod connections;
+mod control_socket;
 pub mod dispatch;
 pub mod examine;
 pub mod follow;

@@ -33,6 +33,11 @@ impl RejectedCommand {
                 given("approve", text, CommandSubject::message(*message))
             }
             Request::Deny { text, message, .. } => given("deny", text, CommandSubject::message(*message)),
+            Request::AnswerAll { text, approvals, denied } => {
+                let verb = if denied.is_some() { "deny" } else { "approve" };
+                let first = approvals.first()?;
+                given(verb, text, CommandSubject::message(first.message))
+            }
             Request::ConfirmOutcome { text, message, .. } => {
                 given("outcome", text, CommandSubject::message(*message))
             }

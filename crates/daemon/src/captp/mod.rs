@@ -23,7 +23,7 @@ use kernel::{BlobHash, FormulaId, table};
 use switchboard::Switchboard;
 
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
-use config::place::{Claim, Place};
+use config::place::{Claim, Place, SocketPath};
 use connection::Connection;
 use control::exit::{Exit, Failure};
 
@@ -133,8 +133,8 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
         std::fs::write(&path, root)
             .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
     }
-    config::place::private_dir(&place.runtime)?;
-    let pid = place.runtime.join("endo.pid");
+    config::place::private_dir(&place.ephemeral)?;
+    let pid = place.ephemeral.join("endo.pid");
     let _ = std::fs::write(&pid, format!("{}\n", std::process::id()));
     Ok(vec![pid])
 }
@@ -142,7 +142,7 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
 /// Binds the socket and listens on it. A leftover socket without a listener is removed first. A live socket belongs
 /// to another daemon, and is an error.
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
-    if UnixStream::connect(socket).is_ok() {
+    if SocketPath::new(socket).and_then(|path| UnixStream::connect(path.as_path())).is_ok() {
         let said = format!("{}: another daemon listens there", socket.display());
         return Err(Failure::new(Exit::Conflict, said).help("end it, or set ENDO_SOCK_PATH to another path"));
     }
@@ -154,7 +154,8 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
         _ => {}
     }
-    let listener = UnixListener::bind(socket).map_err(fail)?;
+    let path = SocketPath::new(socket).map_err(fail)?;
+    let listener = UnixListener::bind(path.as_path()).map_err(fail)?;
     // Until the next line, others might connect to the socket. That is harmless, because the user id of every client
     // is checked.
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;

@@ -46,7 +46,9 @@ impl FileOutcome {
     pub fn observation(&self) -> Value {
         let (digest, bytes) = match self {
             FileOutcome::Value(value) => {
-                let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
+                let text = value
+                    .as_str()
+                    .map_or_else(|| passable::ExactJson(&value.to_json()).to_string(), str::to_owned);
                 (BlobHash::of(text.as_bytes()).to_string(), text.len())
             }
             FileOutcome::Bytes(bytes) => (BlobHash::of(bytes).to_string(), bytes.len()),

@@ -3,7 +3,7 @@
 //! The store lists all waiting messages. This module only remembers the position up to which it has read. So a new
 //! daemon notifies once about all waiting messages, and misses none that arrived while no daemon was running.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kernel::txn::{ReadTxn, StoreFault};
-use kernel::{FormulaId, MessageNumber, query, table};
+use kernel::{FormulaId, HostRun, MessageNumber, RunNumber, query, table};
 
 use crate::state::daemon::{Daemon, HostDaemon};
 use crate::state::log;
@@ -53,7 +53,8 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
     let (shared, host) = (daemon.shared(), daemon.host);
     let settings = SettingsWatcher::new(settings::path(place));
     let watch = move || {
-        NotifierLoop { shared, host, settings, first_unseen: BTreeMap::new(), commits: None }.run_loop()
+        let (first_unseen, seen_stalls) = (BTreeMap::new(), BTreeSet::new());
+        NotifierLoop { shared, host, settings, first_unseen, seen_stalls, commits: None }.run_loop()
     };
     match std::thread::Builder::new().name("notify".to_owned()).spawn(watch) {
         Ok(thread) => Notifier(Some(thread)),
@@ -73,7 +74,11 @@ struct WaitingCounts {
     others: usize,
     /// The newest message.
     newest: Option<MessageNumber>,
-    /// Whether any of the messages has arrived since the last check.
+    /// The number of stalled runs of all hosts.
+    stalled: usize,
+    /// The only stalled run, if it is one of the store's own host.
+    only_stalled: Option<RunNumber>,
+    /// Whether any of the messages has arrived since the last check, or any of the runs has stalled since.
     new: bool,
 }
 
@@ -83,6 +88,8 @@ struct NotifierLoop {
     settings: SettingsWatcher,
     /// The first message of each host that no notification has covered.
     first_unseen: BTreeMap<FormulaId, MessageNumber>,
+    /// The stalled runs that a notification has covered, each with the number of steps at that time.
+    seen_stalls: BTreeSet<(HostRun, u64)>,
     /// The number of commits in the store at the last check.
     commits: Option<u64>,
 }
@@ -101,6 +108,7 @@ impl NotifierLoop {
             match settings.notify.clone() {
                 None => {
                     self.first_unseen.clear();
+                    self.seen_stalls.clear();
                     self.commits = None;
                     shared.notices.set(None);
                     shared.news.wait_for_end(POLL_INTERVAL);
@@ -119,10 +127,12 @@ impl NotifierLoop {
         }
         shared.news.wait_for_end(POLL_INTERVAL);
         // All messages may have been answered in the meantime.
-        let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others > 0) else { return };
+        let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others + now.stalled > 0) else {
+            return;
+        };
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
-        let count = now.own + now.others;
+        let count = now.own + now.others + now.stalled;
         let words = notify.filled(&notice_text(&now), &number, &count.to_string());
         let how = self.run(&words);
         if let Err(what) = &how {
@@ -134,9 +144,15 @@ impl NotifierLoop {
     }
 
     fn waiting(&mut self, shared: &Daemon) -> Option<WaitingCounts> {
-        let (host, seen) = (self.host, &mut self.first_unseen);
+        let (host, seen, stalls) = (self.host, &mut self.first_unseen, &mut self.seen_stalls);
         // Errors are ignored here, because other parts of the daemon report a store that cannot be read.
-        shared.read(|txn| count(txn, &host, seen)).ok()
+        shared
+            .read(|txn| {
+                let mut found = count(txn, &host, seen)?;
+                count_stalled(txn, &host, stalls, &mut found)?;
+                Ok(found)
+            })
+            .ok()
     }
 
     /// Runs the command. The first part of its output is logged.
@@ -234,8 +250,47 @@ fn count(
     Ok(found)
 }
 
+/// Adds the stalled runs of all hosts, and whether any of them is new. Marks all of them as seen. A run that goes on
+/// and stalls again is new.
+fn count_stalled(
+    txn: &mut dyn ReadTxn,
+    own: &FormulaId,
+    seen: &mut BTreeSet<(HostRun, u64)>,
+    found: &mut WaitingCounts,
+) -> Result<(), StoreFault> {
+    let mut now = BTreeSet::new();
+    for host in table::hosts(txn)? {
+        for run in query::stalled(txn, &host.number, MAX_ITEMS)? {
+            let Some(row) = table::run(txn, &host.number, run)? else { continue };
+            now.insert((HostRun { host, run }, row.next_step));
+        }
+    }
+    found.stalled = now.len();
+    found.only_stalled = match now.first() {
+        Some((at, _)) if now.len() == 1 && at.host == *own => Some(at.run),
+        _ => None,
+    };
+    found.new |= !now.is_subset(seen);
+    *seen = now;
+    Ok(())
+}
+
 /// Returns the text of the notification. The text contains nothing that others wrote.
 fn notice_text(now: &WaitingCounts) -> String {
+    let stalled = match (now.stalled, now.only_stalled) {
+        (0, _) => None,
+        (_, Some(run)) => Some(format!("{run} has stalled: almoner resume {run}")),
+        (1, None) => Some("1 run has stalled: almoner status".to_owned()),
+        (count, None) => Some(format!("{count} runs have stalled: almoner status")),
+    };
+    match (stalled, now.own + now.others) {
+        (None, _) => waiting_text(now),
+        (Some(stalled), 0) => stalled,
+        (Some(stalled), _) => format!("{}; {stalled}", waiting_text(now)),
+    }
+}
+
+fn waiting_text(now: &WaitingCounts) -> String {
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,
         (Some(own), others) => format!("{own}; {others} more for other hosts of yours"),
@@ -251,7 +306,8 @@ mod tests {
     #[test]
     fn notification_counts_messages_and_names_the_command() {
         let check = |own, others, newest: u64, expected: &str| {
-            let now = WaitingCounts { own, others, newest: Some(MessageNumber(newest)), new: true };
+            let newest = Some(MessageNumber(newest));
+            let now = WaitingCounts { own, others, newest, new: true, ..WaitingCounts::default() };
             assert_eq!(notice_text(&now), expected);
         };
         check(1, 0, 42, "1 thing waits for you: almoner inbox 42");
@@ -260,5 +316,18 @@ mod tests {
         check(0, 1, 42, "1 thing waits for another host of yours");
         check(0, 2, 42, "2 things wait for other hosts of yours");
         check(MAX_ITEMS, 0, 42, "100 things or more wait for you: almoner inbox");
+    }
+
+    #[test]
+    fn notification_names_stalled_runs() {
+        let check = |own, stalled, only: Option<u64>, expected: &str| {
+            let (newest, only_stalled) = (Some(MessageNumber(42)), only.map(RunNumber));
+            let now = WaitingCounts { own, newest, stalled, only_stalled, new: true, others: 0 };
+            assert_eq!(notice_text(&now), expected);
+        };
+        check(0, 1, Some(5), "r5 has stalled: almoner resume r5");
+        check(0, 1, None, "1 run has stalled: almoner status");
+        check(0, 3, None, "3 runs have stalled: almoner status");
+        check(1, 1, Some(5), "1 thing waits for you: almoner inbox 42; r5 has stalled: almoner resume r5");
     }
 }

@@ -50,7 +50,7 @@ pub struct ApprovalHistory(Mutex<BTreeMap<FormulaId, HostApprovals>>);
 #[derive(Default)]
 struct HostApprovals {
     /// The number of the first message that is not in the index yet.
-    next: u64,
+    next: Option<MessageNumber>,
     /// The questions by key, oldest first. Each is a message, and the index of its entry.
     asks: BTreeMap<AskKey, Vec<(MessageNumber, usize)>>,
 }
@@ -136,16 +136,17 @@ impl ApprovalHistory {
 impl HostApprovals {
     /// Indexes the messages that have arrived since the last call.
     fn catch_up(&mut self, daemon: &HostDaemon) -> Result<(), Failure> {
-        if self.next == 0 {
-            let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, 0..u64::MAX, true))?;
-            self.next = newest.first().map_or(0, |(newest, _)| newest.0.saturating_sub(MAX_MESSAGES_BACK));
+        if self.next.is_none() {
+            let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, threads::ALL, true))?;
+            let back = |newest: &MessageNumber| newest.message().saturating_sub(MAX_MESSAGES_BACK);
+            self.next = newest.first().map(|(newest, _)| MessageNumber(back(newest)));
         }
         loop {
-            let from = self.next;
-            let page = daemon.read(|txn| threads::envelopes(txn, &daemon.host, from..u64::MAX, false))?;
+            let from = self.next.unwrap_or(MessageNumber(0))..threads::ALL.end;
+            let page = daemon.read(|txn| threads::envelopes(txn, &daemon.host, from, false))?;
             let full = page.len() == threads::BATCH_SIZE;
             for (number, mail) in page {
-                self.next = number.0.saturating_add(1);
+                self.next = Some(number.successor());
                 if mail.envelope.kind == "approval" {
                     self.add(daemon, number)?;
                 }

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use caps::undo::{PathState, SavedFile, Undo};
 use kernel::formula::Formula;
 use kernel::proposal::{Effect, Proposal};
-use kernel::run::{Completion, Entry, RestoredFile};
+use kernel::run::{ChangeDigests, Completion, Entry, RestoredFile};
 use kernel::{BlobHash, RunNumber, StepRef, Value};
 use passable::{Untrusted, visible_line};
 use resource::Resource;
 
 use super::applied_changes::AppliedChanges;
-use super::{runs, why};
+use super::{program_changes, runs, why};
+use crate::state::blobs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::undo_report::{UndoEntry, UndoState};
@@ -37,6 +38,19 @@ pub struct Change {
     pub before: PathState,
     /// The state that the run left.
     pub after: PathState,
+    /// Whether a program changed the path, so that no call of a directory records it.
+    pub by_program: bool,
+}
+
+/// The changes of a run and its descendants.
+#[derive(Default)]
+pub struct RunChanges {
+    /// The changes of paths, one for each path, the latest first.
+    pub changes: Vec<Change>,
+    /// Descriptions of effects that are no changes of files.
+    pub other_effects: Vec<Untrusted>,
+    /// Descriptions of changes in staged copies that cannot be applied.
+    pub unappliable: Vec<Untrusted>,
 }
 
 impl Change {
@@ -82,29 +96,37 @@ impl PathTask {
             from: self.expected.description(),
             to: self.target.description(),
             step: self.change.at.1,
+            digests: self
+                .change
+                .by_program
+                .then(|| ChangeDigests { before: digest(self.change.before), after: digest(self.target) }),
         }
+    }
+}
+
+fn digest(state: PathState) -> Option<BlobHash> {
+    match state {
+        PathState::File(digest) => Some(digest),
+        PathState::Nothing | PathState::Directory => None,
     }
 }
 
 /// A function that finds the bytes of a file to put in place.
 pub type BlobLookup<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
 
-/// Returns the changes of a run, one for each path, the latest first. Also returns descriptions of those effects of
-/// the run that are not changes of files.
+/// Returns the changes of a run and its descendants.
 ///
 /// # Errors
 /// When there is no such run, it has not ended, or `only` names a path that the run did not change.
-pub fn changes_of_run(
-    daemon: &HostDaemon,
-    run: RunNumber,
-    only: &[String],
-) -> Result<(Vec<Change>, Vec<Untrusted>), Failure> {
+pub fn changes_of_run(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<RunChanges, Failure> {
     let (mut changes, mut beyond) = (Vec::new(), Vec::new());
-    for member in whole_family(daemon, run)? {
-        collect_changes(daemon, member, &mut changes, &mut beyond)?;
+    let family = whole_family(daemon, run)?;
+    for member in &family {
+        collect_changes(daemon, *member, &mut changes, &mut beyond)?;
     }
     changes.sort_by_key(|change| change.at);
     let mut planned = plan(&changes);
+    let unappliable = program_changes::add(daemon, &family, &mut planned)?;
     // A path whose last state is its first state has not been changed.
     let is_change = |change: &Change| change.before != change.after;
     for wanted in only {
@@ -129,7 +151,7 @@ pub fn changes_of_run(
         touching.for_each(|change| change.steps.extend(through.iter().copied()));
     }
     planned.retain(is_change);
-    Ok((planned, beyond))
+    Ok(RunChanges { changes: planned, other_effects: beyond, unappliable })
 }
 
 /// Keeps the named changes, and the other end of each move. Undoing only one end would lose the file or duplicate it.
@@ -149,7 +171,9 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
             break;
         }
     }
-    planned.retain(|change| !change.steps.is_disjoint(&steps));
+    planned.retain(|change| {
+        only.iter().any(|wanted| change.is_named(wanted)) || !change.steps.is_disjoint(&steps)
+    });
 }
 
 /// Returns a task for each change, with the present state of its path. `in_place` has the files that were applied
@@ -353,8 +377,11 @@ fn collect_changes(
                             steps: [at].into(),
                             before,
                             after,
+                            by_program: false,
                         }));
                     }
+                    // The changes of such a program are found in the copy.
+                    Ok(None) if is_within_staged_copies(daemon, &made) => {}
                     Ok(None) => {
                         let words = format!("{at}: {}.{} {}", made.slot, made.method, shown_arguments(&made));
                         beyond.push(Untrusted::new(words));
@@ -370,6 +397,38 @@ fn collect_changes(
         true
     })?;
     failed.map_or(Ok(()), Err)
+}
+
+/// Returns whether a call ran a program that could change nothing but staged copies.
+fn is_within_staged_copies(daemon: &HostDaemon, made: &Proposal) -> bool {
+    match why::call_target(daemon, made) {
+        Ok(Some(Formula::Resource(Resource::Programs(programs)))) => {
+            let mut writable = programs.directories.iter().filter(|directory| directory.write);
+            !programs.network && writable.all(|directory| directory.staged_slot.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Stores the present bytes of files that are about to be replaced or removed, if nothing else keeps them.
+///
+/// # Errors
+/// When the store fails.
+pub fn keep_present<'a>(
+    daemon: &HostDaemon,
+    tasks: impl Iterator<Item = &'a PathTask>,
+) -> Result<(), Failure> {
+    for task in tasks.filter(|task| task.state == UndoState::Would) {
+        let PathState::File(digest) = task.expected else { continue };
+        if daemon.store.blobs().get(&digest).is_ok() {
+            continue;
+        }
+        let root = Undo::open(&task.change.root).ok();
+        if let Some(bytes) = root.and_then(|root| root.bytes(&task.change.path, &digest)) {
+            blobs::upload(daemon, &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the beginning of the first argument, such as the recipient of a message, or the started program.

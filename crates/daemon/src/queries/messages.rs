@@ -22,8 +22,7 @@ pub fn list_messages(
     let (daemon, limit) = (daemon, page.bounded_limit());
     Ok(match filter {
         MessageFilter::Mailbox { open, order: Order::OldestFirst } => {
-            let from = page.after.map_or(0, |after| after.0.saturating_add(1));
-            let from = MessageNumber(from);
+            let from = page.after.map_or(MessageNumber(0), MessageNumber::successor);
             Response::Mailbox(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, limit))?)
         }
         MessageFilter::Mailbox { open, order: Order::NewestFirst } => {

@@ -217,6 +217,20 @@ pub fn mailbox_page(
     Ok(found)
 }
 
+/// The maximum number of runs that a status names as waiting for a time.
+const MAX_WAITING: usize = 50;
+
+/// Returns the runs that wait for a time, each with the reason in a short phrase.
+pub fn waiting_for_a_time(daemon: &HostDaemon) -> Result<Vec<(RunNumber, String)>, Failure> {
+    let found = daemon.read(|txn| kernel::timer::waiting_runs(txn, &daemon.host, MAX_WAITING))?;
+    let mut numbers: Vec<RunNumber> = found.into_iter().map(|(run, _)| run).collect();
+    numbers.dedup();
+    numbers
+        .into_iter()
+        .map(|number| Ok((number, control::show::journal::state(&load_run(daemon, number)?))))
+        .collect()
+}
+
 /// Returns the number of messages that need an answer.
 pub fn answer_count(daemon: &HostDaemon) -> Result<usize, Failure> {
     let mut count = 0;
@@ -265,7 +279,7 @@ pub fn for_each_awaiting(
         let page = daemon.read(|txn| query::awaiting(txn, &daemon.host, from, MAX_ROWS))?;
         let full = page.len() == MAX_ROWS;
         for number in page {
-            from = MessageNumber(number.0.saturating_add(1));
+            from = number.successor();
             each(number)?;
         }
         if !full {
@@ -306,7 +320,7 @@ fn numbers(
     let from = table::inner_key(&mailbox, &[]);
     // Nine bytes are longer than any number's key, so this key lies behind all of them.
     let to = match below {
-        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        Some(number) => table::inner_key(&mailbox, &table::message_key(number)),
         None => table::inner_key(&mailbox, &[0xff; 9]),
     };
     let rows = txn.range(Table::Message, &agent.number, &from, &to, BATCH_SIZE, true)?;
@@ -315,7 +329,7 @@ fn numbers(
             let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
             number
                 .map(u64::from_be_bytes)
-                .map(MessageNumber)
+                .map(MessageNumber::from_order)
                 .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
         })
         .collect()
@@ -378,7 +392,15 @@ mod tests {
     fn start(number: u64) -> Act {
         let document = |name: &str| {
             let hash = BlobHash::of(name.as_bytes());
-            Attachment { name: name.to_owned(), hash, text: hash, bytes: 1, media_type: String::new() }
+            Attachment {
+                name: name.to_owned(),
+                hash,
+                text: hash,
+                bytes: 1,
+                media_type: String::new(),
+                notes: vec![],
+                rejected: None,
+            }
         };
         Act::Start(Box::new(Start {
             text: Untrusted::new(format!("run {number}")),
@@ -388,7 +410,7 @@ mod tests {
                 includes: BTreeMap::new(),
                 limits: Limits::default(),
             },
-            shape: Shape::Each { jobs: 4 },
+            shape: Shape::Each { jobs: 4, waiting: 100 },
             private: false,
             model: "local".to_owned(),
             input: Input {
@@ -451,7 +473,7 @@ mod tests {
         let first = page(None);
         assert_eq!(first.len(), MAX_ROWS);
         let rest = page(first.last().map(|letter| letter.number));
-        assert_eq!(rest.first().unwrap().number.0 + 1, first.last().unwrap().number.0);
+        assert_eq!(rest.first().unwrap().number.successor(), first.last().unwrap().number);
         assert_eq!(mailbox_page(&daemon, daemon.host, true, None, usize::MAX).unwrap(), []);
         assert_eq!(answer_count(&daemon).unwrap(), 0);
     }

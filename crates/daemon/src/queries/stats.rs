@@ -242,7 +242,8 @@ impl JournalFold {
             }
             Entry::Completed { proposal, completion } => {
                 self.asked.remove(proposal);
-                let refused = matches!(completion, Completion::Refused(_));
+                // A look-up that found nothing is no mistake of the model.
+                let refused = matches!(completion, Completion::Refused(all) if !worker::are_answers(all));
                 if let Some(call) = self.turn.iter_mut().find(|(at, _, _)| *at == Some(*proposal)) {
                     call.2 = Some(refused);
                 }
@@ -437,6 +438,7 @@ mod tests {
             finished_ms: None,
             open: BTreeMap::new(),
             children: BTreeMap::new(),
+            yielded: Default::default(),
             drive: None,
             delivery: None,
             cancelled: None,

@@ -193,8 +193,15 @@ mod tests {
     #[test]
     fn name_of_tool_server_fills_slot_without_kind() {
         let line = ServerTransport::Web(Box::new(part_of_the_web()));
-        let server =
-            ToolServer { name: "s".to_owned(), line, tools: vec![], call_ms: DEFAULT_CALL_TIMEOUT_MS };
+        let server = ToolServer {
+            name: "s".to_owned(),
+            line,
+            tools: vec![],
+            call_ms: DEFAULT_CALL_TIMEOUT_MS,
+            start_ms: 1,
+            headers: Default::default(),
+            query: String::new(),
+        };
         assert_eq!(kind_of(&Formula::Resource(Resource::Mcp(Box::new(server)))), Some(Kind::Mcp));
         assert_eq!(kind_of(&Formula::Resource(Resource::Web(part_of_the_web()))), Some(Kind::Http));
         assert_eq!(kind_of(&Formula::Resource(Resource::directory("/d"))), Some(Kind::Dir { write: true }));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use kernel::BlobHash;
-use kernel::run::Attachment;
-use passable::visible_line;
+use kernel::run::{Attachment, Rejection, Trouble};
+use passable::{Untrusted, visible_line};
 use worker::definition::Definition;
 
 use super::native_documents;
@@ -18,6 +18,9 @@ use control::protocol::{Document, StartShape, StartSpec};
 /// The maximum size of a document in bytes, whatever the worker file allows. The file may come from anyone, and
 /// documents are held in memory.
 const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// The name of the worker behind `almoner ask`, which has no file.
+const ASK: &str = "ask";
 
 /// Checks whether the worker takes this many documents.
 ///
@@ -85,16 +88,31 @@ pub fn check_total(definition: &Definition, spec: &StartSpec, taken: &[Attachmen
 fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Failure> {
     let total: u64 = taken.iter().map(|a| a.bytes).sum();
     if total > definition.attachments.bytes {
+        let (found, limit) = document::sizes(total, definition.attachments.bytes);
         return Err(Failure::new(
             Exit::Invalid,
-            format!(
-                "the documents have {total} bytes together, and {} are allowed",
-                definition.attachments.bytes
-            ),
+            format!("the documents have {found} together, and {limit} are allowed"),
         )
-        .help("raise `attachments: { bytes: … }` in the worker file, or hand over less"));
+        .help(raise_help(definition, total)));
     }
     Ok(())
+}
+
+/// Returns how a user raises the limit so that documents of this size are taken.
+fn raise_help(definition: &Definition, total: u64) -> String {
+    if total > MAX_DOCUMENT_BYTES {
+        let most = document::size(MAX_DOCUMENT_BYTES);
+        return format!("documents can have {most} at most: give only the part that is needed");
+    }
+    let enough = resource::units::typed_bytes(total.next_multiple_of(1 << 20));
+    match definition.name.as_str() {
+        ASK => {
+            format!("`almoner ask --attachments {enough} …` takes them; or give only the part that is needed")
+        }
+        _ => format!(
+            "write `attachments: {{ bytes: {enough} }}` into the worker file, or give only the part that is needed"
+        ),
+    }
 }
 
 /// Checks whether the user can converse with the worker, if the run is to be a conversation. A conversation has no
@@ -137,7 +155,9 @@ impl DocumentImporter<'_> {
         is_dry_run: bool,
     ) -> DocumentImporter<'a> {
         let bytes = definition.attachments.bytes.min(MAX_DOCUMENT_BYTES);
-        let limits = document::Limits { bytes, ..document::Limits::default() };
+        let usual = document::Limits::default();
+        let text = usize::try_from(bytes).unwrap_or(usize::MAX).max(usual.text);
+        let limits = document::Limits { bytes, text, ..usual };
         DocumentImporter { daemon, definition, limits, takes: daemon.accepted_documents(model), is_dry_run }
     }
 
@@ -153,8 +173,73 @@ impl DocumentImporter<'_> {
     /// # Errors
     /// When the worker does not take such a document, or the document cannot be read.
     pub fn import(&self, source: &Document) -> Result<Attachment, Failure> {
+        self.store(self.read(source)?)
+    }
+
+    /// Imports a document as an item of a batch. A document that cannot be read becomes an item that fails.
+    ///
+    /// # Errors
+    /// When the store cannot keep a document.
+    pub fn import_item(&self, source: &Document) -> Result<Attachment, Failure> {
+        match self.read(source) {
+            Ok(read) => self.store(read),
+            Err(failure) => self.rejected_item(source, failure),
+        }
+    }
+
+    /// Returns the item for a document that cannot be read.
+    fn rejected_item(&self, source: &Document, failure: Failure) -> Result<Attachment, Failure> {
+        let (name, path) = match source {
+            Document::File { path } => (file_name(path), Some(path.clone())),
+            Document::Text { name, .. }
+            | Document::Content { name, .. }
+            | Document::Uploaded { name, .. }
+            | Document::Unnameable { name, .. } => (name.clone(), None),
+        };
+        // The item's own name stands before the message wherever the message is shown.
+        let message = failure.message.raw();
+        let prefixes = [Some(&name), path.as_ref()];
+        let without = |prefix: &String| {
+            let rest = message.strip_prefix(&*visible_line(prefix))?;
+            rest.strip_prefix(": ").or_else(|| rest.strip_prefix(' '))
+        };
+        let message = prefixes.into_iter().flatten().find_map(without).unwrap_or(message).to_owned();
+        let trouble = Trouble {
+            code: "input/document".to_owned(),
+            message: Untrusted::new(message),
+            help: failure.help,
+        };
+        let empty = self.put(b"")?;
+        let rejected = Some(Box::new(Rejection { trouble, is_read: false, path }));
+        let media_type = String::new();
+        Ok(Attachment { hash: empty, text: empty, bytes: 0, name, media_type, notes: vec![], rejected })
+    }
+
+    fn store(&self, read: ReadDocument) -> Result<Attachment, Failure> {
+        let ReadDocument { name, bytes, text, media_type, notes } = read;
+        let (hash, text) = (self.put(&bytes)?, self.put(text.as_bytes())?);
+        Ok(Attachment { hash, text, bytes: bytes.len() as u64, name, media_type, notes, rejected: None })
+    }
+
+    fn read(&self, source: &Document) -> Result<ReadDocument, Failure> {
         let (name, bytes) = match source {
+            Document::Unnameable { name, why } => {
+                return Err(Failure::new(
+                    Exit::Invalid,
+                    format!("{}: {}", visible_line(name), visible_line(why)),
+                )
+                .help("rename the file"));
+            }
             Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
+            Document::Content { name, base64 } => {
+                if name.contains('.') {
+                    self.check_suffix(name)?;
+                }
+                let bytes = passable::from_base64(base64).map_err(|_| {
+                    Failure::new(Exit::Usage, format!("{}: its bytes are not in Base64", visible_line(name)))
+                })?;
+                (name.clone(), bytes)
+            }
             Document::Uploaded { name, hash } => {
                 self.check_suffix(name)?;
                 let gone = |e: store::BlobError| {
@@ -168,17 +253,15 @@ impl DocumentImporter<'_> {
                     return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
                 }
                 let bytes = self.daemon.store.blobs().get(hash).map_err(gone)?;
-                self.limits.admit(bytes.len() as u64).map_err(|e| document_failure(name, &e))?;
                 (name.clone(), bytes)
             }
             Document::File { path } => {
-                let name = Path::new(path)
-                    .file_name()
-                    .map_or_else(|| path.clone(), |n| n.to_string_lossy().into_owned());
+                let name = file_name(path);
                 self.check_suffix(&name)?;
-                (name, read_file(path, &self.limits)?)
+                (name, self.read_file(path)?)
             }
         };
+        self.admit(&name, bytes.len() as u64)?;
         let read = native_documents::read_document(&name, &bytes, &self.limits, self.takes)?;
         let media_type = read.media_type.to_owned();
         if !self.definition.attachments.takes_type(&media_type) {
@@ -187,8 +270,7 @@ impl DocumentImporter<'_> {
             return Err(Failure::new(Exit::Invalid, what)
                 .help(format!("it takes: {}", self.definition.attachments.types.join(", "))));
         }
-        let (hash, shown) = (self.put(&bytes)?, self.put(read.text.as_bytes())?);
-        Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name, media_type })
+        Ok(ReadDocument { name, bytes, text: read.text, media_type, notes: read.notes })
     }
 
     fn check_suffix(&self, name: &str) -> Result<(), Failure> {
@@ -199,35 +281,60 @@ impl DocumentImporter<'_> {
         let what = format!("{}: `{}` takes no such files", visible_line(name), self.definition.name);
         Err(Failure::new(Exit::Invalid, what).help(format!("it takes: {}", takes.suffixes.join(", "))))
     }
+
+    /// Checks whether a document of this size may be read.
+    fn admit(&self, name: &str, size: u64) -> Result<(), Failure> {
+        let help = || raise_help(self.definition, size);
+        self.limits
+            .admit(size)
+            .map_err(|e| Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help()))
+    }
+
+    /// Reads a regular file. Its size is checked first.
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        use std::io::Read as _;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // A relative path would depend on the directory in which the daemon was started.
+        if !Path::new(path).is_absolute() {
+            return Err(config::place::relative_path_failure(path));
+        }
+        let no_file = || {
+            Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
+                .help("hand it to the command itself, which reads pipes: its path alone, or `-`")
+        };
+        let fail = |e: std::io::Error| {
+            // A socket cannot be opened at all.
+            if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+                return no_file();
+            }
+            let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+            Failure::new(exit, format!("{}: {e}", visible_line(path)))
+                .help("check the path and its permissions")
+        };
+        // A pipe without a writer would block the opening for ever.
+        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
+        let meta = file.metadata().map_err(fail)?;
+        if !meta.is_file() {
+            return Err(no_file());
+        }
+        self.admit(path, meta.len())?;
+        let mut bytes = Vec::new();
+        file.take(self.limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+        self.admit(path, bytes.len() as u64)?;
+        Ok(bytes)
+    }
 }
 
-fn document_failure(name: &str, error: &document::DocumentError) -> Failure {
-    Failure::new(Exit::Invalid, format!("{}: {error}", visible_line(name))).help(error.help())
+/// A document that was read and checked.
+struct ReadDocument {
+    name: String,
+    bytes: Vec<u8>,
+    text: String,
+    media_type: String,
+    notes: Vec<String>,
 }
 
-/// Reads a regular file. Its size is checked first.
-fn read_file(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
-    use std::io::Read as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    // A relative path would depend on the directory in which the daemon was started.
-    if !Path::new(path).is_absolute() {
-        return Err(config::place::relative_path_failure(path));
-    }
-    let fail = |e: std::io::Error| {
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{}: {e}", visible_line(path))).help("check the path and its permissions")
-    };
-    // A pipe without a writer would block the opening for ever.
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
-    let meta = file.metadata().map_err(fail)?;
-    if !meta.is_file() {
-        return Err(Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
-            .help("a pipe goes in as `-`"));
-    }
-    limits.admit(meta.len()).map_err(|e| document_failure(path, &e))?;
-    let mut bytes = Vec::new();
-    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
-    limits.admit(bytes.len() as u64).map_err(|e| document_failure(path, &e))?;
-    Ok(bytes)
+fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }

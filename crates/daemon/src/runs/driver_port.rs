@@ -8,8 +8,8 @@ use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
-use model::{Cancel, MediaSupport, ModelError, ModelRef, Price, Progress, Provider};
-use passable::Untrusted;
+use model::{Cancel, MediaSupport, ModelError, ModelLimits, ModelRef, Price, Progress, Provider};
+use passable::{Untrusted, visible_line};
 use policy::Rules;
 use store::InlineBlob;
 use worker::DriverPort;
@@ -116,6 +116,16 @@ impl DriverPort for HostDaemon {
         self.price_of(model)
     }
 
+    fn limits(&self, run: &Run, bytes: usize) -> ModelLimits {
+        let key = |reference: &ModelRef, name: &str| {
+            self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
+        };
+        self.limits_of(&run.model, &|reference| {
+            let opened = self.opener.open_with(reference, &|name| key(reference, name));
+            opened.map_or_else(|_| ModelLimits::lookup(reference), |provider| provider.limits(bytes))
+        })
+    }
+
     fn takes(&self, model: &str) -> MediaSupport {
         self.accepted_documents(model)
     }
@@ -145,6 +155,10 @@ impl DriverPort for HostDaemon {
         let line = match progress {
             Progress::Loading => "loading the local model".to_owned(),
             Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
+            Progress::Waiting { server, wait } => {
+                let seconds = wait.as_millis().div_ceil(1000);
+                format!("waiting {seconds} s: {} asks to slow down", visible_line(&server))
+            }
             Progress::Text(more) => {
                 let secrets = self.secrets();
                 return self.news.publish_text(run, prompted, &more, |text, from| {

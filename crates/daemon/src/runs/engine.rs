@@ -1,12 +1,12 @@
 //! The engine, which drives runs on a limited number of threads.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernel::command::{Act, Move};
-use kernel::run::Trouble;
+use kernel::run::{Shape, Trouble, WaitReason};
 use kernel::table::Task;
 use kernel::{FormulaId, HostRun, table};
 use passable::Untrusted;
@@ -27,12 +27,35 @@ pub struct Engine {
     idle: Condvar,
 }
 
+/// An item of a batch. Only some items of a batch are at work at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ItemPlace {
+    batch: HostRun,
+    index: usize,
+    /// The maximum number of items of the batch that may be at work.
+    jobs: usize,
+}
+
 #[derive(Default)]
 struct EngineState {
     queue: VecDeque<HostRun>,
     active: BTreeSet<HostRun>,
+    /// The items to which queued and active runs belong. A run without an item has no row.
+    places: BTreeMap<HostRun, ItemPlace>,
     /// The runs that became ready while they were being driven, and must be driven again.
     driven_again: BTreeSet<HostRun>,
+}
+
+impl EngineState {
+    /// Returns whether a queued run may be driven now. Many items of a batch can become ready at once, when a person
+    /// answers for all of them, and only some of them may be at work together.
+    fn has_place(&self, run: HostRun) -> bool {
+        let Some(place) = self.places.get(&run) else { return true };
+        let at_work = self.active.iter().filter_map(|run| self.places.get(run));
+        let items: BTreeSet<usize> =
+            at_work.filter(|other| other.batch == place.batch).map(|other| other.index).collect();
+        items.contains(&place.index) || items.len() < place.jobs
+    }
 }
 
 impl Engine {
@@ -97,7 +120,11 @@ impl Engine {
 
     /// Drives a run now, or when a thread is free.
     pub fn drive(self: &Arc<Engine>, run: HostRun) {
+        let place = self.item_place(run);
         let mut work = self.lock();
+        if let Some(place) = place {
+            work.places.insert(run, place);
+        }
         if work.active.contains(&run) {
             work.driven_again.insert(run);
         } else if !work.queue.contains(&run) {
@@ -106,9 +133,25 @@ impl Engine {
         self.spawn(&mut work);
     }
 
+    /// Returns the item to which a run belongs, or `None` if the run is no part of a batch.
+    fn item_place(&self, at: HostRun) -> Option<ItemPlace> {
+        let daemon = self.daemon.for_host(at.host);
+        let mut run = daemon.run(at.run).ok()?;
+        loop {
+            let link = run.parent?;
+            let above = daemon.run(link.run).ok()?;
+            if let (WaitReason::Item { index }, Shape::Each { jobs, .. }) = (link.place, above.shape) {
+                let batch = HostRun { host: at.host, run: link.run };
+                return Some(ItemPlace { batch, index, jobs: jobs.max(1) as usize });
+            }
+            run = above;
+        }
+    }
+
     fn spawn(self: &Arc<Engine>, work: &mut EngineState) {
         while work.active.len() < MAX_THREADS {
-            let Some(run) = work.queue.pop_front() else { return };
+            let Some(next) = work.queue.iter().position(|run| work.has_place(*run)) else { return };
+            let Some(run) = work.queue.remove(next) else { return };
             work.active.insert(run);
             let engine = Arc::clone(self);
             let thread = std::thread::Builder::new()
@@ -164,6 +207,8 @@ impl Engine {
         work.active.remove(&at);
         if work.driven_again.remove(&at) || again {
             work.queue.push_back(at);
+        } else if !work.queue.contains(&at) {
+            work.places.remove(&at);
         }
         if !daemon.is_stopping() {
             self.spawn(&mut work);
@@ -188,5 +233,32 @@ impl Engine {
             };
             work = self.idle.wait_timeout(work, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::RunNumber;
+
+    use super::*;
+
+    /// Reported of another program: gadzan/xacpx#148 (many approvals at once exceed the limit of parallel work).
+    #[test]
+    fn only_some_items_of_a_batch_are_at_work_together() {
+        let host = FormulaId { number: [1; 32], node: [2; 32] };
+        let at = |run: u64| HostRun { host, run: RunNumber(run) };
+        let place = |batch: u64, index| ItemPlace { batch: at(batch), index, jobs: 2 };
+        let mut state = EngineState::default();
+        // The runs 11 and 12 work on items 0 and 1 of batch 1. Run 13 is called by item 0.
+        state.places.extend([(at(11), place(1, 0)), (at(12), place(1, 1)), (at(13), place(1, 0))]);
+        state.places.extend([(at(14), place(1, 2)), (at(21), place(2, 2))]);
+        state.active.extend([at(11), at(12)]);
+        let may = |state: &EngineState, run| state.has_place(at(run));
+        assert!(!may(&state, 14), "two items are at work");
+        assert!(may(&state, 13), "the item of this run is at work");
+        assert!(may(&state, 21), "this is an item of another batch");
+        assert!(may(&state, 99), "this run is no item");
+        state.active.remove(&at(11));
+        assert!(may(&state, 14));
     }
 }

@@ -10,6 +10,7 @@ pub mod documents;
 pub mod driver_port;
 pub mod engine;
 pub mod forget;
+pub mod logins;
 pub mod narrow;
 pub mod native_documents;
 pub mod proposal;

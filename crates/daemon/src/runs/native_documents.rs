@@ -13,6 +13,8 @@ pub struct DocumentText {
     pub text: String,
     /// The media type by the document's content, such as `application/pdf`.
     pub media_type: &'static str,
+    /// The sentences about what the text lacks. They hold foreign words.
+    pub notes: Vec<String>,
 }
 
 /// Reads a document.
@@ -36,8 +38,9 @@ pub fn read_document(
         return Err(Failure::new(Exit::Invalid, what).help("give it the suffix of what it is"));
     }
     let stands_for = |media_type: &'static str| DocumentText {
-        text: format!("({media_type}, {} bytes: no text of it is known)", bytes.len()),
+        text: format!("({media_type}, {}: no text of it is known)", document::size(bytes.len() as u64)),
         media_type,
+        notes: vec![],
     };
     match (found, document::text(bytes, name, limits)) {
         (_, Err(e @ DocumentError::TooLarge { .. })) => Err(refuse(&e, e.help())),
@@ -49,7 +52,12 @@ pub fn read_document(
         (Some((MediaKind::Pdf, kind)), Err(DocumentError::PdfWithoutText { .. })) if takes.pdfs => {
             Ok(stands_for(kind))
         }
-        (_, Ok(read)) => Ok(DocumentText { text: read.text, media_type: read.media_type.as_str() }),
+        (found, Ok(read)) => {
+            // The model gets the PDF itself, so the notes about its text would be wrong.
+            let is_sent = takes.pdfs && matches!(found, Some((MediaKind::Pdf, _)));
+            let notes = if is_sent { vec![] } else { read.notes };
+            Ok(DocumentText { text: read.text, media_type: read.media_type.as_str(), notes })
+        }
         (_, Err(e)) => Err(refuse(&e, e.help())),
     }
 }

@@ -1,18 +1,21 @@
 //! Retries of the failed documents of a run over many documents.
 //!
 //! The new run works on the bytes that the old run stored, not on files that may have changed. A document that has a
-//! result keeps it: no child runs for the document, and nothing is written again for it alone.
+//! result keeps it: no child runs for the document, and nothing is written again for it alone. If only the file of a
+//! result could not be written, the new run writes it, and asks no model. A file that could not be read is read again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::run::{Earlier, Entry, Input, RunOutcome, Shape};
+use kernel::run::{Attachment, Earlier, Entry, Input, Rejection, RunOutcome, Shape, State};
 use kernel::{RunNumber, Value};
 use worker::definition::Definition;
 
+use super::documents::DocumentImporter;
 use crate::queries::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
-use control::protocol::StartSpec;
+use control::protocol::{Document, StartSpec};
+use control::show::batch::UnwrittenFile;
 
 /// Returns the input of a run that retries the documents without a result in `old`.
 ///
@@ -42,15 +45,28 @@ pub fn input(
         let help = "give the documents once more, without `--retry-failed`".to_owned();
         return refuse(Exit::NotFound, format!("what {old} worked on was forgotten"), help);
     }
+    let before = run.input.earlier.as_deref();
     let mut results: BTreeMap<usize, Value> =
-        run.input.earlier.as_ref().map(|earlier| earlier.results.clone()).unwrap_or_default();
+        before.map(|earlier| earlier.results.clone()).unwrap_or_default();
+    let mut unwritten: BTreeSet<usize> = before.map(|earlier| earlier.unwritten.clone()).unwrap_or_default();
     runs::for_each_step(daemon, old, 1, |step| {
         if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry {
             results.insert(index, value);
+            unwritten.insert(index);
         }
         true
     })?;
-    if results.len() >= run.input.items.len() {
+    let mut has_unwritten_file = false;
+    if let State::Finished { outcome: RunOutcome::Done(value) } = &run.state {
+        // The run has written all files but these.
+        let files = UnwrittenFile::of(value);
+        has_unwritten_file = files.iter().any(|file| file.index.is_none());
+        unwritten = files.into_iter().filter_map(|file| file.index).collect();
+    }
+    if definition.write.is_empty() {
+        unwritten.clear();
+    }
+    if results.len() >= run.input.items.len() && unwritten.is_empty() && !has_unwritten_file {
         let help = format!("`almoner trace {old}` shows what came of each");
         return refuse(Exit::NotFound, format!("nothing failed in {old}"), help);
     }
@@ -59,6 +75,21 @@ pub fn input(
         let what = format!("what {old} came to is more than data, and cannot be handed on");
         return refuse(Exit::Conflict, what, help);
     }
-    let earlier = Earlier { run: old, results, provenance: run.provenance };
+    let earlier = Earlier { run: old, results, provenance: run.provenance, unwritten };
     Ok(Input { earlier: Some(Box::new(earlier)), ..run.input })
+}
+
+/// Returns the items of the earlier run for the retry. The files of items that could not be read are read once more.
+///
+/// # Errors
+/// When the store cannot keep a document.
+pub fn items(importer: &DocumentImporter<'_>, old: Vec<Attachment>) -> Result<Vec<Attachment>, Failure> {
+    let again = |item: Attachment| match item.rejected.as_deref() {
+        Some(Rejection { is_read: true, .. }) => Ok(Attachment { rejected: None, ..item }),
+        Some(Rejection { path: Some(path), .. }) => {
+            importer.import_item(&Document::File { path: path.clone() })
+        }
+        Some(_) | None => Ok(item),
+    };
+    old.into_iter().map(again).collect()
 }

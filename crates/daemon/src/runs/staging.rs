@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use caps::stage::StageUse;
 use caps::undo::{PathState, Undo};
 use kernel::command::{Act, Target, UserCommand};
 use kernel::formula::Formula;
@@ -15,10 +16,11 @@ use kernel::table::{self, FormulaRow};
 use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
 use passable::{Untrusted, visible_line};
+use policy::protected::protected;
 
 use crate::queries::applied_changes::{applied_changes, relatives};
 use crate::queries::changes;
-use crate::queries::changes::{Change, PathTask};
+use crate::queries::changes::{Change, PathTask, RunChanges};
 use crate::queries::runs;
 use crate::state::blobs;
 use crate::state::daemon;
@@ -26,6 +28,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::difference;
 use control::undo_report::{Diff, FileChange, FileDiff, Part, UndoReport, UndoState};
+use resource::programs::staged_slot;
 use resource::{Endowment, Resource, ResourceSpec};
 
 /// The directory of staged copies, in the daemon's state directory.
@@ -40,21 +43,21 @@ const NEW_SUFFIX: &str = ".new";
 /// The staged copies of a run that is about to start. They are removed if the run does not start. If the daemon dies
 /// before, the next process removes them: see [`remove_abandoned`].
 #[derive(Default)]
-pub struct StagedCopies(RefCell<Vec<PathBuf>>);
+pub struct StagedCopies(RefCell<Vec<(String, PathBuf)>>);
 
 impl StagedCopies {
     /// Makes a staged copy of a directory, and returns the target for its slot.
     ///
     /// # Errors
     /// When the directory holds too much, or the file system fails.
-    pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
+    pub fn stage(&self, state: &Path, slot: &str, real: &str, purpose: StageUse) -> Result<Target, Failure> {
         let stage = state.join(STAGES_DIR).join(unique_name()?);
         mark(&stage).map_err(|error| {
             Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
                 .help("the directory of the store's state must be writable")
         })?;
-        self.0.borrow_mut().push(stage.clone());
-        caps::stage::make(Path::new(real), &stage).map_err(|error| {
+        self.0.borrow_mut().push((slot.to_owned(), stage.clone()));
+        caps::stage::make(Path::new(real), &stage, purpose).map_err(|error| {
             let message = format!("slot `{slot}`: {} cannot be staged: {error}", visible_line(real));
             Failure::new(Exit::Failure, message)
                 .help("stage a part of it, such as a subdirectory, or endow it with `:rw`")
@@ -64,15 +67,22 @@ impl StagedCopies {
         Ok(Target::Resource(Resource::directory(path)))
     }
 
+    /// Returns the directory of the copy that was made for a slot.
+    pub fn path(&self, slot: &str) -> Option<String> {
+        let copies = self.0.borrow();
+        let (_, stage) = copies.iter().find(|(staged, _)| staged == slot)?;
+        stage.to_str().map(str::to_owned)
+    }
+
     /// Keeps the copies, because the run has started.
     pub fn keep(&self) {
-        self.0.borrow_mut().drain(..).for_each(|stage| unmark(&stage));
+        self.0.borrow_mut().drain(..).for_each(|(_, stage)| unmark(&stage));
     }
 }
 
 impl Drop for StagedCopies {
     fn drop(&mut self) {
-        for stage in self.0.borrow().iter() {
+        for (_, stage) in self.0.borrow().iter() {
             caps::stage::remove(stage);
             unmark(stage);
         }
@@ -160,7 +170,8 @@ pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(),
         match fill {
             ResourceSpec::Path(path) => places.push((slot, path.stage, canonical(&path.path))),
             ResourceSpec::Program(program) => {
-                let directories = program.directories.iter();
+                // A program in a staged copy does not reach the directory itself.
+                let directories = program.directories.iter().filter(|(path, _)| staged_slot(path).is_none());
                 places.extend(directories.map(|(path, _)| (slot.as_str(), false, canonical(path))));
             }
             ResourceSpec::Git(git) => places.push((slot, false, canonical(&git.path))),
@@ -200,6 +211,8 @@ fn canonical(path: &str) -> PathBuf {
 struct StagedChanges {
     changes: Vec<Change>,
     other_effects: Vec<Untrusted>,
+    /// The changes in copies that cannot be applied, such as symbolic links that a program made.
+    unappliable: Vec<Untrusted>,
     /// The directories of the copies.
     copies: BTreeSet<PathBuf>,
 }
@@ -224,8 +237,8 @@ fn is_discarded(daemon: &HostDaemon, run: RunNumber) -> Result<bool, Failure> {
     Ok(is_discarded)
 }
 
-/// Returns the changes of a run in staged copies that were not discarded.
-fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<StagedChanges, Failure> {
+/// Returns the staged copies of a run, which were not discarded as a whole.
+fn present_copies(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<PathBuf>, Failure> {
     let found = runs::load_run(daemon, run)?;
     let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
     if copies.is_empty() {
@@ -236,7 +249,13 @@ fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Resul
         return Err(Failure::new(Exit::Conflict, format!("the staged copy of {run} was thrown away"))
             .help(format!("see `almoner trace {run}`")));
     }
-    let (mut changes, beyond) = changes::changes_of_run(daemon, run, only)?;
+    Ok(copies)
+}
+
+/// Returns the changes of a run in staged copies that were not discarded.
+fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<StagedChanges, Failure> {
+    let copies = present_copies(daemon, run)?;
+    let RunChanges { mut changes, other_effects, unappliable } = changes::changes_of_run(daemon, run, only)?;
     let thrown_away = discarded_files(daemon, run)?;
     changes.retain_mut(|change| {
         match thrown_away.get(&change.full()) {
@@ -246,7 +265,7 @@ fn staged_changes(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Resul
         }
         change.stage.is_some()
     });
-    Ok(StagedChanges { changes, other_effects: beyond, copies })
+    Ok(StagedChanges { changes, other_effects, unappliable, copies })
 }
 
 /// Returns the files with discarded changes, by absolute path, in the staged copies of a run, its descendants and its
@@ -279,14 +298,14 @@ fn staged_bytes(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Opti
 /// # Errors
 /// When the run has no staged copy, has not ended, or `only` names a path that it did not change.
 pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
-    let changes = staged_changes(daemon, run, only)?.changes;
+    let StagedChanges { changes, unappliable, .. } = staged_changes(daemon, run, only)?;
     let in_place = applied_changes(daemon, run)?;
-    let tasks = changes::path_tasks(changes, false, &in_place, &|change, digest| {
+    let mut tasks = changes::path_tasks(changes, false, &in_place, &|change, digest| {
         staged_bytes(daemon, change, digest)
     });
+    guard_protected(&mut tasks, only);
     let (mut files, mut shown) = (Vec::new(), 0);
     // The files are sorted by their paths.
-    let mut tasks = tasks;
     tasks.sort_by_key(|task| task.change.full());
     let made: Vec<FileChange> = tasks.iter().map(|task| file_change(task, &tasks)).collect();
     for (task, became) in tasks.into_iter().zip(made) {
@@ -309,7 +328,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
         let text = Untrusted::new(text);
         files.push(FileDiff { text, entry: task.entry(), applied, became, against_now });
     }
-    Ok(Diff { run, files })
+    Ok(Diff { run, files, unappliable })
 }
 
 /// Returns the kind of change that the run made at a path. For a moved file, each end names the other.
@@ -448,26 +467,49 @@ pub fn apply(
     only: &[String],
     parts: &[Part],
 ) -> Result<UndoReport, Failure> {
-    let StagedChanges { changes, other_effects: beyond, copies } = staged_changes(daemon, run, only)?;
+    let StagedChanges { changes, other_effects, unappliable, copies } = staged_changes(daemon, run, only)?;
     let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
     let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
+    guard_protected(&mut tasks, only);
     let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Named)?;
     let held =
         |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
+    // For other changes, the bytes were stored before the call.
+    changes::keep_present(daemon, tasks.iter().filter(|task| task.change.by_program))?;
     let files = changes::restored_files(&tasks);
     if !files.is_empty() {
         let said = UserCommand { verb: "apply".to_owned(), text };
         daemon.apply_as(daemon.host, Some(said), Act::Apply { run, files })?;
     }
     changes::carry_out(&mut tasks, &held);
+    // A change that cannot be applied stays in the copy.
     let is_all = only.is_empty()
         && parts.is_empty()
+        && unappliable.is_empty()
         && tasks.iter().all(|task| matches!(task.state, UndoState::Done | UndoState::Already));
     if is_all {
         copies.iter().for_each(|copy| caps::stage::remove(copy));
     }
     let entries = tasks.into_iter().map(PathTask::entry).collect();
-    Ok(UndoReport { run, dry_run: false, entries, beyond })
+    Ok(UndoReport { run, dry_run: false, entries, beyond: other_effects, unappliable })
+}
+
+/// Holds back changes that a program made to files whose names say that they hold keys, or that some program obeys
+/// them. No gate has judged these changes, so a person has to name each such file.
+fn guard_protected(tasks: &mut [PathTask], only: &[String]) {
+    if !only.is_empty() {
+        return;
+    }
+    for task in tasks.iter_mut().filter(|task| task.change.by_program && task.state == UndoState::Would) {
+        if let Some(why) = protected(&task.change.full()) {
+            let why = format!(
+                "a program has changed it, and {}; `--only {}` applies it",
+                why.describe(),
+                visible_line(&task.change.path)
+            );
+            task.state = UndoState::Failed { why: Untrusted::new(why) };
+        }
+    }
 }
 
 /// Discards the changes of a run in its staged copies: all of them, or those that `only` names. For files that
@@ -492,7 +534,9 @@ pub fn discard(
     let copies = if is_discarded(daemon, run)? {
         copies(daemon, &runs::load_run(daemon, run)?).into_iter().collect()
     } else {
-        let StagedChanges { copies, .. } = staged_changes(daemon, run, &[])?;
+        // A copy that cannot be read can still be thrown away.
+        let copies = present_copies(daemon, run)?;
+        changes::whole_family(daemon, run)?;
         daemon.apply_as(daemon.host, Some(said), Act::Discard { run, files: vec![] })?;
         copies
     };

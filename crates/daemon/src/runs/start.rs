@@ -6,10 +6,10 @@ use std::path::Path;
 
 use kernel::command::{Act, Binding, MailAct, Program, Reply, Start, Target};
 use kernel::grant::Attenuation;
-use kernel::run::{Input, Limits, ResultGoesTo, Shape};
+use kernel::run::{Attachment, Input, Limits, Rejection, ResultGoesTo, Shape};
 use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
-use worker::definition::{Bundle, Definition};
+use worker::definition::{Bundle, Definition, Slot};
 
 use super::bind;
 use super::bind::NewDirectories;
@@ -92,7 +92,7 @@ pub fn start_as(
     let definition = worker_files::parse(&bundle)?;
     daemon.policies.expect_ready()?;
     let project = project_policy(&given)?;
-    let again = spec.retry.map(|old| super::retry::input(daemon, &definition, &spec, old)).transpose()?;
+    let mut again = spec.retry.map(|old| super::retry::input(daemon, &definition, &spec, old)).transpose()?;
     let inputs = match again.as_ref().map(|again| again.values.to_json()) {
         Some(serde_json::Value::Object(inputs)) => inputs,
         _ => spec.values.clone(),
@@ -111,13 +111,23 @@ pub fn start_as(
     let mut documents = Vec::new();
     check_count(&definition, &spec)?;
     let taker = DocumentImporter::new(daemon, &definition, &model, spec.dry_run);
+    let is_batch = matches!(spec.shape, StartShape::Each { .. });
     for source in &spec.documents {
-        documents.push(taker.import(source)?);
+        documents.push(if is_batch { taker.import_item(source)? } else { taker.import(source)? });
     }
-    if let Some(again) = &again {
-        documents.clone_from(&again.items);
+    if let Some(again) = &mut again {
+        documents = super::retry::items(&taker, std::mem::take(&mut again.items))?;
     }
-    check_names(&documents)?;
+    if is_batch {
+        let done = again.as_ref().and_then(|again| again.earlier.as_ref());
+        let done = done.map(|earlier| earlier.results.keys().copied().collect()).unwrap_or_default();
+        reject_items(&definition, &bundle, &inputs, &mut documents, &done)?;
+    } else {
+        check_names(&documents)?;
+    }
+    if let Some(again) = &mut again {
+        again.items.clone_from(&documents);
+    }
     check_total(&definition, &spec, &documents)?;
     let planned = start_preview::StartPreview {
         definition: &definition,
@@ -144,7 +154,7 @@ pub fn start_as(
     let (shape, attachments, items) = match spec.shape {
         StartShape::Single => (Shape::Single, documents, vec![]),
         StartShape::Chat => (Shape::Chat, documents, vec![]),
-        StartShape::Each { jobs } => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
+        StartShape::Each { jobs, waiting } => (Shape::Each { jobs: jobs.max(1), waiting }, vec![], documents),
     };
     let read_from = spec.read_from.into_iter();
     let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
@@ -164,6 +174,24 @@ pub fn start_as(
         }
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
     }
+}
+
+/// Rejects the items of a batch that fail whatever a model answers. So nobody pays for them.
+fn reject_items(
+    definition: &Definition,
+    bundle: &Bundle,
+    inputs: &serde_json::Map<String, serde_json::Value>,
+    documents: &mut [Attachment],
+    done: &BTreeSet<usize>,
+) -> Result<(), Failure> {
+    let failing = worker::failing_items(definition, bundle, inputs, documents, done)
+        .map_err(|trouble| Failure::of_trouble(&trouble))?;
+    for (index, trouble) in failing {
+        if let Some(document) = documents.get_mut(index).filter(|_| !done.contains(&index)) {
+            document.rejected = Some(Box::new(Rejection { trouble, is_read: true, path: None }));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the reference of a run's model.
@@ -216,7 +244,7 @@ fn check_inputs(
     let json = serde_json::Value::Object(inputs.clone());
     let values =
         Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
-    definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
+    definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {}", m.teach())))?;
     Ok(values)
 }
 
@@ -292,9 +320,12 @@ fn fill_slots(
             ask: BTreeSet::new(),
         })
     });
-    let bindings: Vec<Binding> = definition
-        .slots
-        .iter()
+    // Programs come last, because they may work in the staged copies of other slots.
+    let is_program = |slot: &&Slot| slot.kind == Kind::Program;
+    let (programs, others): (Vec<&Slot>, Vec<&Slot>) = definition.slots.iter().partition(is_program);
+    let mut bindings: Vec<Binding> = others
+        .into_iter()
+        .chain(programs)
         .map(|slot| {
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
@@ -352,6 +383,9 @@ fn fill_slots(
         })
         .chain(workshop)
         .collect::<Result<_, Failure>>()?;
+    let place =
+        |binding: &Binding| known.iter().position(|name| *name == binding.slot).unwrap_or(known.len());
+    bindings.sort_by_key(place);
     bind::mcp::check_apart(&bindings)?;
     Ok(bindings)
 }

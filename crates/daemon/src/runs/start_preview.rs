@@ -43,9 +43,15 @@ impl StartPreview<'_> {
     /// When the prompt of the run cannot be made.
     pub fn plan(&self) -> Result<Plan, Failure> {
         let StartPreview { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
-        let shown = match spec.shape {
-            StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
-            StartShape::Single | StartShape::Chat => documents,
+        let shown = match (spec.shape, documents.iter().find(|document| document.rejected.is_none())) {
+            (StartShape::Each { .. }, Some(first)) => std::slice::from_ref(first),
+            (StartShape::Each { .. }, None) => {
+                return Err(documents.iter().find_map(|document| document.rejected.as_ref()).map_or_else(
+                    || Failure::new(Exit::Invalid, "no item can be worked on"),
+                    |rejection| Failure::of_trouble(&rejection.trouble),
+                ));
+            }
+            (StartShape::Single | StartShape::Chat, _) => documents,
         };
         let prompt =
             worker::first_prompt(definition, bundle, inputs, shown).map_err(|t| Failure::of_trouble(&t))?;
@@ -55,7 +61,7 @@ impl StartPreview<'_> {
             model: model.to_owned(),
             slots: worker_slots::fill_lines(bindings),
             tools: self.tools(),
-            documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
+            documents: documents.iter().map(document_line).collect(),
             prompt: Untrusted::new(prompt),
             from: vec![],
             grants: self.grants(),
@@ -166,11 +172,24 @@ impl StartPreview<'_> {
     }
 }
 
+/// Returns a line about a document, or about the reason why no run will work on it.
+fn document_line(document: &Attachment) -> String {
+    match &document.rejected {
+        None => format!("{} ({} bytes)", document.name, document.bytes),
+        Some(rejection) => format!("{} FAILS: {}", document.name, rejection.trouble.message.visible_line()),
+    }
+}
+
 /// Returns a binding without the parts that exist only after the start, such as the directory of a staged copy.
 fn without_made_parts(binding: &Binding) -> Binding {
     let mut plain = binding.clone();
     if let Some(path) = &binding.attenuation.staged_from {
         plain.target = Target::Resource(Resource::directory(path.as_str()));
+    }
+    if let Target::Resource(Resource::Programs(programs)) = &mut plain.target {
+        for directory in programs.directories.iter_mut().filter(|directory| directory.staged_slot.is_some()) {
+            directory.path = directory.typed_path();
+        }
     }
     if let Target::Endowed { bindings, .. } = &mut plain.target {
         *bindings = bindings.iter().map(self::without_made_parts).collect();

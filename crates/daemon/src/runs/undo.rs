@@ -10,7 +10,7 @@ use passable::Untrusted;
 
 use crate::queries::applied_changes::applied_changes;
 use crate::queries::changes;
-use crate::queries::changes::Change;
+use crate::queries::changes::{Change, RunChanges};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::undo_report::{UndoReport, UndoState};
@@ -26,7 +26,8 @@ pub fn undo(
     only: &[String],
     dry_run: bool,
 ) -> Result<UndoReport, Failure> {
-    let (found, beyond) = changes::changes_of_run(daemon, run, only)?;
+    let RunChanges { changes: found, other_effects: beyond, .. } =
+        changes::changes_of_run(daemon, run, only)?;
     let held = |_: &Change, digest: &kernel::BlobHash| daemon.store.blobs().get(digest).ok();
     let in_place = applied_changes(daemon, run)?;
     let mut tasks = changes::path_tasks(found, true, &in_place, &held);
@@ -46,6 +47,8 @@ pub fn undo(
         if is_any {
             daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
         }
+        // The copy may be gone, so that these are the last bytes of what was applied.
+        changes::keep_present(daemon, tasks.iter().filter(|task| task.change.stage.is_some()))?;
         changes::carry_out(&mut tasks, &held);
         // This records the undo as completed. From now on, files at these paths no longer count as the run's.
         let files: Vec<RestoredFile> = tasks
@@ -60,5 +63,5 @@ pub fn undo(
         }
     }
     let entries = tasks.into_iter().map(changes::PathTask::entry).collect();
-    Ok(UndoReport { run, dry_run, entries, beyond })
+    Ok(UndoReport { run, dry_run, entries, beyond, unappliable: vec![] })
 }

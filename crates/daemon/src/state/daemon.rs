@@ -17,7 +17,7 @@ use kernel::name_lookup::View;
 use kernel::run::Trouble;
 use kernel::txn::{ReadTxn, StoreFault, Txn};
 use kernel::{FormulaId, HostRun, RunNumber, query, table};
-use model::{Cancel, MediaSupport, ModelRef, Opener, Price};
+use model::{Cancel, MediaSupport, ModelLimits, ModelRef, Opener, Price};
 use passable::visible_line;
 use policy::Rules;
 use resource::Resource;
@@ -32,6 +32,7 @@ use super::errors::DaemonError;
 use super::extensions::Extensions;
 use super::gateway_tokens::GatewayTokens;
 use super::grant_usage::PendingUsage;
+use super::logins::Logins;
 use super::news::News;
 use super::notices::Notices;
 use super::policies::PolicyStore;
@@ -75,6 +76,8 @@ pub struct Daemon {
     pub alarms: Arc<Alarms>,
     /// The secrets, by name.
     pub vault: DaemonVault,
+    /// The logins at tool servers.
+    pub logins: Logins,
     /// The rules by which proposals are judged, in addition to the gates' own code.
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
@@ -315,6 +318,7 @@ impl HostDaemon {
             root: host,
             alarms: Arc::default(),
             vault: DaemonVault::new(&place.state),
+            logins: Logins::default(),
             rules: RwLock::default(),
             policies: PolicyStore::new(&place.config),
             settings: OnceLock::new(),
@@ -422,6 +426,23 @@ impl HostDaemon {
         references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.higher_of(price(reference)?)))
     }
 
+    /// Returns the limits of a model, as far as they are known: the user's own, or else those that `opened` returns for
+    /// it. For several models, returns the smaller of each.
+    pub fn limits_of(&self, model: &str, opened: &dyn Fn(&ModelRef) -> ModelLimits) -> ModelLimits {
+        let own = self.models().limits;
+        let limits = |reference: &ModelRef| {
+            let said = own.get(&reference.plain().to_string()).copied().unwrap_or_default();
+            // A server need not be asked for anything that the user has said.
+            if said.context.is_some() {
+                said.or(ModelLimits::lookup(reference))
+            } else {
+                said.or(opened(reference))
+            }
+        };
+        let references = model::parse_list(model).unwrap_or_default();
+        references.iter().map(limits).reduce(ModelLimits::smaller_of).unwrap_or_default()
+    }
+
     /// Returns at most `limit` events of the host, from the first one after `after`.
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
         self.read(|txn| query::events(txn, &self.host.number, after, limit))
@@ -503,5 +524,5 @@ pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
 /// Returns whether an act lets a run begin to wait for a time.
 fn begins_wait(act: &Act) -> bool {
     let Act::Advance(Advance { moves, .. }) = act else { return false };
-    moves.iter().any(|step| matches!(step, Move::Wait { .. }))
+    moves.iter().any(|step| matches!(step, Move::Wait { .. } | Move::Pause { .. }))
 }

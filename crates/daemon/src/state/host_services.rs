@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use kernel::formula::Formula;
 use kernel::run::Run;
 use kernel::{BlobHash, FormulaId, table};
+use network::Network;
 use resource::Resource;
 use resource::secret::SecretHandle;
 
@@ -42,6 +43,13 @@ impl HostDaemon {
     }
 }
 
+impl Daemon {
+    /// Returns the services for the requests of a login.
+    pub fn login_services(self: &Arc<Self>) -> Arc<dyn caps::HostServices> {
+        Arc::new(DaemonServices { shared: Arc::downgrade(self), has_project: true, grants: BTreeMap::new() })
+    }
+}
+
 /// The services of this daemon for capabilities. Nothing is cached, because the vault may be locked or changed at any
 /// time.
 struct DaemonServices {
@@ -53,6 +61,10 @@ struct DaemonServices {
 }
 
 impl caps::HostServices for DaemonServices {
+    fn network(&self) -> Arc<Network> {
+        self.shared.upgrade().map(|shared| shared.opener.network()).unwrap_or_default()
+    }
+
     fn follows_redirects(&self) -> bool {
         !self.has_project && self.shared.upgrade().is_some_and(|shared| !shared.policies.has_any())
     }
@@ -69,6 +81,34 @@ impl caps::HostServices for DaemonServices {
     fn secret_for_program(&self, name: &str) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
         secret_value(shared.vault.value_for_program(name))
+    }
+
+    fn access_token(&self, server: &str) -> Result<Option<zeroize::Zeroizing<String>>, caps::NoSecret> {
+        let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
+        shared.access_token(server).map_err(|_| caps::NoSecret::Locked)
+    }
+
+    fn renewed_token(
+        &self,
+        server: &str,
+        refused: Option<&str>,
+        challenge: Option<&str>,
+    ) -> Option<zeroize::Zeroizing<String>> {
+        self.shared.upgrade()?.renewed_token(server, refused, challenge)
+    }
+
+    fn login_accepted(&self, server: &str) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.logins.satisfy(server);
+        }
+    }
+
+    fn wants_login(&self, server: &str) -> bool {
+        self.shared.upgrade().is_some_and(|shared| shared.logins.wanted(server).is_some())
+    }
+
+    fn refused_call(&self, call: &str, is_refused: bool) -> bool {
+        self.shared.upgrade().is_some_and(|shared| shared.logins.refused_call(call, is_refused))
     }
 
     fn slot_secrets(&self) -> BTreeMap<String, SecretHandle> {

@@ -13,6 +13,7 @@ pub mod gateway_tokens;
 pub mod grant_usage;
 pub mod host_services;
 pub mod log;
+pub mod logins;
 pub mod model_keys;
 pub mod news;
 pub mod notices;

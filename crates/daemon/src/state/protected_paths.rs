@@ -24,7 +24,10 @@ impl ProtectedPaths {
     pub fn new(place: &Place) -> ProtectedPaths {
         // For Endo, only the socket itself is protected, because the user may put it next to any other files.
         let all = [&place.state, &place.config, &place.runtime, &place.cache, &place.endo.socket];
-        ProtectedPaths { paths: all.map(Clone::clone).into(), exception: place.weights() }
+        let mut paths: Vec<PathBuf> = all.map(Clone::clone).into();
+        // The control socket can lie among temporary files.
+        paths.extend(place.socket().parent().filter(|dir| *dir != place.runtime).map(Path::to_owned));
+        ProtectedPaths { paths, exception: place.weights() }
     }
 
     /// Rejects a path that contains one of the daemon's paths, or is inside of one. The path need not exist yet.

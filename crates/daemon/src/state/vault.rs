@@ -10,7 +10,7 @@ use model::{ModelRef, Vendor};
 use policy::Secrets;
 use resource::Resource;
 use resource::web::Origin;
-use vault::{Keyring, Protection, ProtectionChoice, Secret, SecretTool, Site, Vault, VaultError};
+use vault::{Keyring, Login, Protection, ProtectionChoice, Secret, SecretTool, Site, Vault, VaultError};
 
 use super::daemon;
 use super::daemon::HostDaemon;
@@ -150,6 +150,50 @@ impl DaemonVault {
         Some(model::Secret::new(value.reveal()))
     }
 
+    /// Returns the login at a server, if there is one.
+    ///
+    /// # Errors
+    /// When the vault is locked.
+    pub fn login(&self, server: &str) -> Result<Option<Login>, SecretDenied> {
+        let open = self.lock();
+        let Some(vault) = &*open else {
+            return match self.site.protection() {
+                Ok(None) => Ok(None),
+                _ => Err(SecretDenied::Locked),
+            };
+        };
+        Ok(vault.logins().find(|(own, _)| *own == server).map(|(_, login)| login.clone()))
+    }
+
+    /// Returns all logins, with the addresses of their servers.
+    ///
+    /// # Errors
+    /// When the vault is locked.
+    pub fn logins(&self) -> Result<Vec<(String, Login)>, SecretDenied> {
+        let open = self.lock();
+        match (&*open, self.site.protection()) {
+            (Some(vault), _) => {
+                Ok(vault.logins().map(|(server, login)| (server.to_owned(), login.clone())).collect())
+            }
+            (None, Ok(None)) => Ok(vec![]),
+            (None, _) => Err(SecretDenied::Locked),
+        }
+    }
+
+    /// Sets the login at a server, or removes it. Returns the scanner for all values, and whether there was a login.
+    ///
+    /// # Errors
+    /// When the vault is locked or cannot be written.
+    pub fn change_login(&self, server: &str, login: Option<Login>) -> Result<(Secrets, bool), Failure> {
+        let mut open = self.lock();
+        let vault = self.open_or_create(&mut open)?;
+        let had = match login {
+            Some(login) => vault.set_login(server, login).map(|()| true).map_err(failure)?,
+            None => vault.remove_login(server).map_err(failure)?,
+        };
+        Ok((scanner(open.as_ref()), had))
+    }
+
     /// Returns the protection of the vault's key, and whether the vault is locked.
     ///
     /// # Errors
@@ -174,7 +218,14 @@ pub enum SecretDenied {
 /// Returns the scanner for the values of an open vault.
 fn scanner(vault: Option<&Vault>) -> Secrets {
     match vault {
-        Some(vault) => Secrets::new(vault.entries().map(|(name, entry)| (name, entry.value.reveal()))),
+        Some(vault) => {
+            let own = vault.entries().map(|(name, entry)| (name.to_owned(), entry.value.reveal()));
+            let logins = vault.logins().flat_map(|(server, login)| {
+                login.secrets().map(move |secret| (format!("login at {server}"), secret.reveal()))
+            });
+            let all: Vec<(String, &str)> = own.chain(logins).collect();
+            Secrets::new(all.iter().map(|(name, value)| (name.as_str(), *value)))
+        }
         None => Secrets::default(),
     }
 }

@@ -12,7 +12,7 @@ use control::threads::MessageStatus;
 #[derive(Default)]
 pub(super) struct ThreadIndex {
     /// The number of the first message that is not in the index yet.
-    pub(super) next: u64,
+    pub(super) next: Option<MessageNumber>,
     /// The facts about each message that place its answers, by the identifying number of the message. They stay after
     /// the message was dismissed.
     known: BTreeMap<Number, ThreadOrigin>,
@@ -78,7 +78,7 @@ impl ThreadIndex {
         let begins = if envelope.kind == "command" { MessageSender::Command(*number) } else { who };
         self.known.entry(envelope.id).or_insert(ThreadOrigin { first, sender: begins });
         self.rows.insert(*number, IndexRow { kind: envelope.kind.clone(), first, sender: who });
-        self.next = self.next.max(number.0.saturating_add(1));
+        self.next = self.next.max(Some(number.successor()));
     }
 
     /// Removes dismissed messages, so that they are not looked up again.

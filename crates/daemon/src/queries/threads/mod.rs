@@ -6,6 +6,7 @@
 mod index;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::message::{Body, Mail};
@@ -19,6 +20,9 @@ use crate::queries::message_line::line;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::threads::{Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
+
+/// The range of all numbers of messages.
+pub const ALL: Range<MessageNumber> = MessageNumber(0)..MessageNumber(u64::MAX);
 
 /// The number of envelopes that are read at a time.
 pub const BATCH_SIZE: usize = 1000;
@@ -365,7 +369,7 @@ fn dismissed_messages(
     let mut end = end_of_range(below);
     let mut found: Vec<Line> = Vec::new();
     loop {
-        let page = daemon.read(|txn| envelopes(txn, &daemon.host, 0..end.0, true))?;
+        let page = daemon.read(|txn| envelopes(txn, &daemon.host, ALL.start..end, true))?;
         let is_last = page.len() < BATCH_SIZE;
         for (number, mail) in page {
             if mail.dismissed_ms.is_some() && kind.is_none_or(|kind| mail.envelope.kind == kind) {
@@ -384,8 +388,12 @@ fn dismissed_messages(
 }
 
 /// Returns a batch of messages for the index from this number on, oldest first.
-fn read_new(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<IndexedMessage>, StoreFault> {
-    let page = envelopes(txn, host, from..u64::MAX, false)?;
+fn read_new(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    from: Option<MessageNumber>,
+) -> Result<Vec<IndexedMessage>, StoreFault> {
+    let page = envelopes(txn, host, from.unwrap_or(ALL.start)..ALL.end, false)?;
     let mut found = Vec::with_capacity(page.len());
     for (number, mail) in page {
         let envelope = &mail.envelope;
@@ -424,11 +432,11 @@ fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFa
 pub fn envelopes(
     txn: &mut dyn ReadTxn,
     host: &FormulaId,
-    of: std::ops::Range<u64>,
+    of: Range<MessageNumber>,
     newest_first: bool,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
     let mailbox = mailbox(txn, host)?;
-    let key = |number| table::inner_key(&mailbox, &table::number_key(number));
+    let key = |number| table::inner_key(&mailbox, &table::message_key(number));
     let prefix = mailbox.number.len();
     let rows: Vec<(Vec<u8>, Mail)> = table::scan(
         txn,
@@ -443,7 +451,7 @@ pub fn envelopes(
         let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
         bytes
             .map(u64::from_be_bytes)
-            .map(MessageNumber)
+            .map(MessageNumber::from_order)
             .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
     };
     rows.into_iter().map(|(key, mail)| Ok((number(&key)?, mail))).collect()

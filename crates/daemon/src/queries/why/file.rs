@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use kernel::formula::Formula;
 use kernel::proposal::Proposal;
-use kernel::run::{Completion, Entry, Parent, Run, Step};
+use kernel::run::{Completion, Entry, Parent, RestoredFile, Run, Step};
 use kernel::{StepRef, agent_journal, query, table};
 use passable::{Quoting, quoting};
 use resource::Resource;
@@ -270,6 +270,9 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
                 _ => None,
             })
             .collect();
+        if let Some(facts) = applied_program_facts(daemon, name, run, &steps)? {
+            return Ok(Some(facts));
+        }
         // The last completed change counts, not the last proposed one. A read counts only if there was no change.
         let mut read = None;
         for step in steps.iter().rev() {
@@ -325,6 +328,33 @@ fn run_facts(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<RunFac
         }
     }
     Ok(None)
+}
+
+/// Returns the facts about a file that a program of the run changed in a staged copy, and that the user applied. No
+/// call of a directory records such a change.
+fn applied_program_facts(
+    daemon: &HostDaemon,
+    name: &str,
+    run: &Run,
+    steps: &[Step],
+) -> Result<Option<RunFacts>, Failure> {
+    let wanted = std::path::Path::new(name);
+    let applied = steps.iter().rev().find_map(|step| match &step.entry {
+        Entry::Applied { files } => {
+            let is_it =
+                |file: &&RestoredFile| file.digests.is_some() && std::path::Path::new(&file.path) == wanted;
+            files.iter().find(is_it).map(|file| file.step)
+        }
+        _ => None,
+    });
+    let Some(at) = applied else { return Ok(None) };
+    let since = settlement(daemon, run, wanted, 1)?;
+    let at_ms =
+        since.iter().filter(|one| one.is_in_place).map(|one| one.at_ms).max().unwrap_or(run.started_ms);
+    let mut reasons: Vec<Reason> = since.into_iter().map(|one| one.reason).collect();
+    reasons.push(Reason::new(name, "was changed in a staged copy, by a program that worked there"));
+    reasons.extend(why_step(daemon, at)?);
+    Ok(Some(RunFacts { relation: FileRelation::Changed, at_ms, at: at.to_string(), reasons }))
 }
 
 /// Returns the facts about a run's change of a file, with the user's later acts on the change.

@@ -4,19 +4,22 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kernel::command::{Binding, Target};
 use passable::{Untrusted, visible_line};
-use resource::mcp::{DEFAULT_CALL_TIMEOUT_MS, ServerProgram, ServerTransport, ToolDefinition, ToolServer};
+use resource::mcp::{
+    DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerProgram, ServerTransport, ToolDefinition,
+    ToolServer,
+};
 use resource::programs::{ProgramDirectory, Setting};
 use resource::web::{Place, SecretUse, Web};
 
 use crate::files::directories;
 use crate::state::daemon::HostDaemon;
 use config::mcp_file::{self, Server};
+use config::settings;
 use control::exit::{Exit, Failure};
-use control::tools::{READY_TIMEOUT, ToolRow, ToolTable};
+use control::tools::{ToolRow, ToolTable};
 use resource::secret::PREFIX as SECRET;
 use resource::{McpSpec, Resource};
 
@@ -30,11 +33,11 @@ const MAX_TOOL_NAME_LEN: usize = 64;
 /// # Errors
 /// When there is no such server, the server cannot be asked, or it has no such tools.
 pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resource, Failure> {
-    let line = server_line(daemon, &given.server)?;
-    let told = list_tools(daemon, &given.server, &line, None)?;
+    let server = tool_server(daemon, &given.server, given.start_ms)?;
+    let told = list_tools(daemon, &server)?;
     let secrets = daemon.secrets();
     let named = |told: &&ToolDefinition| given.tools.iter().any(|(name, _)| *name == told.name);
-    if let Some(tool) = told.iter().filter(named).find(|told| holds_secret(&secrets, told)) {
+    if let Some(tool) = told.tools.iter().filter(named).find(|told| holds_secret(&secrets, told)) {
         let name = visible_line(secrets.redact(&tool.name).as_ref()).into_owned();
         return Err(Failure::new(
             Exit::Invalid,
@@ -47,7 +50,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
     let tools = caps::endow_server(&told, &given.tools).map_err(|(tool, why)| {
         let message =
             format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
-        let has: Vec<_> = told.iter().map(|told| visible_line(&told.name).into_owned()).collect();
+        let has: Vec<_> = told.tools.iter().map(|told| visible_line(&told.name).into_owned()).collect();
         Failure::new(Exit::Usage, message).help(format!("it has: {}", has.join(", ")))
     })?;
     if let Some(tool) = tools.iter().find(|tool| slot.len() + 1 + tool.method.len() > MAX_TOOL_NAME_LEN) {
@@ -55,7 +58,7 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
         return Err(Failure::new(Exit::Usage, message).help("give the slot a shorter name"));
     }
     let call_ms = given.call_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
-    Ok(Resource::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
+    Ok(Resource::Mcp(Box::new(ToolServer { tools, call_ms, ..server })))
 }
 
 /// The text of the problem of a tool whose description contains a secret.
@@ -108,32 +111,26 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When there is no such server, or the server cannot be asked.
-pub fn tool_table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure> {
-    let line = server_line(daemon, name)?;
-    let told = list_tools(daemon, name, &line, Some(READY_TIMEOUT))?;
+pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Result<ToolTable, Failure> {
+    let server = tool_server(daemon, name, start_ms)?;
+    let told = list_tools(daemon, &server)?;
     let secrets = daemon.secrets();
-    let row = |told: &ToolDefinition| {
-        if holds_secret(&secrets, told) {
+    let row = |tool: &ToolDefinition| {
+        if holds_secret(&secrets, tool) {
             // Nothing is shown of such a tool but that it exists.
             return ToolRow {
-                name: Untrusted::new(secrets.redact(&told.name)),
-                digest: told.digest(),
+                name: Untrusted::new(secrets.redact(&tool.name)),
+                digest: tool.digest(),
                 description: Untrusted::new(""),
                 signature: Untrusted::new(""),
                 says_it_reads: false,
                 problem: Some(format!("what the server says of it {HOLDS_SECRET}")),
             };
         }
-        let pinned =
-            caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
+        let pinned = caps::endow_server(&told, &[(tool.name.clone(), passable::Effect::Commit)]);
         let (signature, problem) = match pinned {
             Ok(tools) => {
-                let server = ToolServer {
-                    name: name.to_owned(),
-                    line: line.clone(),
-                    tools,
-                    call_ms: DEFAULT_CALL_TIMEOUT_MS,
-                };
+                let server = ToolServer { tools, ..server.clone() };
                 let formula = kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server)));
                 let interface = caps::interface_for(&formula);
                 let signature = interface
@@ -144,52 +141,138 @@ pub fn tool_table(daemon: &HostDaemon, name: &str) -> Result<ToolTable, Failure>
             Err((_, why)) => (String::new(), Some(why)),
         };
         ToolRow {
-            name: Untrusted::new(&told.name),
-            digest: told.digest(),
-            description: Untrusted::new(told.description.clone().unwrap_or_default()),
+            name: Untrusted::new(&tool.name),
+            digest: tool.digest(),
+            description: Untrusted::new(tool.description.clone().unwrap_or_default()),
             signature: Untrusted::new(signature),
-            says_it_reads: told.hints.as_ref().is_some_and(|hints| hints["readOnlyHint"] == true),
+            says_it_reads: tool.hints.as_ref().is_some_and(|hints| hints["readOnlyHint"] == true),
             problem,
         }
     };
-    Ok(ToolTable { server: name.to_owned(), tools: told.iter().map(row).collect() })
+    let faulty = |tool: &caps::FaultyTool| ToolRow {
+        name: Untrusted::new(secrets.redact(&tool.name)),
+        digest: tool.digest,
+        description: Untrusted::new(""),
+        signature: Untrusted::new(""),
+        says_it_reads: false,
+        problem: Some(tool.reason.clone()),
+    };
+    let tools = told.tools.iter().map(row).chain(told.faulty.iter().map(faulty)).collect();
+    Ok(ToolTable { server: name.to_owned(), tools, notes: told.notes })
 }
 
-fn list_tools(
-    daemon: &HostDaemon,
-    name: &str,
-    line: &ServerTransport,
-    patience: Option<Duration>,
-) -> Result<Vec<ToolDefinition>, Failure> {
+fn list_tools(daemon: &HostDaemon, server: &ToolServer) -> Result<caps::ToolListing, Failure> {
     let outside: Arc<dyn caps::HostServices> = daemon.server_services();
-    caps::ask_tools(name, line, &outside, patience).map_err(|error| {
+    caps::ask_tools(server, &outside).map_err(|error| {
+        let name = &server.name;
         let message = format!("the server {name}: {}", visible_line(&error.to_string()));
-        let help = match error {
-            caps::McpError::Blocked(finding) => finding.allowed.unwrap_or_default(),
-            _ => {
-                "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the \
-                  directories that it works on (`--dir`), and `--net` if it talks to others"
-                    .to_owned()
+        let wanted = match &server.line {
+            ServerTransport::Web(web) => {
+                web.places.first().filter(|place| daemon.logins.wanted(&caps::login_address(place)).is_some())
             }
+            ServerTransport::Program(_) => None,
         };
-        Failure::new(Exit::Failure, message).help(help)
+        if wanted.is_some() {
+            let message = format!("the server {name} wants a login: {}", visible_line(&error.to_string()));
+            let help = format!("`almoner mcp login {name}`; or {}", way_out(server, &error));
+            return Failure::new(Exit::NeedsYou, message).help(help);
+        }
+        Failure::new(Exit::Failure, message).help(way_out(server, &error))
     })
 }
 
-/// Returns the present transport of a configured server.
-fn server_line(daemon: &HostDaemon, name: &str) -> Result<ServerTransport, Failure> {
+/// Returns the advice for a server that cannot be asked.
+fn way_out(server: &ToolServer, error: &caps::McpError) -> String {
+    use caps::McpError as E;
+    let name = &server.name;
+    let origin = match &server.line {
+        ServerTransport::Web(web) => web.places.first().map(|place| place.origin.to_string()),
+        ServerTransport::Program(_) => None,
+    };
+    match (error, origin) {
+        (E::Blocked(finding), _) => finding.allowed.clone().unwrap_or_default(),
+        (E::Denied { .. }, Some(origin)) => match server.secrets().first() {
+            Some(key) => format!(
+                "is the secret {key} right, and has it what this server wants? `almoner secret set {key} --for {origin}` \
+                 replaces it"
+            ),
+            None => format!(
+                "give it a key: `almoner secret set {name}-key --for {origin}`, then `almoner mcp change {name} --key {name}-key`"
+            ),
+        },
+        (E::TimedOut { .. }, _) => format!(
+            "`almoner mcp tools {name} --timeout 5m` waits longer; so do `mcp:{name}[…]?start=5m`, and `start = \"5m\"` \
+             below `[mcp]` in config.toml"
+        ),
+        (E::Redirected(_), _) => {
+            format!(
+                "if that is the server that you mean: `almoner mcp remove {name}`, and add it anew with that address"
+            )
+        }
+        (E::Refused { .. } | E::InvalidAnswer { .. } | E::Status { .. } | E::SessionExpired, _) => {
+            format!(
+                "this is the server's fault, or it is no server of tools; `almoner mcp list` shows where {name} is"
+            )
+        }
+        (_, Some(origin)) => {
+            format!("is {origin} right, and can it be reached from here? `almoner mcp list` shows it")
+        }
+        (_, None) => format!(
+            "`almoner mcp list` shows how it is started; a program needs what it reads, the directories that it works on, \
+             and the network if it talks to others: `almoner mcp change {name} --reads PATH --dir PATH:rw --net`"
+        ),
+    }
+}
+
+/// Returns a configured server without any of its tools. The time for its start is that of the user's words, of the
+/// server's own entry, or of the settings.
+fn tool_server(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Result<ToolServer, Failure> {
     let server = mcp_file::find(&daemon.place.config, name)?;
     let wrong = |what: String, help: &str| {
         Failure::new(Exit::Invalid, format!("the server {name}: {what}")).help(help)
     };
-    match (&server.command, &server.url) {
-        (Some(command), None) => {
-            program(daemon, name, command, &server).map(|line| ServerTransport::Program(Box::new(line)))
+    let mend = "mend it in mcp.json, or remove it and add it anew";
+    let own_start = match &server.start {
+        None => None,
+        Some(text) => Some(resource::mcp::start_ms(text).ok_or_else(|| {
+            wrong(format!("`start` is `{}`", visible_line(text)), "write it like `120s`, at most an hour")
+        })?),
+    };
+    // Settings that cannot be read are told of elsewhere, and the server has the usual time.
+    let settings = settings::read(&settings::path(&daemon.place)).unwrap_or_default();
+    let start_ms = start_ms.or(own_start).or(settings.mcp.start_ms).unwrap_or(DEFAULT_START_TIMEOUT_MS);
+    let mut headers = BTreeMap::new();
+    let mut query = String::new();
+    let line = match (&server.command, &server.url) {
+        (Some(command), None) => ServerTransport::Program(Box::new(program(daemon, name, command, &server)?)),
+        (None, Some(url)) => {
+            headers = server
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_ascii_lowercase(), setting(value)))
+                .collect();
+            let (url, asked) = url.split_once('?').unwrap_or((url, ""));
+            asked.clone_into(&mut query);
+            ServerTransport::Web(Box::new(web(url, &server).map_err(|what| wrong(what, mend))?))
         }
-        (None, Some(url)) => web(url, &server)
-            .map(|web| ServerTransport::Web(Box::new(web)))
-            .map_err(|what| wrong(what, "mend it in mcp.json, or remove it and add it anew")),
-        _ => Err(wrong("it is either a `command` or a `url`".to_owned(), "mend it in mcp.json")),
+        _ => return Err(wrong("it is either a `command` or a `url`".to_owned(), "mend it in mcp.json")),
+    };
+    Ok(ToolServer {
+        name: name.to_owned(),
+        line,
+        tools: vec![],
+        call_ms: DEFAULT_CALL_TIMEOUT_MS,
+        start_ms,
+        headers,
+        query,
+    })
+}
+
+/// Returns the value of a variable or of a header, as the user wrote it down.
+fn setting(value: &str) -> Setting {
+    match value.strip_prefix(SECRET) {
+        Some(secret) => Setting::Secret(secret.to_owned()),
+        None => Setting::Text(value.to_owned()),
     }
 }
 
@@ -231,6 +314,7 @@ fn program(
         directories.push(ProgramDirectory {
             path: directories::resolve_directory(&daemon.protected_paths, path)?,
             write,
+            staged_slot: None,
         });
     }
     let mut reads = Vec::new();
@@ -239,7 +323,9 @@ fn program(
             let what = format!("{}: {e}", visible_line(path));
             wrong(Exit::NotFound, what, "what it reads must be there")
         })?;
-        daemon.protected_paths.check(&real)?;
+        if !is_installed(daemon, name, &real) {
+            daemon.protected_paths.check(&real)?;
+        }
         let real = real.into_os_string().into_string();
         reads.push(real.map_err(|_| wrong(Exit::Invalid, "a path is no text".to_owned(), "rename it"))?);
     }
@@ -250,7 +336,8 @@ fn program(
         .collect();
     let files = caps::named_files(&server.args, &writable);
     // The server may read the files that its arguments name, so these must not be the daemon's own.
-    files.keys().try_for_each(|file| daemon.protected_paths.check(Path::new(file)))?;
+    let foreign = files.keys().map(Path::new).filter(|file| !is_installed(daemon, name, file));
+    foreign.into_iter().try_for_each(|file| daemon.protected_paths.check(file))?;
     let own =
         std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);
     for file in own {
@@ -260,25 +347,32 @@ fn program(
             return Err(wrong(Exit::Usage, what, "leave out `:rw`, or keep the program elsewhere"));
         }
     }
-    let environment = server
-        .env
-        .iter()
-        .map(|(variable, value)| {
-            let setting = match value.strip_prefix(SECRET) {
-                Some(secret) => Setting::Secret(secret.to_owned()),
-                None => Setting::Text(value.clone()),
-            };
-            (variable.clone(), setting)
-        })
-        .collect();
+    let environment = server.env.iter().map(|(variable, value)| (variable.clone(), setting(value))).collect();
+    let trees = match &server.package {
+        None => BTreeMap::new(),
+        Some(package) => {
+            let digest = package.tree.parse().map_err(|_| {
+                wrong(Exit::Invalid, "the digest of its package cannot be read".to_owned(), "import it anew")
+            })?;
+            BTreeMap::from([(package.directory.clone(), digest)])
+        }
+    };
     Ok(ServerProgram {
         program,
         arguments: server.args.clone(),
         files,
+        trees,
         environment,
         reads,
         directories,
         network: server.net,
+        starts_others: server.exec,
         memory: server.memory.unwrap_or(DEFAULT_MEMORY),
     })
+}
+
+/// Returns whether a file, given by its real path, belongs to the package that was installed for this server.
+fn is_installed(daemon: &HostDaemon, name: &str, file: &Path) -> bool {
+    let directory = std::fs::canonicalize(daemon.place.tool_servers().join(name));
+    directory.is_ok_and(|directory| file.starts_with(directory))
 }

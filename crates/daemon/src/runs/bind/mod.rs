@@ -39,7 +39,7 @@ pub fn target(
         (Kind::Outbox, ResourceSpec::Path(given)) => Resource::Outbox {
             path: shelf.directories.resolve(shelf.daemon, slot, &given.path, MissingPolicy::Create)?,
         },
-        (Kind::Program, ResourceSpec::Program(given)) => programs::resolve(shelf.daemon, slot, given)?,
+        (Kind::Program, ResourceSpec::Program(given)) => programs::resolve(shelf, slot, given, start)?,
         (Kind::Http, ResourceSpec::Web(given)) => Resource::Web(given.web.clone()),
         (Kind::Git { write }, ResourceSpec::Git(given)) => git::resolve(shelf.daemon, slot, write, given)?,
         (Kind::Secret, ResourceSpec::Secret(given)) => secrets::resolve(shelf.daemon, slot, given)?,
@@ -142,7 +142,7 @@ fn directory(
     };
     let path = shelf.directories.resolve(shelf.daemon, slot, &given.path, missing)?;
     if given.stage && !start.dry_run {
-        return shelf.stages.stage(shelf.daemon.state(), slot, &path);
+        return shelf.stages.stage(shelf.daemon.state(), slot, &path, programs::stage_use(slot, start));
     }
     Ok(Target::Resource(Resource::directory(path)))
 }
