@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use config::place::{self, Place};
+use config::file_view::file_view;
+use config::place::{self, Place, SocketPath};
 use config::vendor_keys;
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
@@ -25,6 +26,8 @@ pub struct Client {
     agent: Option<String>,
     /// The daemon's build.
     pub build: String,
+    /// The files that the daemon sees, if it tells.
+    files: String,
 }
 
 impl Client {
@@ -85,7 +88,8 @@ impl Client {
     /// # Errors
     /// When a daemon listens, but the client cannot talk to it.
     pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
-        let stream = match UnixStream::connect(place.socket()) {
+        let connected = SocketPath::new(&place.socket()).and_then(|path| UnixStream::connect(path.as_path()));
+        let stream = match connected {
             Ok(stream) => stream,
             Err(e)
                 if matches!(
@@ -109,7 +113,7 @@ impl Client {
             );
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| disconnected(&e))?);
-        let mut client = Client { stream, reader, agent: None, build: String::new() };
+        let mut client = Client { stream, reader, agent: None, build: String::new(), files: String::new() };
         let hello =
             Hello { version: VERSION, build: control::BUILD.to_owned(), keys: vendor_keys::from_env() };
         // A daemon that is ending may hang up before it answers. That counts as no daemon.
@@ -122,8 +126,9 @@ impl Client {
         let answer = frame::read(&mut client.reader);
         client.stream.set_read_timeout(None).map_err(|e| disconnected(&e))?;
         match answer {
-            Ok(Some(Response::Welcome { build, .. })) => {
+            Ok(Some(Response::Welcome { build, files, .. })) => {
                 client.build = build;
+                client.files = files;
                 Ok(Some(client))
             }
             Ok(Some(Response::Failed(failure))) => Err(failure),
@@ -143,6 +148,12 @@ impl Client {
     #[must_use]
     pub fn on_behalf_of(self, agent: Option<&str>) -> Client {
         Client { agent: agent.map(str::to_owned), ..self }
+    }
+
+    /// Returns whether a path means the same file for the daemon and for this process. A container, a `chroot` or
+    /// another group can make a difference.
+    pub fn shares_files(&self) -> bool {
+        self.files.is_empty() || self.files == file_view()
     }
 
     /// Returns whether the daemon still keeps the connection open.

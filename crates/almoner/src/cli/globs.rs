@@ -1,10 +1,12 @@
 //! The expansion of path patterns that the shell did not expand, like `'in/*.pdf'`.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use passable::visible_line;
 
+use super::input::InputMode;
 use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
@@ -26,7 +28,7 @@ pub(super) fn is_pattern(text: &str) -> bool {
 ///
 /// # Errors
 /// When the pattern cannot be read, matches no file, or matches too many files.
-pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
+pub(super) fn files(pattern: &str, mode: InputMode) -> Result<Vec<Document>, Failure> {
     let shown = visible_line(pattern);
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
@@ -35,7 +37,7 @@ pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
             .help("`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again; or name a directory")
     })?;
     let mut found = Vec::new();
-    walk(&start, &parts, 0, &mut found);
+    walk(&start, &parts, 0, mode, &mut found);
     if found.len() > MAX_FILES {
         return Err(Failure::new(Exit::Usage, format!("{shown} stands for more than {MAX_FILES} files"))
             .help("name a part of them"));
@@ -46,13 +48,24 @@ pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
         return Err(Failure::new(Exit::NotFound, format!("no file is called {shown}"))
             .help("an input is a path, a pattern of paths, `k=v`, `k:=json`, `k=@file`, or `-`"));
     }
-    found
-        .into_iter()
-        .map(|path| match path.to_str() {
-            Some(path) => Ok(Document::File { path: absolute(path)? }),
-            None => Err(Failure::new(Exit::Invalid, format!("the name {path:?} is not UTF-8 text"))),
-        })
-        .collect()
+    found.into_iter().map(|path| document_at(&path, mode)).collect()
+}
+
+/// Returns the document at a path. A name that is not text makes an item that fails.
+///
+/// # Errors
+/// When the name is not text, and the document is no item of a batch.
+pub(super) fn document_at(path: &Path, mode: InputMode) -> Result<Document, Failure> {
+    match (path.to_str(), mode) {
+        (Some(path), _) => Ok(Document::File { path: absolute(path)? }),
+        (None, InputMode::Items) => Ok(Document::Unnameable {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            why: "the name is not UTF-8 text".to_owned(),
+        }),
+        (None, InputMode::Documents) => {
+            Err(Failure::new(Exit::Invalid, format!("the name {path:?} is not UTF-8 text")))
+        }
+    }
 }
 
 /// One part of a pattern, between two slashes.
@@ -82,43 +95,54 @@ impl PatternPart {
     }
 }
 
-fn walk(at: &Path, parts: &[PatternPart], depth: usize, found: &mut Vec<PathBuf>) {
+fn walk(at: &Path, parts: &[PatternPart], depth: usize, mode: InputMode, found: &mut Vec<PathBuf>) {
     if found.len() > MAX_FILES || depth > MAX_DEPTH {
         return;
     }
     match parts {
         [] => {
-            if std::fs::metadata(at).is_ok_and(|meta| meta.is_file()) {
+            if mode.takes(at) {
                 found.push(at.to_owned());
             }
         }
-        [PatternPart::Name(name), rest @ ..] => walk(&at.join(name), rest, depth, found),
+        [PatternPart::Name(name), rest @ ..] => walk(&at.join(name), rest, depth, mode, found),
         [PatternPart::Any { set, hidden }, rest @ ..] => {
-            for name in names(at) {
-                if (*hidden || !name.starts_with('.')) && set.is_match(&name) {
-                    walk(&at.join(name), rest, depth, found);
+            for name in names(at, mode, found) {
+                if (*hidden || !is_hidden(&name)) && set.is_match(&name) {
+                    walk(&at.join(name), rest, depth, mode, found);
                 }
             }
         }
         [PatternPart::Deep, rest @ ..] => {
-            walk(at, rest, depth, found);
-            for name in names(at).into_iter().filter(|name| !name.starts_with('.')) {
+            walk(at, rest, depth, mode, found);
+            for name in names(at, mode, found).into_iter().filter(|name| !is_hidden(name)) {
                 let below = at.join(name);
                 // Links are not followed, because a link may lead back to a directory above it.
                 if std::fs::symlink_metadata(&below).is_ok_and(|meta| meta.is_dir()) {
-                    walk(&below, parts, depth + 1, found);
+                    walk(&below, parts, depth + 1, mode, found);
                 }
             }
         }
     }
 }
 
-/// Returns the names of the entries of a directory, or no names if the directory cannot be read. Names that are not
-/// text are skipped.
-fn names(dir: &Path) -> Vec<String> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// Returns the names of the entries of a directory. A directory that cannot be read has no names. In a batch it is an
+/// item that fails, so that its files are not left out without a word.
+fn names(dir: &Path, mode: InputMode, found: &mut Vec<PathBuf>) -> Vec<OsString> {
+    let listed = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    match std::fs::read_dir(listed) {
+        Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
+        Err(error) => {
+            if mode == InputMode::Items && error.kind() == std::io::ErrorKind::PermissionDenied {
+                found.push(dir.to_owned());
+            }
+            vec![]
+        }
+    }
 }
 
 #[cfg(test)]
@@ -134,7 +158,7 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         let check = |pattern: &str, expected: &[&str]| {
-            let found = files(&format!("{}/{pattern}", root.display()));
+            let found = files(&format!("{}/{pattern}", root.display()), InputMode::Documents);
             let found: Vec<String> = found
                 .into_iter()
                 .flatten()
@@ -142,7 +166,10 @@ mod tests {
                     Document::File { path } => {
                         path.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/').to_owned()
                     }
-                    Document::Text { .. } | Document::Uploaded { .. } => {
+                    Document::Text { .. }
+                    | Document::Content { .. }
+                    | Document::Uploaded { .. }
+                    | Document::Unnameable { .. } => {
                         unreachable!("a pattern stands for files")
                     }
                 })

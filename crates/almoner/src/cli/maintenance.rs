@@ -77,6 +77,8 @@ pub enum InstallationPart {
     Disk,
     /// Which model is found
     Model,
+    /// Proxies, and the certificate authorities that are trusted
+    Network,
     /// The confinement of programs, guest code and the local model
     Sandbox,
     /// Your own rules
@@ -87,12 +89,13 @@ pub enum InstallationPart {
 
 impl InstallationPart {
     /// All parts of the installation, in the order of the report.
-    pub const ALL: [InstallationPart; 8] = [
+    pub const ALL: [InstallationPart; 9] = [
         InstallationPart::Place,
         InstallationPart::Settings,
         InstallationPart::Daemon,
         InstallationPart::Disk,
         InstallationPart::Model,
+        InstallationPart::Network,
         InstallationPart::Sandbox,
         InstallationPart::Policy,
         InstallationPart::Web,
@@ -113,8 +116,8 @@ pub struct TestArgs {
 /// `almoner export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run, like r17, or `last`
-    pub run: String,
+    /// The run, like r17, or `last` (the newest, if none is named)
+    pub run: Option<String>,
     /// The file that is made; standard output without it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<std::path::PathBuf>,

@@ -17,30 +17,78 @@ pub struct McpArgs {
 pub enum McpVerb {
     /// Write down a server: starts nothing, hands nothing to anybody
     Add(Box<AddArgs>),
+    /// Change what a server gets: its program or address stays
+    Change(Box<ChangeArgs>),
     /// Take servers over from the settings of other agents
-    Import {
-        /// The files; without any, those that are usual here and in your home
-        #[arg(value_name = "FILE")]
-        files: Vec<std::path::PathBuf>,
-        /// Say what would be taken, and stop
-        #[arg(long)]
-        dry_run: bool,
-    },
+    Import(ImportArgs),
     /// The servers that are written down
     List(JsonArg),
     /// Start a server, and show what it says of its tools
     Tools {
         /// The server
         name: String,
+        /// How long it may take to start, like 5m; 60s without it
+        #[arg(long, value_name = "TIME")]
+        timeout: Option<String>,
         /// As JSON.
         #[command(flatten)]
         json: JsonArg,
     },
+    /// Log in at a server that asks for it, in your browser
+    Login(LoginArgs),
+    /// Forget the login at a server
+    Logout {
+        /// The server, or its address
+        #[arg(value_name = "NAME or URL")]
+        server: String,
+    },
+    /// The servers at which you are logged in
+    Logins(JsonArg),
     /// Forget a server; what was handed over stays until it is revoked
     Remove {
         /// The server
         name: String,
     },
+}
+
+/// `almoner mcp login`.
+#[derive(Debug, Args)]
+pub struct LoginArgs {
+    /// The server, or its address
+    #[arg(value_name = "NAME or URL")]
+    pub server: String,
+    /// A client that you have registered at its login server
+    #[arg(long, value_name = "ID")]
+    pub client: Option<String>,
+    /// The secret of that client in the vault
+    #[arg(long, value_name = "SECRET", requires = "client")]
+    pub client_secret: Option<String>,
+    /// A scope to ask for, in place of those that the server names
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Vec<String>,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub print: bool,
+    /// Read the address at which the browser ended from standard input
+    #[arg(long)]
+    pub paste: bool,
+}
+
+/// `almoner mcp import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The files; without any, those that are usual here and in your home
+    #[arg(value_name = "FILE")]
+    pub files: Vec<std::path::PathBuf>,
+    /// Say what would be taken, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The value of a `${NAME}` in the file
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Install the packages with a lock of this digest, as it was shown
+    #[arg(long, value_name = "DIGEST")]
+    pub yes: Vec<String>,
 }
 
 /// `almoner mcp add`.
@@ -51,31 +99,61 @@ pub struct AddArgs {
     /// Its address, if it is no program of this machine
     #[arg(value_name = "URL", conflicts_with = "command")]
     pub url: Option<String>,
-    /// A variable of its environment: NAME=VALUE, or NAME=secret:SECRET out of the vault
-    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
-    pub env: Vec<String>,
-    /// A file or directory that it may read: its modules
-    #[arg(long, value_name = "PATH", conflicts_with = "url")]
-    pub reads: Vec<String>,
-    /// A directory that it works on
-    #[arg(long, value_name = "PATH[:rw]", conflicts_with = "url")]
-    pub dir: Vec<String>,
-    /// It may open connections over the network
-    #[arg(long, conflicts_with = "url")]
-    pub net: bool,
-    /// How much memory it may use
-    #[arg(long, value_name = "SIZE", conflicts_with = "url")]
-    pub memory: Option<String>,
-    /// The secret that goes along with requests; it must be for this server (`almoner secret set NAME --for URL`)
-    #[arg(long, value_name = "SECRET", requires = "url")]
-    pub key: Option<String>,
-    /// The header in which it goes
-    #[arg(long, value_name = "NAME", requires = "key")]
-    pub header: Option<String>,
-    /// The address that its name must have, if that is not a public one
-    #[arg(long, value_name = "IP", requires = "url")]
-    pub address: Option<String>,
-    /// The program and its arguments
+    /// The access that it gets.
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// Install the package with a lock of this digest, as it was shown
+    #[arg(long, value_name = "DIGEST")]
+    pub yes: Vec<String>,
+    /// The program and its arguments; `npx` and `uvx` install it once
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// `almoner mcp change`.
+#[derive(Debug, Args)]
+pub struct ChangeArgs {
+    /// The server
+    pub name: String,
+    /// The access that it gets from now on.
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// It may open no connections
+    #[arg(long, conflicts_with = "net")]
+    pub no_net: bool,
+}
+
+/// The access of a server.
+#[derive(Debug, Args)]
+pub struct AccessArgs {
+    /// A variable of its environment: NAME=VALUE, or NAME=secret:SECRET out of the vault
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A file or directory that it may read: its modules
+    #[arg(long, value_name = "PATH")]
+    pub reads: Vec<String>,
+    /// A directory that it works on
+    #[arg(long, value_name = "PATH[:rw]")]
+    pub dir: Vec<String>,
+    /// It may open connections over the network
+    #[arg(long)]
+    pub net: bool,
+    /// It may start other programs of this machine, such as git
+    #[arg(long)]
+    pub exec: bool,
+    /// How much memory it may use
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// The secret that goes along with requests; it must be for this server (`almoner secret set NAME --for URL`)
+    #[arg(long, value_name = "SECRET")]
+    pub key: Option<String>,
+    /// The header of the key, or a header with its value: NAME=VALUE
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub header: Vec<String>,
+    /// The address that its name must have, if that is not a public one
+    #[arg(long, value_name = "IP")]
+    pub address: Option<String>,
+    /// How long it may take to start, like 5m; 60s without it
+    #[arg(long, value_name = "TIME")]
+    pub start: Option<String>,
 }

@@ -2,6 +2,8 @@
 
 pub mod agents;
 mod budget_args;
+mod directory_documents;
+mod exclusion;
 mod field_args;
 mod globs;
 mod input;
@@ -16,8 +18,12 @@ pub mod secret;
 
 pub use budget_args::BudgetArgs;
 pub use config::machine::{absolute, program_path};
+pub use directory_documents::{directory_documents, split_directories};
 pub use field_args::parse_field_spec;
-pub use input::{Inputs, NamedText, read_inputs, read_text, split_named, stdin};
+pub use input::{
+    Inputs, MAX_INPUT_BYTES, NamedText, check_stdin, content_document, read_batch_inputs, read_inputs,
+    read_json, read_text, split_named, stdin, with_contents,
+};
 pub use message_text::{MessageText, parse_message_text};
 pub use scope::Scope;
 
@@ -216,6 +222,9 @@ pub struct FollowArgs {
     /// Do not wait for the run; print its number
     #[arg(long)]
     pub detach: bool,
+    /// Write the exact bytes of the result to FILE, instead of printing it
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "detach")]
+    pub output: Option<std::path::PathBuf>,
 }
 
 /// `almoner run`.
@@ -233,6 +242,12 @@ pub struct RunArgs {
     /// With --each: how many at a time (one with a local model, else four)
     #[arg(short = 'j', value_name = "N", requires = "each", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: Option<u32>,
+    /// With --each: leave out files that match, like `*.tmp` or `drafts/**`
+    #[arg(long, value_name = "GLOB", requires = "each", conflicts_with = "retry_failed")]
+    pub exclude: Vec<String>,
+    /// With --each: how many items may wait for you at a time
+    #[arg(long, value_name = "N", requires = "each", default_value_t = kernel::run::DEFAULT_WAITING, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub waiting: u32,
     /// With --each: do again what failed in the last such run (or in RUN), and only that
     #[arg(long, value_name = "RUN", requires = "each", num_args = 0..=1, require_equals = true)]
     pub retry_failed: Option<Option<kernel::RunNumber>>,
@@ -261,8 +276,11 @@ pub struct RunArgs {
 pub struct AskArgs {
     /// The question
     pub question: String,
-    /// Documents
+    /// Documents, and directories with all below them
     pub documents: Vec<String>,
+    /// How much the documents may have together: `20MiB` (10MiB)
+    #[arg(long, value_name = "SIZE")]
+    pub attachments: Option<String>,
     /// Hand it something
     #[arg(short = 'e', long = "endow", value_name = "NAME=PATH", help = endow_help("NAME"))]
     pub endow: Vec<String>,
@@ -317,7 +335,7 @@ pub struct ChatArgs {
 impl ChatArgs {
     /// Returns the options for following the run of the conversation.
     pub fn follow(&self) -> FollowArgs {
-        FollowArgs { on_ask: self.on_ask, json: false, events: false, detach: false }
+        FollowArgs { on_ask: self.on_ask, json: false, events: false, detach: false, output: None }
     }
 }
 
@@ -342,12 +360,12 @@ pub struct InboxArgs {
 pub struct ApproveArgs {
     /// The message's number; without one, Almoner lists the messages that wait and asks for it
     pub message: Option<String>,
-    /// Fill a slot of a new worker with a name of yours: `place=notes`
-    #[arg(value_name = "SLOT=NAME")]
+    /// Entries (`1,3`, `1-3`), or a slot of a new worker (`place=notes`)
+    #[arg(value_name = "ENTRIES or SLOT=NAME")]
     pub names: Vec<String>,
-    /// Only these entries, from 1
-    #[arg(long, value_delimiter = ',', value_name = "ENTRIES")]
-    pub only: Vec<usize>,
+    /// Only these entries, from 1: `1,3` or `1-3`
+    #[arg(long, value_name = "ENTRIES")]
+    pub only: Vec<String>,
     /// Also again, as often as the same run proposes exactly the same
     #[arg(long)]
     pub run: bool,
@@ -373,12 +391,15 @@ pub struct ApproveArgs {
 pub struct DenyArgs {
     /// The message's number; without one, Almoner lists the messages that wait and asks for it
     pub message: Option<String>,
+    /// Entries (`1,3`, `1-3`), or the reason
+    #[arg(value_name = "ENTRIES or REASON")]
+    pub words: Vec<String>,
     /// Why; the model is told
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
-    /// Only these entries, from 1
-    #[arg(long, value_delimiter = ',', value_name = "ENTRIES")]
-    pub only: Vec<usize>,
+    /// Only these entries, from 1: `1,3` or `1-3`
+    #[arg(long, value_name = "ENTRIES")]
+    pub only: Vec<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -488,6 +509,12 @@ pub struct TraceArgs {
     /// Every step of it and of all that it started, as a line of JSON
     #[arg(long, conflicts_with = "json")]
     pub raw: bool,
+    /// Show exactly what a model was sent: request N from 1, or `last`
+    #[arg(long, value_name = "N", conflicts_with_all = ["tree", "timeline", "raw"])]
+    pub request: Option<String>,
+    /// With --request: write its exact bytes to FILE
+    #[arg(short = 'o', long, value_name = "FILE", requires = "request", conflicts_with = "json")]
+    pub output: Option<std::path::PathBuf>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -496,8 +523,8 @@ pub struct TraceArgs {
 /// `almoner why`.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// r17, r17#9, a message number, a grant (g4), a name, an identifier, a slot, or a file that a run wrote
-    pub thing: String,
+    /// r17, r17#9, `last`, a message number, a grant (g4), a name, an identifier, a slot, or a file that a run wrote
+    pub thing: Option<String>,
     /// Why a name or an identifier is kept: every way from the store's root to it
     #[arg(long)]
     pub kept: bool,
@@ -509,8 +536,8 @@ pub struct WhyArgs {
 /// `almoner diff`, `almoner apply`.
 #[derive(Debug, Args)]
 pub struct StagedArgs {
-    /// The run, which must be over
-    pub run: String,
+    /// The run, which must be over (the newest, if none is named)
+    pub run: Option<String>,
     /// Only this: a path as the run named it, or absolute (again for more)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
@@ -533,8 +560,8 @@ pub struct ApplyArgs {
 /// `almoner discard`.
 #[derive(Debug, Args)]
 pub struct DiscardArgs {
-    /// The run, which must be over
-    pub run: String,
+    /// The run, which must be over (the newest, if none is named)
+    pub run: Option<String>,
     /// Only this: a path as the run named it, or absolute (again for more)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
@@ -546,8 +573,8 @@ pub struct DiscardArgs {
 /// `almoner undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The run, which must be over
-    pub run: String,
+    /// The run, which must be over (the newest, if none is named)
+    pub run: Option<String>,
     /// Only this: a path as the run named it, or absolute (again for more)
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,

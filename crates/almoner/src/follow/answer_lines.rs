@@ -1,10 +1,11 @@
 //! Answers that a person types under a card.
 
 use kernel::MessageNumber;
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
+use super::entry_list;
+use crate::session::earlier_answer::AnswerKind;
 use crate::ui::output;
-use control::exit::{Exit, Failure};
 use control::protocol::Request;
 use control::show::card::Card;
 
@@ -16,9 +17,24 @@ pub fn how_to_answer(card: &Card) {
             format!("Type `outcome {number} yes`, `outcome {number} no` (it is done now), or `later`: ")
         }
         false => {
-            format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
+            let some = match card.entries.len() {
+                0 | 1 => String::new(),
+                _ => format!("`approve {number} 1,3` (or `1-3`), "),
+            };
+            format!("Type `approve {number}`, {some}`deny {number} REASON`, or `later`: ")
         }
     });
+}
+
+/// Tells the user that a line is no answer, and what is. Nothing was answered.
+pub fn explain_input(card: &Card, line: &str) {
+    let shown = match line.trim() {
+        "" => "an empty line answers nothing".to_owned(),
+        line => format!("`{}` is not understood, and nothing was answered", visible_line(line)),
+    };
+    let number = card.number;
+    let yes = if card.in_doubt { format!("outcome {number} yes") } else { format!("approve {number}") };
+    output::note(&format!("{shown}: a yes is `{yes}`, in full, so that no stray key is one"));
 }
 
 /// A line that the user typed under a card.
@@ -35,7 +51,8 @@ pub enum CardInput {
 /// that a stray key press is never an answer.
 pub fn parse_card_input(line: &str) -> Option<CardInput> {
     let mut words = line.split_whitespace();
-    let verb = words.next()?;
+    // A user may paste the command that the inbox shows.
+    let verb = words.next().and_then(|word| if word == "almoner" { words.next() } else { Some(word) })?;
     if verb == "later" {
         return Some(CardInput::Postpone);
     }
@@ -43,16 +60,19 @@ pub fn parse_card_input(line: &str) -> Option<CardInput> {
     let text = Untrusted::new(line.trim());
     match verb {
         "approve" => {
-            let (mut only, mut for_run) = (Vec::new(), false);
+            let (mut only, mut for_run, mut names_entries) = (Vec::new(), false, false);
             for word in words {
                 if word == "--run" {
                     for_run = true;
+                } else if word == "--only" {
+                    names_entries = true;
                 } else {
                     // An unfinished list is no answer: without numbers it would approve every entry.
-                    for n in word.split(',') {
-                        only.push(n.parse::<usize>().ok()?.checked_sub(1)?);
-                    }
+                    only.extend(entry_list::parse(word.strip_prefix("--only=").unwrap_or(word)).ok()?);
                 }
+            }
+            if names_entries && only.is_empty() {
+                return None;
             }
             let entries = (!only.is_empty()).then_some(only);
             Some(CardInput::Answer(Request::yes(text, message, entries, for_run)))
@@ -68,34 +88,26 @@ pub fn parse_card_input(line: &str) -> Option<CardInput> {
         }
         "deny" => {
             let reason = words.collect::<Vec<_>>().join(" ");
-            Some(CardInput::Answer(Request::Deny {
-                text,
-                message,
-                entries: None,
-                reason: Untrusted::new(reason),
-            }))
+            let entries = match entry_list::is_list(&reason) {
+                true => Some(entry_list::parse(&reason).ok()?),
+                false => None,
+            };
+            let reason = if entries.is_some() { String::new() } else { reason };
+            Some(CardInput::Answer(Request::Deny { text, message, entries, reason: Untrusted::new(reason) }))
         }
         _ => None,
     }
 }
 
-/// Returns the kernel's indices, counted from 0, for entry numbers that users count from 1. An empty list gives
-/// `None`, which means all entries.
-///
-/// # Errors
-/// When a number is 0.
-pub fn entries(only: &[usize]) -> Result<Option<Vec<usize>>, Failure> {
-    if only.is_empty() {
-        return Ok(None);
+/// Returns the kind of an answer, and the entries that it names.
+pub fn kind_of(request: &Request) -> (AnswerKind, Option<Vec<usize>>) {
+    match request {
+        Request::Deny { entries, .. } => (AnswerKind::Deny, entries.clone()),
+        Request::ConfirmOutcome { happened: true, .. } => (AnswerKind::Happened, None),
+        Request::ConfirmOutcome { happened: false, .. } => (AnswerKind::Repeat, None),
+        Request::Approve { entries, .. } => (AnswerKind::Approve, entries.clone()),
+        _ => (AnswerKind::Approve, None),
     }
-    only.iter()
-        .map(|n| {
-            n.checked_sub(1).ok_or_else(|| {
-                Failure::new(Exit::Usage, "entries are counted from 1").help("`almoner inbox N` shows them")
-            })
-        })
-        .collect::<Result<_, _>>()
-        .map(Some)
 }
 
 #[cfg(test)]
@@ -118,6 +130,9 @@ mod tests {
             "approve 7 1,",
             "approve 7 , --run",
             "approve 7 0",
+            "approve 7 3-1",
+            "approve 7 1-",
+            "approve 7 --only",
             "deny",
             "outcome",
             "outcome 7",
@@ -128,6 +143,14 @@ mod tests {
             assert_eq!(parse_card_input(line), None, "{line:?}");
         }
         assert_eq!(parse_card_input(" later "), Some(CardInput::Postpone));
+        for line in
+            ["approve 7 1-3", "approve 7 1,2-3", "approve 7 --only 1-3", "almoner approve 7 --only=1,2,3"]
+        {
+            let Some(CardInput::Answer(Request::Approve { entries, .. })) = parse_card_input(line) else {
+                panic!("{line}")
+            };
+            assert_eq!(entries, Some(vec![0, 1, 2]), "{line}");
+        }
         let Some(CardInput::Answer(Request::Approve { message, entries, for_run, .. })) =
             parse_card_input("approve 7 1,3 --run")
         else {

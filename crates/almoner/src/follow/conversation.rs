@@ -10,7 +10,7 @@ use model::Reply;
 
 use crate::session::Session;
 use crate::session::questions;
-use crate::ui::output;
+use crate::ui::output::{self, TextOutput};
 use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
@@ -32,6 +32,8 @@ pub struct Conversation {
     last_shown_step: u64,
     /// The step that prompted the streamed answer, and the part of the answer that has been printed.
     shown: (u64, String),
+    /// The output of the streamed answer, if a part of it has been printed.
+    output: Option<TextOutput>,
 }
 
 /// The user's next action in a conversation.
@@ -58,6 +60,7 @@ impl Conversation {
             is_prompted: !std::io::stdin().is_terminal(),
             last_shown_step,
             shown: (0, String::new()),
+            output: None,
         }
     }
 
@@ -115,14 +118,12 @@ impl Conversation {
             return Ok(());
         }
         if self.shown.0 != prompted || from < self.shown.1.len() {
-            if !self.shown.1.is_empty() {
-                output::part("\n")?;
-            }
+            self.end_stream()?;
             self.shown = (prompted, String::new());
         }
         if from == self.shown.1.len() {
             self.shown.1.push_str(text);
-            output::part(text)?;
+            self.output.get_or_insert_with(TextOutput::begin).write(text)?;
         }
         Ok(())
     }
@@ -146,17 +147,23 @@ impl Conversation {
     fn answer(&mut self, prompted: u64, text: &str) -> Result<(), Failure> {
         let shown = std::mem::take(&mut self.shown);
         let seen = if shown.0 == prompted { shown.1.as_str() } else { "" };
-        match text.strip_prefix(seen) {
-            Some("") if seen.is_empty() => Ok(()),
-            Some(rest) if !seen.is_empty() => output::part(&format!("{}\n", rest.trim_end())),
+        match (text.strip_prefix(seen), &mut self.output) {
+            (Some(""), _) if seen.is_empty() => Ok(()),
+            (Some(rest), Some(output)) if !seen.is_empty() => {
+                output.write(rest.trim_end())?;
+                self.end_stream()
+            }
             // The streamed text differs from the final answer.
             _ => {
-                if !seen.is_empty() {
-                    output::part("\n")?;
-                }
-                output::result(text)
+                self.end_stream()?;
+                output::text(text)
             }
         }
+    }
+
+    /// Ends the line of a streamed answer, if there is one.
+    fn end_stream(&mut self) -> Result<(), Failure> {
+        self.output.take().map_or(Ok(()), TextOutput::finish)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use kernel::command::Reply;
 use kernel::event::{Change, Event};
 use kernel::run::{Run, RunOutcome, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
@@ -13,14 +14,18 @@ use serde_json::json;
 
 use super::answer_lines::{self, how_to_answer};
 use super::conversation::{Conversation, UserTurn};
+use super::list_input;
 use super::live_tree::LiveTree;
 use super::question::Question;
 use crate::cli::{FollowArgs, OnAsk};
 use crate::session::Session;
+use crate::session::earlier_answer::earlier_answer;
+use crate::session::message_list;
 use crate::session::questions;
 use crate::session::replies;
 use crate::ui::interrupt::InterruptWatch;
 use crate::ui::output;
+use crate::ui::result_file::ResultFile;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
@@ -477,6 +482,10 @@ impl RunFollower<'_> {
         if !self.active.is_empty() {
             return Ok(None);
         }
+        // A run that waits for its model's server goes on by itself.
+        if self.conversation.is_some() && questions::run(self.acting, self.root)?.is_paused() {
+            return Ok(None);
+        }
         if self.conversation.is_some() && self.pending.is_empty() {
             return self.handle_pause();
         }
@@ -485,7 +494,8 @@ impl RunFollower<'_> {
             failure.message = Untrusted::new(format!("{run} stalled: {}", failure.message.raw()));
             return Err(failure);
         }
-        if self.pending.is_empty() && matches!(questions::run(self.acting, self.root)?.shape, Shape::Chat) {
+        let is_resting_chat = |run: &Run| matches!(run.shape, Shape::Chat) && !run.is_paused();
+        if self.pending.is_empty() && is_resting_chat(&questions::run(self.acting, self.root)?) {
             // No person here talks to the run, and nothing else moves it.
             return Ok(Some(FollowOutcome::Paused));
         }
@@ -584,6 +594,11 @@ impl RunFollower<'_> {
                 question.ask();
                 return Ok(());
             }
+            if let Some(asks) = list_input::batch_of(self.acting, number)? {
+                self.write_lines(&message_list::render(self.acting, &asks, output::columns())?);
+                list_input::how_to_answer(&asks, number);
+                return Ok(());
+            }
             let card = questions::card(self.acting, number)?;
             self.write_lines(&card.render(output::columns()));
             how_to_answer(&card);
@@ -616,11 +631,21 @@ impl RunFollower<'_> {
             question.answer(self.acting, line);
             return Ok(None);
         }
+        if list_input::answer(self.acting, line) {
+            return Ok(None);
+        }
         match answer_lines::parse_card_input(line) {
             Some(answer_lines::CardInput::Postpone) => return Ok(Some(self.needs_you())),
             Some(answer_lines::CardInput::Answer(request)) => {
-                match self.acting.ask(request) {
-                    Ok(response) => output::note(&replies::describe(&response)),
+                let (kind, entries) = answer_lines::kind_of(&request);
+                let told = match self.acting.ask(request) {
+                    Ok(Response::Reply(Reply::AlreadyAnswered { .. } | Reply::AlreadySettled)) => {
+                        earlier_answer(self.acting, number, kind, entries.as_deref())
+                    }
+                    response => response.map(|response| replies::describe(&response)),
+                };
+                match told {
+                    Ok(text) => output::note(&text),
                     Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
@@ -629,7 +654,11 @@ impl RunFollower<'_> {
                     how_to_answer(&card);
                 }
             }
-            None => how_to_answer(&questions::card(self.acting, number)?),
+            None => {
+                let card = questions::card(self.acting, number)?;
+                answer_lines::explain_input(&card, line);
+                how_to_answer(&card);
+            }
         }
         Ok(None)
     }
@@ -664,6 +693,14 @@ fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
     }
 }
 
+/// Returns the file for the exact bytes of the result, if the user has named one.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn result_file(how: &FollowArgs) -> Result<Option<ResultFile>, Failure> {
+    how.output.as_deref().map(ResultFile::new).transpose()
+}
+
 /// Prints the outcome of a finished run.
 ///
 /// # Errors
@@ -675,6 +712,12 @@ pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitR
     let batch = batch(acting, run)?;
     if let Some(batch) = &batch {
         output::report(&batch.render());
+    }
+    if let (RunOutcome::Done(result), Some(file)) = (outcome, &result_file(how)?) {
+        file.write(value::exact(result).as_bytes()).map_err(|failure| {
+            let again = acting.command(&format!("resume {} --output FILE", run.number));
+            failure.help(format!("the result is kept: {again} writes it"))
+        })?;
     }
     if how.json || how.events {
         let mut envelope = json!({
@@ -704,13 +747,26 @@ pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitR
     }
     match outcome {
         RunOutcome::Done(result) => {
-            if !how.json && !how.events {
-                output::result(&value::result(result))?;
+            if !how.json && !how.events && how.output.is_none() {
+                output::text(&value::result(result, output::reader()))?;
             }
-            Ok(Exit::Ok)
+            match batch.filter(|batch| !batch.is_complete()) {
+                None => Ok(Exit::Ok),
+                Some(batch) => Err(incomplete(run.number, &batch)),
+            }
         }
         RunOutcome::Failed(trouble) => Err(Failure::of_trouble(trouble)),
     }
+}
+
+/// Returns the failure of a batch of which some items failed. The others are done.
+fn incomplete(run: RunNumber, batch: &Batch) -> Failure {
+    let (items, failed) = (batch.items, batch.failed.len());
+    let message = match batch.files.len() {
+        0 => format!("{failed} of {items} items failed"),
+        files => format!("{failed} of {items} items failed, and {files} files for all items are not written"),
+    };
+    Failure::new(Exit::Failure, message).help(format!("the same command with `--retry-failed={run}`"))
 }
 
 /// Returns the failure for a user who has stopped following a run. It tells how the run goes on, and how to come

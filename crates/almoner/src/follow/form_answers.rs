@@ -71,10 +71,7 @@ fn parse_values(
         let hole = holes.iter().find(|hole| hole.name == name);
         let written = match given {
             NamedText::Json(json) => {
-                let json = serde_json::from_str(json).map_err(|e| {
-                    Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
-                        .help("after `:=` stands JSON; for plain text write `=`")
-                })?;
+                let json = cli::read_json(name, json)?;
                 read_json(hole, pattern_of(fields, name).as_ref(), name, json)?
             }
             NamedText::Text(text) => match text.strip_prefix('@') {
@@ -153,7 +150,7 @@ pub fn print_missing_fields(
     json: bool,
 ) -> Result<Failure, Failure> {
     if json {
-        output::json(&serde_json::json!({ "version": 1, "message": number.0, "needs": needed }))?;
+        output::json(&serde_json::json!({ "version": 1, "message": number, "needs": needed }))?;
     } else {
         output::result(
             &needed.iter().map(|hole| message_view::field_spec(hole, output::columns())).collect::<String>(),

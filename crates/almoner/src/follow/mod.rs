@@ -2,7 +2,9 @@
 
 pub mod answer_lines;
 pub mod conversation;
+pub mod entry_list;
 pub mod follow_run;
 pub mod form_answers;
+mod list_input;
 pub mod live_tree;
 pub mod question;

@@ -125,6 +125,8 @@ impl Question {
                 acting.ask(request).map(drop)
             }
             _ => {
+                let shown = visible_line(line.trim());
+                output::note(&format!("`{shown}` is not understood, and nothing was answered"));
                 self.show_instructions();
                 return;
             }

@@ -1,6 +1,8 @@
 //! The session of an agent: acts and look-ups that all commands about agents, names and mail share.
 
 pub mod command_line;
+pub mod earlier_answer;
+pub mod message_list;
 pub mod questions;
 pub mod replies;
 
@@ -19,7 +21,7 @@ use config::place::Place;
 use control::ask::{Ask, unexpected};
 use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
-use control::protocol::{AgentAct, Look, Request, Response};
+use control::protocol::{AgentAct, Document, Look, Request, Response};
 use control::show::object_view;
 use control::view::{MessageView, ObjectView, PromiseState};
 
@@ -67,6 +69,26 @@ impl<'a> Session<'a> {
     /// When the agent is not a host, or the daemon cannot be reached.
     pub fn last_event(&self) -> Result<u64, Failure> {
         self.with_client(Client::last_event)
+    }
+
+    /// Returns the documents as the daemon can read them. If the daemon sees other files than this process, the bytes
+    /// go in the place of the paths.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached, or a document cannot be read.
+    pub fn readable_documents(&self, documents: Vec<Document>) -> Result<Vec<Document>, Failure> {
+        match documents.is_empty() || self.shares_files()? {
+            true => Ok(documents),
+            false => crate::cli::with_contents(documents),
+        }
+    }
+
+    /// Returns whether a path means the same file for the daemon and for this process.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn shares_files(&self) -> Result<bool, Failure> {
+        self.with_client(|client| Ok(client.shares_files()))
     }
 
     fn with_client<T>(&self, act: impl FnOnce(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {

@@ -1,5 +1,6 @@
 //! Requests to the daemon that several commands send.
 
+use kernel::id::BadId;
 use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
 
@@ -35,6 +36,20 @@ pub fn latest(acting: &Session<'_>) -> Result<RunNumber, Failure> {
             .map(|run| run.number)
             .ok_or_else(|| Failure::new(Exit::NotFound, "there are no runs yet").help("try `almoner demo`")),
         other => Err(unexpected(&other)),
+    }
+}
+
+/// Returns the run that a user names: by its number, or with the word `last` the newest. Without a word, the newest is
+/// meant too.
+///
+/// # Errors
+/// When the text is no run, or there are no runs.
+pub fn named_run(acting: &Session<'_>, named: Option<&str>) -> Result<RunNumber, Failure> {
+    match named {
+        None | Some(LAST_RUN) => latest(acting),
+        Some(text) => text.parse().map_err(|e: BadId| {
+            Failure::from_error(Exit::Usage, e).help("`almoner runs` lists them; `last` is the newest")
+        }),
     }
 }
 

@@ -30,6 +30,18 @@ pub fn describe(response: &Response) -> String {
             let rest = if *needs_you { "; the others still wait" } else { "" };
             format!("answered {count}; {run} goes on{rest}")
         }
+        Response::Reply(Reply::AnsweredAll { messages, already }) => {
+            let count = match messages.len() {
+                0 => "nothing changed".to_owned(),
+                1 => "answered 1 message; its run goes on".to_owned(),
+                n => format!("answered {n} messages; their runs go on"),
+            };
+            let before = match already.len() {
+                0 => String::new(),
+                n => format!("; {n} had been answered before"),
+            };
+            count + &before
+        }
         Response::Reply(Reply::AlreadyAnswered { run }) => {
             format!("that had been answered before; nothing changed ({run})")
         }

@@ -3,5 +3,7 @@
 pub mod diagnostics;
 pub mod interrupt;
 pub mod output;
+pub mod piped_input;
 pub mod prompt;
+pub mod result_file;
 pub mod waiting_notice;

@@ -1,12 +1,13 @@
 //! The output of a command: results go to standard output, everything else to standard error.
 //!
 //! The caller replaces the control characters in foreign text, line by line (the text is made visible). On a
-//! terminal, this module does so once more for the whole text, in case a caller forgot it.
+//! terminal, this module does so once more for the whole text, in case a caller forgot it. The text of a result goes to
+//! [`text`], which keeps all of it that its reader can use.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-use passable::{visible, visible_line};
+use passable::{ExactJson, LegibleText, file_text, legible, visible, visible_line};
 use serde::Serialize;
 
 use control::exit::{Exit, Failure};
@@ -19,8 +20,55 @@ use control::show::{json, lines};
 /// When the reader has closed standard output.
 pub fn result(line: &str) -> Result<(), Failure> {
     let line = line.trim_end_matches('\n');
-    let line = if io::stdout().is_terminal() { visible(line) } else { line.into() };
+    let line = if io::stdout().is_terminal() { legible(line) } else { line.into() };
     writeln!(io::stdout().lock(), "{line}").map_err(|e| write_failure(&e))
+}
+
+/// Writes the foreign text of a result to standard output. A file or a pipe gets the text as it is, except characters
+/// that act on a terminal. A line that the text leaves open is ended.
+///
+/// # Errors
+/// When the reader has closed standard output.
+pub fn text(text: &str) -> Result<(), Failure> {
+    let shown = if io::stdout().is_terminal() { legible(text) } else { file_text(text) };
+    let end = if shown.ends_with('\n') { "" } else { "\n" };
+    let mut out = io::stdout().lock();
+    out.write_all(shown.as_bytes())
+        .and_then(|()| out.write_all(end.as_bytes()))
+        .map_err(|e| write_failure(&e))
+}
+
+/// The foreign text of a result that is written in pieces, as it comes.
+#[derive(Debug)]
+pub struct TextOutput(LegibleText);
+
+impl TextOutput {
+    /// Returns the output for a new text.
+    pub fn begin() -> TextOutput {
+        let is_terminal = io::stdout().is_terminal();
+        TextOutput(if is_terminal { LegibleText::for_terminal() } else { LegibleText::for_file() })
+    }
+
+    /// Writes the next piece.
+    ///
+    /// # Errors
+    /// When the reader has closed standard output.
+    pub fn write(&mut self, piece: &str) -> Result<(), Failure> {
+        write_now(&self.0.push(piece))
+    }
+
+    /// Writes the rest of the text, and ends its line.
+    ///
+    /// # Errors
+    /// When the reader has closed standard output.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        write_now(&(self.0.finish() + "\n"))
+    }
+}
+
+fn write_now(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
 }
 
 /// Writes a part of a result without ending the line, because more follows.
@@ -28,7 +76,7 @@ pub fn result(line: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the reader has closed standard output.
 pub fn part(text: &str) -> Result<(), Failure> {
-    let text = if io::stdout().is_terminal() { visible(text) } else { text.into() };
+    let text = if io::stdout().is_terminal() { legible(text) } else { text.into() };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| write_failure(&e))
 }
@@ -38,8 +86,8 @@ pub fn part(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the reader has closed standard output.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(|e| Failure::from_error(Exit::Failure, e))?;
-    result(&json::escaped(&text))
+    let json = serde_json::to_value(value).map_err(|e| Failure::from_error(Exit::Failure, e))?;
+    result(&json::escaped(&ExactJson(&json).to_string()))
 }
 
 /// Writes lines of the result that contain foreign text. For a terminal, the lines are wrapped, so that the terminal

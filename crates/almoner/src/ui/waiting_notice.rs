@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::output;
 use crate::cli::Verb;
-use config::place::Place;
+use config::place::{Place, SocketPath};
 use control::frame;
 use control::protocol::{ClientKeys, Hello, Response, VERSION};
 use control::show::waiting::waiting;
@@ -53,7 +53,8 @@ fn connect(place: &Place) -> Option<UnixStream> {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new(place.socket()).ok()?).ok()?;
+    let path = SocketPath::new(&place.socket()).ok()?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path.as_path()).ok()?).ok()?;
     let stream = UnixStream::from(socket);
     stream.set_nonblocking(false).ok()?;
     Some(stream)

@@ -12,9 +12,12 @@ use passable::{Untrusted, with_article};
 use super::inbox;
 use crate::cli;
 use crate::cli::{ApproveArgs, DenyArgs, OutcomeArgs, YesOrNo};
-use crate::follow::answer_lines::entries;
+use crate::follow::entry_list;
 use crate::session;
 use crate::session::Session;
+use crate::session::command_line::command_line;
+use crate::session::earlier_answer::{AnswerKind, print_answer};
+use crate::session::message_list::{self, MessageList};
 use crate::session::replies;
 use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
@@ -28,12 +31,26 @@ use control::view::MessageView;
 /// # Errors
 /// When no message of this number can be approved.
 pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
+    if let Some(list) = args.message.as_deref().and_then(MessageList::parse) {
+        let is_plain = args.names.is_empty()
+            && args.only.is_empty()
+            && !args.run
+            && args.endow.is_empty()
+            && args.allow.is_empty()
+            && args.edited.is_none()
+            && args.more.raise()?.is_none();
+        return answer_list(acting, &list, is_plain, None, args.json.json);
+    }
     let number = resolve_message(acting, args.message.as_deref(), "approve")?;
-    let view = acting.message(number)?;
+    let view = message(acting, number)?;
+    let (only, names) = split_entries(&args.only, &args.names, false)?;
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
-            args.names.iter().for_each(|name| text.push_str(&format!(" {name}")));
+            if let Some(only) = &only {
+                text.push_str(&format!(" --only {}", entry_list::typed(only)));
+            }
+            names.iter().for_each(|name| text.push_str(&format!(" {name}")));
             args.endow.iter().for_each(|endowment| text.push_str(&format!(" -e {endowment}")));
             args.allow.iter().for_each(|method| text.push_str(&format!(" --allow {method}")));
             for (flag, said) in args.more.typed_amounts() {
@@ -45,7 +62,7 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
             Request::Approve {
                 text: Untrusted::new(text),
                 message: number,
-                entries: entries(&args.only)?,
+                entries: only.clone(),
                 for_run: args.run,
                 added: Box::new(ApprovalExtras {
                     endow: args
@@ -53,7 +70,7 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
                         .iter()
                         .map(|text| cli::parse_endowment(text))
                         .collect::<Result<_, _>>()?,
-                    names: args.names.iter().map(|text| parse_slot_name(text)).collect::<Result<_, _>>()?,
+                    names: names.iter().map(|text| parse_slot_name(text)).collect::<Result<_, _>>()?,
                     seen: BTreeMap::new(),
                     allow: args.allow.clone(),
                     edited: args.edited.as_deref().map(read).transpose()?,
@@ -62,10 +79,10 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
             }
         }
         Some(Body::EvalRequest { .. }) => {
-            reject_card_options(number, &args.only, args.run)?;
+            reject_card_options(number, only.is_some(), args.run)?;
             let more = args.more.raise()?.is_some();
             if more
-                || !args.names.is_empty()
+                || !names.is_empty()
                 || !args.endow.is_empty()
                 || !args.allow.is_empty()
                 || args.edited.is_some()
@@ -79,9 +96,10 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
             let act = AgentAct::Mail { act: Box::new(act) };
             acting.request("approve", format!("almoner approve {number}"), act)
         }
-        _ => return Err(not_an_approval(&view, acting)),
+        _ => return Err(not_an_approval(&view, acting)?),
     };
-    send(acting, request, args.json.json)
+    let response = acting.ask(request)?;
+    print_answer(acting, number, AnswerKind::Approve, only.as_deref(), &response, args.json.json)
 }
 
 /// Runs `almoner deny`. It denies the proposals of an approval, or rejects any other message that asks.
@@ -89,23 +107,61 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
 /// # Errors
 /// When no message of this number can be denied.
 pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
+    if let Some(list) = args.message.as_deref().and_then(MessageList::parse) {
+        let reason = Some(Untrusted::new(args.reason.clone()));
+        return answer_list(acting, &list, args.only.is_empty(), reason, args.json.json);
+    }
     let number = resolve_message(acting, args.message.as_deref(), "deny")?;
-    let view = acting.message(number)?;
-    let text = format!("almoner deny {number} -r {:?}", args.reason);
-    let reason = Untrusted::new(args.reason.clone());
+    let view = message(acting, number)?;
+    let (only, said) = split_entries(&args.only, &args.words, true)?;
+    let reason = match (args.reason.as_str(), said.is_empty()) {
+        (reason, true) => reason.to_owned(),
+        ("", false) => said.join(" "),
+        (_, false) => {
+            return Err(
+                Failure::new(Exit::Usage, "the reason is given twice").help("leave `-r` out, or the words")
+            );
+        }
+    };
+    let which = only.as_ref().map_or_else(String::new, |only| format!(" --only {}", entry_list::typed(only)));
+    let text = format!("almoner deny {number}{which} -r {reason:?}");
+    let reason = Untrusted::new(reason);
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
-            let entries = entries(&args.only)?;
-            Request::Deny { text: Untrusted::new(text), message: number, entries, reason }
+            Request::Deny { text: Untrusted::new(text), message: number, entries: only.clone(), reason }
         }
         Some(body) if body.asks().is_some() => {
-            reject_card_options(number, &args.only, false)?;
+            reject_card_options(number, only.is_some(), false)?;
             let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number, reason }) };
             acting.request("deny", text, act)
         }
-        _ => return Err(not_an_approval(&view, acting)),
+        _ => return Err(not_an_approval(&view, acting)?),
     };
-    send(acting, request, args.json.json)
+    let response = acting.ask(request)?;
+    print_answer(acting, number, AnswerKind::Deny, only.as_deref(), &response, args.json.json)
+}
+
+/// Answers all entries of several approvals of a batch in the same way.
+fn answer_list(
+    acting: &Session<'_>,
+    list: &MessageList,
+    is_plain: bool,
+    denied: Option<Untrusted>,
+    json: bool,
+) -> ExitResult {
+    if !is_plain {
+        return Err(Failure::new(Exit::Usage, "an option was given that belongs to one message")
+            .help("name one message, or leave the option out"));
+    }
+    let found = list.find(acting)?;
+    let approvals = message_list::seen(acting, &found)?;
+    let text = Untrusted::new(command_line());
+    let response = acting.ask(Request::AnswerAll { text, approvals, denied })?;
+    match json {
+        true => output::json(&response)?,
+        false => output::result(&replies::describe(&response))?,
+    }
+    Ok(Exit::Ok)
 }
 
 /// Runs `almoner outcome`.
@@ -117,7 +173,36 @@ pub fn confirm_outcome(acting: &Session<'_>, args: &OutcomeArgs) -> ExitResult {
     let happened = args.happened == YesOrNo::Yes;
     let said = if happened { "yes" } else { "no" };
     let text = Untrusted::new(format!("almoner outcome {number} {said}"));
-    send(acting, Request::ConfirmOutcome { text, message: number, happened }, args.json.json)
+    let response = acting.ask(Request::ConfirmOutcome { text, message: number, happened })?;
+    let kind = if happened { AnswerKind::Happened } else { AnswerKind::Repeat };
+    print_answer(acting, number, kind, None, &response, args.json.json)
+}
+
+/// Returns the entries that the words name, counted from 0, and the remaining words. The entries stand behind `--only`
+/// or directly behind the number of the message, as at the prompt under a card. With `alone`, a list before other words
+/// is the beginning of a reason.
+fn split_entries(
+    only: &[String],
+    words: &[String],
+    alone: bool,
+) -> Result<(Option<Vec<usize>>, Vec<String>), Failure> {
+    let (listed, rest) = match words.split_first() {
+        Some((first, rest)) if entry_list::is_list(first) && (!alone || rest.is_empty()) => {
+            (Some(first), rest)
+        }
+        _ => (None, words),
+    };
+    let all: Vec<&String> = only.iter().chain(listed).collect();
+    if all.is_empty() {
+        return Ok((None, rest.to_vec()));
+    }
+    let mut entries: Vec<usize> = Vec::new();
+    for text in all {
+        entries.extend(entry_list::parse(text)?);
+    }
+    entries.sort_unstable();
+    entries.dedup();
+    Ok((Some(entries), rest.to_vec()))
 }
 
 /// Parses `SLOT=NAME` into a slot and the name that fills it.
@@ -140,34 +225,45 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Returns the failure for a message that asks for nothing, or needs another answer than yes or no.
-fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Failure {
-    let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
-    let failure = Failure::new(
-        Exit::NotFound,
-        format!("message {number} is not an approval: it is {}", with_article(kind)),
-    );
-    failure.help(
-        message_view::next_commands(view, acting.agent).unwrap_or_else(|| "see `almoner inbox`".to_owned()),
-    )
+fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Result<Failure, Failure> {
+    let number = view.letter.number;
+    let kind = match view.letter.body() {
+        Some(Body::Command { .. }) => "a command of yours".to_owned(),
+        None => "dismissed".to_owned(),
+        Some(_) => with_article(&view.letter.mail.envelope.kind),
+    };
+    let failure = Failure::new(Exit::NotFound, format!("message {number} is not an approval: it is {kind}"));
+    Ok(match message_view::next_commands(view, acting.agent) {
+        Some(next) => failure.help(next),
+        None => failure.help(waiting_help(acting)?),
+    })
+}
+
+/// Returns a message, or a failure that names the messages which wait.
+fn message(acting: &Session<'_>, number: MessageNumber) -> Result<MessageView, Failure> {
+    match acting.message(number) {
+        Err(failure) if failure.exit == Exit::NotFound => Err(failure.help(waiting_help(acting)?)),
+        found => found,
+    }
+}
+
+/// Returns advice that names the messages which wait for an answer.
+fn waiting_help(acting: &Session<'_>) -> Result<String, Failure> {
+    let numbers: Vec<String> = acting.mailbox(true)?.iter().map(|letter| letter.number.to_string()).collect();
+    Ok(match numbers.as_slice() {
+        [] => format!("nothing waits for you; {} shows what was answered", acting.command("inbox --all")),
+        [one] => format!("message {one} waits for you: {}", acting.command(&format!("inbox {one}"))),
+        more => format!("these wait for you: {}; {} shows them", more.join(", "), acting.command("inbox")),
+    })
 }
 
 /// Refuses the options `--only` and `--run` for a message that is not a card.
-fn reject_card_options(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(), Failure> {
-    if only.is_empty() && !for_run {
+fn reject_card_options(number: MessageNumber, has_entries: bool, for_run: bool) -> Result<(), Failure> {
+    if !has_entries && !for_run {
         return Ok(());
     }
     Err(Failure::new(Exit::Usage, format!("message {number} asks for one thing: it has no entries"))
         .help("leave `--only` and `--run` out"))
-}
-
-fn send(acting: &Session<'_>, request: Request, json: bool) -> ExitResult {
-    let response = acting.ask(request)?;
-    if json {
-        output::json(&response)?;
-    } else {
-        output::result(&replies::describe(&response))?;
-    }
-    Ok(Exit::Ok)
 }
 
 /// Returns the number of the named message. Without one, it shows the waiting messages, and the user types a number.

@@ -9,7 +9,6 @@ use passable::{Untrusted, visible_line};
 
 use super::run_config;
 use super::run_config::RunConfig;
-use super::staged_changes::number;
 use super::{models, run};
 use crate::cli;
 use crate::cli::ChatArgs;
@@ -84,7 +83,7 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
         spec: StartSpec {
             values: inputs.values,
             read_from: inputs.read_from,
-            documents: inputs.documents,
+            documents: acting.readable_documents(inputs.documents)?,
             shape: StartShape::Chat,
             private: args.private,
             limits: given.limits,
@@ -96,7 +95,10 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
     };
     let after = acting.last_event()?;
     match acting.ask(Request::Run(Box::new(request)))? {
-        Response::Reply(Reply::Started { run }) => Ok((run, Some(after), 0)),
+        Response::Reply(Reply::Started { run }) => {
+            run::show_document_notes(acting, run)?;
+            Ok((run, Some(after), 0))
+        }
         other => Err(unexpected(&other)),
     }
 }
@@ -113,7 +115,7 @@ fn resume_chat(
     }
     let found = match which {
         "" => latest(acting)?,
-        named => questions::run(acting, number(named)?)?,
+        named => questions::run(acting, questions::named_run(acting, Some(named))?)?,
     };
     if found.shape != Shape::Chat {
         let message = format!("{} is no conversation", found.number);

@@ -93,6 +93,17 @@ impl miette::Diagnostic for Unreadable {
 pub fn check(args: &CheckArgs) -> ExitResult {
     let bundle = worker_file::load(&args.worker)?;
     let definition = run::check(&bundle)?;
+    let problems = worker::failing_templates(&definition, &bundle);
+    for problem in &problems {
+        let (kind, only_if) = match problem.only_if {
+            None => ("error", String::new()),
+            Some(only_if) => ("warning", format!(" ({only_if})")),
+        };
+        output::report(&format!("{kind}: {}{only_if}\n", visible_line(&problem.message)));
+    }
+    if problems.iter().any(|problem| problem.only_if.is_none()) {
+        return Err(Failure::silent(Exit::Invalid));
+    }
     if args.expand {
         let beside = args.worker.parent().unwrap_or(Path::new("")).to_owned();
         // A run finds the worker of an unbound slot in the same way: by the slot's name, in the caller's directory.

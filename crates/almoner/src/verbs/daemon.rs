@@ -51,8 +51,14 @@ pub fn status(acting: &Session<'_>, args: JsonArg) -> ExitResult {
                 code.running, code.asleep, code.waiting
             ),
         };
+        let waiting: String = status
+            .waiting
+            .iter()
+            .map(|(run, why)| format!("\nwaiting {run} {}", passable::visible_line(why)))
+            .collect();
+        let stalled: String = status.stalled.iter().map(|run| format!("\nstalled {}", run.line())).collect();
         output::result(&format!(
-            "daemon {} (process {})\nstore   {}\nat work {}{code}\ninbox   {} waiting for you",
+            "daemon {} (process {})\nstore   {}\nat work {}{waiting}{code}\ninbox   {} waiting for you{stalled}",
             status.build,
             status.pid,
             status.store,

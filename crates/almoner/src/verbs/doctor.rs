@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::cli::maintenance::{DoctorArgs, InstallationPart};
 use crate::client::Client;
 use crate::ui::output;
+use config::network_source::NetworkSource;
 use config::place::Place;
 use config::vendor_keys;
 use control::ask::unexpected;
@@ -73,7 +74,23 @@ fn examine(
             one.remedy = "`almoner stop`: the next command starts the new one".to_owned();
         }
     }
+    if part == InstallationPart::Network {
+        found.extend(network_difference(place, &found));
+    }
     Ok(found)
+}
+
+/// Returns the fault that the daemon was started in an environment with another way to other machines.
+fn network_difference(place: &Place, daemons: &[HealthCheck]) -> Option<HealthCheck> {
+    let own = NetworkSource::new(place).current().description();
+    let is_same = own.iter().map(|(_, line)| line).eq(daemons.iter().map(|check| &check.evidence));
+    let own: Vec<String> = own.into_iter().map(|(_, line)| line).collect();
+    (!is_same).then(|| HealthCheck {
+        id: "network".to_owned(),
+        ok: false,
+        evidence: format!("the daemon was started in another environment; here it is {}", own.join("; ")),
+        remedy: "`almoner stop`: the next command starts the daemon in its own environment".to_owned(),
+    })
 }
 
 /// Returns the name of a part in requests.

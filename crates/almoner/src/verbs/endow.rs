@@ -59,6 +59,7 @@ impl SlotBindings {
 /// # Errors
 /// When a slot is open and no person is here to be asked, a binding does not fit, or the run fails.
 pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
+    follow_run::result_file(&args.follow)?;
     let number = session::parse_message_number(&args.message)?;
     let view = acting.message(number)?;
     let Some(Body::Definition { .. }) = view.letter.body() else {
@@ -97,7 +98,7 @@ pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
     let spec = StartSpec {
         values: inputs.values,
         read_from: inputs.read_from,
-        documents: inputs.documents,
+        documents: acting.readable_documents(inputs.documents)?,
         endow: bound.paths,
         allow: args.allow.clone(),
         model,

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use kernel::run::{Entry, Run, Step};
 use kernel::{BlobHash, RunNumber};
-use passable::visible_line;
 use serde_json::{Value, json};
 
 use crate::cli::maintenance::ExportArgs;
@@ -24,13 +23,7 @@ use control::show::journal::child;
 /// # Errors
 /// When the run does not exist, or the file cannot be written.
 pub fn export(acting: &Session<'_>, args: &ExportArgs) -> ExitResult {
-    let run: RunNumber = match args.run.as_str() {
-        questions::LAST_RUN => questions::latest(acting)?,
-        text => text.parse().map_err(|_| {
-            Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(text)))
-                .help("write it like r17, or `last`; `almoner runs` shows which runs there are")
-        })?,
-    };
+    let run = questions::named_run(acting, args.run.as_deref())?;
     let mut out = ExportOutput::open(args.output.as_deref())?;
     let mut blobs = Blobs::default();
     let family = family(acting, run)?;

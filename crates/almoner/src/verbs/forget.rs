@@ -1,6 +1,5 @@
 //! `almoner forget` and `almoner gc`.
 
-use kernel::RunNumber;
 use passable::{Untrusted, visible_line};
 
 use crate::cli::JsonArg;
@@ -23,10 +22,7 @@ const RECENT_BYTES_NOTE: &str = "what was written in the last quarter of an hour
 /// # Errors
 /// When the run does not exist or is not over, or no person is here to confirm.
 pub fn forget(acting: &Session<'_>, args: &ForgetArgs) -> ExitResult {
-    let run: RunNumber = args.run.parse().map_err(|_| {
-        Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(&args.run)))
-            .help("write it like r17; `almoner runs` shows which runs there are")
-    })?;
+    let run = questions::named_run(acting, Some(&args.run))?;
     let found = questions::run(acting, run)?;
     if !args.yes && !confirm(&found)? {
         output::note("nothing was forgotten");

@@ -1,5 +1,6 @@
 //! `almoner inbox`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -12,12 +13,14 @@ use serde_json::Value as Json;
 use crate::cli::InboxArgs;
 use crate::session;
 use crate::session::Session;
+use crate::session::message_list::{self, MessageList};
 use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
-use control::protocol::{Request, Response};
+use control::protocol::{Request, Response, StalledRun};
+use control::show::batch_card::BatchAsks;
 use control::show::{message_view, outcome};
 
 /// The interval at which a follower polls, because the mail of an agent causes no events for others.
@@ -28,6 +31,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// # Errors
 /// When the message does not exist.
 pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
+    if let Some(list) = args.message.as_deref().and_then(MessageList::parse) {
+        return show_list(acting, &list, args.json.json);
+    }
     if let Some(text) = &args.message {
         let shown = render_message(acting, session::parse_message_number(text)?)?;
         if args.json.json {
@@ -41,20 +47,75 @@ pub fn inbox(acting: &Session<'_>, args: &InboxArgs) -> ExitResult {
         return Ok(Exit::Ok);
     }
     let letters = acting.mailbox(!args.all)?;
+    let stalled = stalled(acting);
     if args.follow {
         return follow(acting, args, letters);
     }
     if args.json.json {
         output::json(&letters)?;
-    } else if letters.is_empty() {
+    } else if letters.is_empty() && stalled.is_empty() {
         output::note(&match acting.agent {
             Some(agent) => format!("nothing waits for `{}`", visible_line(agent)),
             None => "nothing waits for you".to_owned(),
         });
     } else {
-        output::listing(&letters.iter().map(line).collect::<String>())?;
+        let waiting = lines(acting, &letters)?;
+        let stopped = stalled.iter().map(|run| format!("■    -  stalled      {}\n", run.line()));
+        output::listing(&(waiting + &stopped.collect::<String>()))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Shows approvals of a batch as one card.
+fn show_list(acting: &Session<'_>, list: &MessageList, json: bool) -> ExitResult {
+    for asks in list.find(acting)? {
+        if json {
+            output::json(&message_list::cards(acting, &asks)?)?;
+        } else {
+            output::result(&message_list::render(acting, &asks, output::columns())?)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Returns a line for each message. The approvals of a batch share a line, at the place of the first of them.
+fn lines(acting: &Session<'_>, letters: &[MailboxEntry]) -> Result<String, Failure> {
+    let is_approval = |letter: &&MailboxEntry| {
+        letter.mail.needs_you && matches!(letter.body(), Some(Body::Approval { .. }))
+    };
+    let batches = match letters.iter().filter(is_approval).count() {
+        0 | 1 => vec![],
+        // Only hosts have runs, and so batches.
+        _ if acting.agent.is_some() => message_list::batch_asks(acting).unwrap_or_default(),
+        _ => message_list::batch_asks(acting)?,
+    };
+    let mut out = String::new();
+    let mut shown = BTreeSet::new();
+    for letter in letters {
+        let has = |asks: &&BatchAsks| {
+            asks.asks.len() > 1 && asks.asks.iter().any(|ask| ask.message == letter.number)
+        };
+        match batches.iter().find(has) {
+            None => out += &line(letter),
+            Some(asks) if shown.insert(asks.batch) => out += &batch_line(asks),
+            Some(_) => {}
+        }
+    }
+    Ok(out)
+}
+
+fn batch_line(asks: &BatchAsks) -> String {
+    let (numbers, count, batch) = (asks.numbers(), asks.asks.len(), asks.batch);
+    let worker = visible_line(&asks.worker);
+    format!("● {numbers:>4}  approvals    {batch} `{worker}`: {count} items ask; almoner inbox {numbers}\n")
+}
+
+/// Returns the stalled runs of the user's own host. A guest has no runs.
+fn stalled(acting: &Session<'_>) -> Vec<StalledRun> {
+    match acting.ask(Request::Status) {
+        Ok(Response::Status(status)) => status.stalled,
+        Ok(_) | Err(_) => vec![],
+    }
 }
 
 /// Shows the present messages, then each new message when it arrives. Ends when the reader closes standard output, or
@@ -123,7 +184,7 @@ pub fn render_message(acting: &Session<'_>, number: MessageNumber) -> Result<Ren
 fn line(letter: &MailboxEntry) -> String {
     let mut out = String::new();
     let mark = if letter.mail.needs_you { "●" } else { " " };
-    let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number.0, visible_line(&letter.mail.envelope.kind));
+    let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number, visible_line(&letter.mail.envelope.kind));
     match letter.body() {
         Some(Body::Approval { run, entries }) => {
             let open = entries.len().saturating_sub(letter.mail.answers.len());

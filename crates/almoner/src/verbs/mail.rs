@@ -7,6 +7,7 @@ use passable::Untrusted;
 use crate::cli;
 use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
 use crate::session;
+use crate::session::earlier_answer::{AnswerKind, print_answer};
 use crate::session::{Session, print_reply, print_request};
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{AgentAct, AnswerInput, Response};
@@ -83,7 +84,13 @@ pub fn request(acting: &Session<'_>, args: &RequestArgs) -> ExitResult {
 pub fn resolve(acting: &Session<'_>, args: &ResolveArgs) -> ExitResult {
     let number = session::parse_message_number(&args.message)?;
     let answered = parse_request_answer(number, args)?;
-    print_reply(&acting.act("resolve", AgentAct::Resolve { number, answered })?, args.json.json)
+    let response = acting.act("resolve", AgentAct::Resolve { number, answered })?;
+    match response {
+        Response::Reply(Reply::AlreadySettled) => {
+            print_answer(acting, number, AnswerKind::Value, None, &response, args.json.json)
+        }
+        other => print_reply(&other, args.json.json),
+    }
 }
 
 fn parse_request_answer(number: MessageNumber, args: &ResolveArgs) -> Result<AnswerInput, Failure> {
@@ -114,6 +121,11 @@ fn parse_request_answer(number: MessageNumber, args: &ResolveArgs) -> Result<Ans
 /// When the message does not exist, or asks for nothing.
 pub fn reject(acting: &Session<'_>, args: &RejectArgs) -> ExitResult {
     let reason = Untrusted::new(args.reason.clone());
-    let act = MailAct::Reject { number: session::parse_message_number(&args.message)?, reason };
-    print_reply(&acting.mail("reject", act)?, args.json.json)
+    let number = session::parse_message_number(&args.message)?;
+    match acting.mail("reject", MailAct::Reject { number, reason })? {
+        response @ Response::Reply(Reply::AlreadySettled) => {
+            print_answer(acting, number, AnswerKind::Deny, None, &response, args.json.json)
+        }
+        response => print_reply(&response, args.json.json),
+    }
 }

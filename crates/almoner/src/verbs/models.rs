@@ -10,6 +10,7 @@ use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
 use crate::session::Session;
 use crate::ui::output;
 use config::model_choice::{Attendant, KnownModels, is_here};
+use config::network_source::NetworkSource;
 use config::place::Place;
 use config::vendor_keys;
 use control::ask::unexpected;
@@ -222,7 +223,8 @@ fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullEr
             bar.set_position(done);
         }
     };
-    let pulled = weights::pull(weights, &place.weights(), source, &Cancel::default(), &mut shown);
+    let network = NetworkSource::new(place).current();
+    let pulled = weights::pull(weights, &place.weights(), source, &network, &Cancel::default(), &mut shown);
     bar.finish_and_clear();
     let path = pulled?;
     output::note(&format!("{} is here, and is the right file: {}", weights.name, output::path(&path)));

@@ -116,10 +116,7 @@ fn store_act(text: &str) -> Result<AgentAct, Failure> {
     let path = session::parse_path(name)?;
     Ok(match given {
         NamedText::Json(json) => {
-            let json = serde_json::from_str(json).map_err(|e| {
-                Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
-                    .help("after `:=` stands JSON; for plain text write `=`")
-            })?;
+            let json = cli::read_json(name, json)?;
             let value = Value::from_json(&json)
                 .map_err(|e| Failure::new(Exit::Invalid, format!("{name}: {e}")).help("write plain JSON"))?;
             AgentAct::Name { act: NameAct::StoreValue { value, path } }

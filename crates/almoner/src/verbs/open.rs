@@ -48,22 +48,32 @@ pub fn open(place: &Place, args: &OpenArgs) -> ExitResult {
         output::note("it lets one browser in, once, within a minute");
         return Ok(Exit::Ok);
     }
-    // Other users of this machine can read the arguments of programs. So the secret address is passed in a file that
-    // only this user can read.
-    let file = place.runtime.join("open.html");
-    write_redirect_page(&place.runtime, &file, &url).map_err(|error| {
+    let opened = show_page(place, "open.html", &url).map_err(|error| {
+        let file = place.runtime.join("open.html");
         Failure::new(Exit::Failure, format!("{}: {error}", file.display())).help("`almoner open --print`")
     })?;
-    let opened = OPENERS.iter().any(|opener| {
-        let mut command = Command::new(opener);
-        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    });
     if !opened {
         return Err(Failure::new(Exit::Failure, "no browser could be opened")
             .help("`almoner open --print` prints the address"));
     }
     Ok(Exit::Ok)
+}
+
+/// Shows an address in a browser. Returns whether a browser could be opened.
+///
+/// Other users of this machine can read the arguments of programs. So the address is passed in a file that only this
+/// user can read.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(super) fn show_page(place: &Place, name: &str, url: &str) -> std::io::Result<bool> {
+    let file = place.runtime.join(name);
+    write_redirect_page(&place.runtime, &file, url)?;
+    Ok(OPENERS.iter().any(|opener| {
+        let mut command = Command::new(opener);
+        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }))
 }
 
 /// The page that the user wants to see.
@@ -105,12 +115,11 @@ impl OpenTarget {
     }
 }
 
-/// Writes a page that redirects to the address, and that only this user can read. The address contains only
-/// hexadecimal digits and the checked path.
+/// Writes a page that redirects to the address, and that only this user can read.
 fn write_redirect_page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
     place::private_dir(runtime)
         .map_err(|failure| std::io::Error::other(failure.message.visible_line().into_owned()))?;
-    let quoted = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let quoted = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('\'', "&#39;");
     let text = format!(
         "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={quoted}\"><title>Almoner</title>"
     );

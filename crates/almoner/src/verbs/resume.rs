@@ -1,7 +1,6 @@
 //! `almoner resume`.
 
 use kernel::RunNumber;
-use kernel::id::BadId;
 use kernel::run::State;
 use passable::Untrusted;
 
@@ -20,18 +19,14 @@ use control::protocol::{Request, Response};
 /// # Errors
 /// When the run does not exist, fails, or needs a person who is not here.
 pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
-    let run: Option<RunNumber> = match &args.run {
-        Some(text) => Some(
-            text.parse()
-                .map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))?,
-        ),
-        None => None,
-    };
+    let run: Option<RunNumber> =
+        args.run.as_deref().map(|text| questions::named_run(acting, Some(text))).transpose()?;
     // The run to follow is chosen before the runs are resumed, because afterwards no run is stopped.
     let followed = match run {
         Some(run) => run,
         None => latest_stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
     };
+    follow_run::result_file(&args.follow)?;
     let text = Untrusted::new(command_line());
     acting.ask(Request::Resume { text, run })?;
     let run = followed;
@@ -61,7 +56,7 @@ fn latest_stopped(acting: &Session<'_>) -> Result<Option<RunNumber>, Failure> {
         let Some(last) = page.last() else { return Ok(None) };
         below = Some(last.number);
         for run in page {
-            let moves = matches!(run.state, State::Ready | State::Stalled { .. });
+            let moves = matches!(run.state, State::Ready | State::Stalled { .. }) || run.is_paused();
             match run.parent {
                 None if moves || wanted == Some(run.number) => return Ok(Some(run.number)),
                 // From the newest such run, the walk follows the parents up to the root.

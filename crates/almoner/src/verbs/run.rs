@@ -11,13 +11,16 @@ use crate::cli::{FollowArgs, RunArgs};
 use crate::follow::follow_run;
 use crate::session::Session;
 use crate::session::command_line::command_line;
+use crate::session::questions;
 use crate::ui::diagnostics::render_finding;
 use crate::ui::output;
+use crate::ui::piped_input::announce_stdin;
 use config::model_choice;
 use config::worker_file;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
+use control::show::document_notes;
 use resource::ResourceSpec;
 
 /// Runs `almoner run`.
@@ -29,8 +32,15 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
     let definition = check(&bundle)?;
     let retry =
         args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
+    let notice = announce_stdin(&args.inputs);
     // A retry uses the recorded documents and inputs, because the files may have changed.
-    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::read_inputs(&args.inputs)? };
+    let inputs = match (retry, args.each) {
+        (Some(_), _) => cli::Inputs::default(),
+        (None, true) => cli::read_batch_inputs(&args.inputs, &args.exclude)?,
+        (None, false) => cli::read_inputs(&args.inputs)?,
+    };
+    drop(notice);
+    inputs.notes.iter().for_each(|note| output::note(note));
     if let (Some(old), false) = (retry, args.inputs.is_empty()) {
         output::note(&format!("the documents and inputs of {old} are used, as they were then"));
     }
@@ -48,9 +58,12 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
         spec: StartSpec {
             values: inputs.values,
             read_from: inputs.read_from,
-            documents: inputs.documents,
+            documents: acting.readable_documents(inputs.documents)?,
             shape: match args.each {
-                true => StartShape::Each { jobs: args.jobs.unwrap_or_else(|| model_choice::jobs(&model)) },
+                true => StartShape::Each {
+                    jobs: args.jobs.unwrap_or_else(|| model_choice::jobs(&model)),
+                    waiting: args.waiting,
+                },
                 false => StartShape::Single,
             },
             private: args.private,
@@ -122,10 +135,23 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
 /// # Errors
 /// When the request is wrong, or the run fails.
 pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> ExitResult {
+    follow_run::result_file(follow)?;
     let after = acting.last_event()?;
+    let has_paths = request.spec.endow.iter().any(|given| matches!(given.fill, ResourceSpec::Path(_)));
+    if has_paths && !acting.shares_files()? {
+        output::note(
+            "the daemon sees other files than this command (another container, root or group): a path after `-e` \
+             means the daemon's file",
+        );
+    }
     let is_staged =
         request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
-    match acting.ask(Request::Run(Box::new(request)))? {
+    let has_documents = !request.spec.documents.is_empty() || request.spec.retry.is_some();
+    let response = acting.ask(Request::Run(Box::new(request)))?;
+    if let (Response::Reply(kernel::command::Reply::Started { run }), true) = (&response, has_documents) {
+        show_document_notes(acting, *run)?;
+    }
+    match response {
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)
@@ -141,6 +167,17 @@ pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> 
         }
         other => Err(unexpected(&other)),
     }
+}
+
+/// Prints what the text of a run's documents lacks, on standard error.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn show_document_notes(acting: &Session<'_>, run: RunNumber) -> Result<(), Failure> {
+    for line in document_notes::of_run(&questions::run(acting, run)?) {
+        output::note(&line);
+    }
+    Ok(())
 }
 
 fn render(plan: &Plan) -> String {

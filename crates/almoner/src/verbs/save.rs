@@ -1,6 +1,5 @@
 //! `almoner save`: a run becomes a worker file, with its inputs and the replies of its model as a test.
 
-use super::staged_changes::number;
 use crate::cli::SaveArgs;
 use crate::session::Session;
 use crate::session::questions;
@@ -16,7 +15,7 @@ use control::protocol::{Request, Response};
 /// When the run is not over, was not a single execution, or a file of the same name exists.
 pub fn save(acting: &Session<'_>, args: &SaveArgs) -> ExitResult {
     let (which, name) = parse_words(&args.words)?;
-    let run = if which == LAST_RUN { questions::latest(acting)? } else { number(which)? };
+    let run = questions::named_run(acting, Some(which))?;
     let here = std::env::current_dir().map_err(|e| {
         Failure::new(Exit::Failure, format!("cannot find the current directory: {e}"))
             .help("change to another one")

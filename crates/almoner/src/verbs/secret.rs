@@ -9,6 +9,7 @@ use crate::cli::JsonArg;
 use crate::cli::secret::{Key, RotateArgs, SecretArgs, SecretVerb, SetArgs};
 use crate::client::Client;
 use crate::ui::output;
+use crate::ui::piped_input::WaitNotice;
 use crate::ui::prompt;
 use crate::ui::prompt::PromptInput;
 use config::place::Place;
@@ -216,6 +217,7 @@ fn value(name: &str) -> Result<Secret, Failure> {
     if output::can_ask() {
         return read_secret(&format!("{name} (not shown): "));
     }
+    let _notice = WaitNotice::begin();
     let most = vault::MAX_VALUE_LEN as u64 + 2;
     let mut text = zeroize::Zeroizing::new(String::with_capacity(vault::MAX_VALUE_LEN + 2));
     std::io::stdin()

@@ -1,28 +1,25 @@
 //! `almoner diff`, `almoner apply`, `almoner discard`: the changes that a run made in a staged copy.
 
-use kernel::id::BadId;
-use kernel::{BlobHash, RunNumber};
+use kernel::BlobHash;
 use passable::Untrusted;
 
 use crate::cli::{ApplyArgs, DiscardArgs, StagedArgs};
 use crate::session::Session;
 use crate::session::command_line::command_line;
+use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
 use control::undo_report::Part;
 
-pub fn number(text: &str) -> Result<RunNumber, Failure> {
-    text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))
-}
-
 /// Runs `almoner diff`.
 ///
 /// # Errors
 /// When the run does not exist, is not over, or has no staged copy.
 pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
-    let request = Request::Diff { run: number(&args.run)?, only: args.only.clone() };
+    let request =
+        Request::Diff { run: questions::named_run(acting, args.run.as_deref())?, only: args.only.clone() };
     match acting.ask(request)? {
         Response::Diff(diff) if args.json.json => output::json(&diff)?,
         Response::Diff(diff) => output::listing(&diff.render())?,
@@ -37,7 +34,7 @@ pub fn diff(acting: &Session<'_>, args: &StagedArgs) -> ExitResult {
 /// When the run does not exist, is not over, or has no staged copy.
 pub fn apply(acting: &Session<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs) -> ExitResult {
     let text = Untrusted::new(command_line());
-    let (run, only) = (number(&args.run)?, args.only.clone());
+    let (run, only) = (questions::named_run(acting, args.run.as_deref())?, args.only.clone());
     let parts = match hunk.is_empty() {
         true => vec![],
         false => vec![selected_hunks(acting.ask(Request::Diff { run, only: only.clone() })?, hunk)?],
@@ -76,7 +73,7 @@ fn selected_hunks(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
 /// # Errors
 /// When the run does not exist, is not over, or has no staged copy.
 pub fn discard(acting: &Session<'_>, args: &DiscardArgs) -> ExitResult {
-    let (run, only) = (number(&args.run)?, args.only.clone());
+    let (run, only) = (questions::named_run(acting, args.run.as_deref())?, args.only.clone());
     let parts = match args.hunk.is_empty() {
         true => vec![],
         false => vec![selected_hunks(acting.ask(Request::Diff { run, only: only.clone() })?, &args.hunk)?],
@@ -84,7 +81,7 @@ pub fn discard(acting: &Session<'_>, args: &DiscardArgs) -> ExitResult {
     let request = Request::Discard { text: Untrusted::new(command_line()), run, only, parts };
     match acting.ask(request)? {
         Response::Reply(_) if !args.only.is_empty() => {
-            output::note("thrown away; `almoner diff` shows what is left")
+            output::note(&format!("thrown away; `almoner diff {run}` shows what is left"))
         }
         Response::Reply(_) => {
             output::note("thrown away: nothing of it was put in place that was not applied before")

@@ -2,6 +2,7 @@
 
 use kernel::RunNumber;
 
+use super::sent_request::sent_request;
 use crate::cli::TraceArgs;
 use crate::session::Session;
 use crate::session::questions;
@@ -22,11 +23,15 @@ pub fn trace(acting: &Session<'_>, args: &TraceArgs) -> ExitResult {
         Some(text) if text == questions::LAST_RUN => questions::latest(acting)?,
         Some(text) => match text.parse() {
             Ok(run) => run,
+            Err(_) if args.request.is_some() => questions::named_run(acting, Some(text))?,
             // A text that is no run number is a name.
             Err(_) => return trace_code(acting, text, args.json.json),
         },
         None => questions::latest(acting)?,
     };
+    if let Some(which) = &args.request {
+        return sent_request(acting, run, which, args);
+    }
     if args.tree || args.timeline || args.raw {
         return family(acting, run, args);
     }

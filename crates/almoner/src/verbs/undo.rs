@@ -1,15 +1,14 @@
 //! `almoner undo`.
 
-use kernel::RunNumber;
-use kernel::id::BadId;
 use passable::Untrusted;
 
 use crate::cli::UndoArgs;
 use crate::session::Session;
 use crate::session::command_line::command_line;
+use crate::session::questions;
 use crate::ui::output;
 use control::ask::unexpected;
-use control::exit::{Exit, ExitResult, Failure};
+use control::exit::{Exit, ExitResult};
 use control::protocol::{Request, Response};
 
 /// Runs `almoner undo`.
@@ -17,10 +16,7 @@ use control::protocol::{Request, Response};
 /// # Errors
 /// When the run does not exist, or is not over.
 pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
-    let run: RunNumber = args
-        .run
-        .parse()
-        .map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner runs`"))?;
+    let run = questions::named_run(acting, args.run.as_deref())?;
     let text = Untrusted::new(command_line());
     let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
     let undone = match acting.ask(request)? {

@@ -98,8 +98,13 @@ fn second_answer_changes_nothing() {
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     let before = home.trace("r1");
-    let again = home.almoner(&["deny", "1"]).expect(0).out;
-    assert!(again.contains("answered before; nothing changed"), "{again}");
+    // A contrary answer must not look like a success, and says which answer holds.
+    let again = home.almoner(&["deny", "1"]).expect(8);
+    assert!(again.err.contains("cannot deny message 1: it was approved at 20"), "{again:?}");
+    assert!(again.err.contains("(r1)") && again.err.contains("almoner trace r1"), "{again:?}");
+    // The same answer is harmless.
+    let again = home.almoner(&["approve", "1"]).expect(0).out;
+    assert!(again.contains("message 1 was approved at 20") && again.contains("nothing changed"), "{again}");
     assert_eq!(home.trace("r1"), before);
 }
 
@@ -115,16 +120,16 @@ fn approval_of_a_modified_file_is_asked_again() {
     // The yes was one to replacing the file as it was: there is another question now, with the difference.
     home.almoner(&["resume"]).expect(7);
     assert_eq!(home.read("out/a.md"), "changed\u{1b}[2K meanwhile\n");
-    let card = home.almoner(&["inbox", "3"]).expect(0).out;
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
     assert!(card.contains("! file a.md has changed since you approved this"), "{card}");
     assert!(card.contains("      │ - old\n      │ + changed\\u{1B}[2K meanwhile\n"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     assert_eq!(home.read("out/a.md"), "changed\u{1b}[2K meanwhile\n", "the old card is answered already");
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(home.read("out/a.md"), "text\n");
     let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
-    assert!(why.contains("you approved message 3") && why.lines().count() <= 10, "{why}");
+    assert!(why.contains("you approved message 2") && why.lines().count() <= 10, "{why}");
 }
 
 /// Returns a home with a worker that writes a file to the path that its model names.
@@ -163,7 +168,7 @@ fn failed_write_sets_the_exit_code_by_its_cause() {
     home.write("out/a.md", "newer");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
-    home.almoner(&["deny", "3", "-r", "keep the new one"]).expect(0);
+    home.almoner(&["deny", "2", "-r", "keep the new one"]).expect(0);
     ends(&home, 5, "denied/write", "keep the new one");
     assert_eq!(home.read("out/a.md"), "newer");
     // It has changed so that the call is impossible: the directory has become a file meanwhile.

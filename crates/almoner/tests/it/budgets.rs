@@ -74,7 +74,8 @@ fn run_out_of_budget_ends_when_denied_or_unattended() {
     assert!(said.err.contains("the limit of 1 turns is reached"), "{}", said.err);
     assert_eq!(asked.read("out/log.txt"), "one\n");
     // A second answer changes nothing.
-    assert!(asked.almoner(&["approve", "1"]).expect(0).out.contains("had been answered before"));
+    let said = asked.almoner(&["approve", "1"]).expect(8).err;
+    assert!(said.contains("it was denied (“that is enough”)"), "{said}");
 
     let alone = home("{ turns: 1 }");
     alone.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat()).expect(5);
@@ -87,6 +88,10 @@ fn cancelled_run_withdraws_its_budget_request() {
     home.almoner(&RUN).expect(7);
     home.almoner(&["cancel", "r1"]).expect(0);
     assert!(home.almoner(&["inbox"]).expect(0).out.is_empty());
+    // There is no answer, so the message must not tell of one.
+    let said = home.almoner(&["approve", "1"]).expect(8).err;
+    assert!(said.contains("cannot approve message 1: r1 was cancelled"), "{said}");
+    assert!(home.almoner(&["cancel", "r1"]).expect(0).err.contains("was cancelled before"));
     assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("withdrawn"));
 }
 

@@ -86,11 +86,11 @@ fn created_worker_is_shown_whole_and_uses_its_makers_slots() {
     home.almoner(&["approve", "1"]).expect(0);
     // A call that changes files asks, no matter which worker made the caller.
     home.almoner(&["resume"]).expect(7);
-    assert!(card(&home, "3").contains("changes place.append"), "{}", card(&home, "3"));
-    home.almoner(&["approve", "3"]).expect(0);
+    assert!(card(&home, "2").contains("changes place.append"), "{}", card(&home, "2"));
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(7);
     assert_eq!(home.read("out/v.md"), "pass\n");
-    home.almoner(&["approve", "5"]).expect(0);
+    home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(home.read("out/v.md"), "pass\npass\n");
     let why = home.almoner(&["why", "out/v.md"]).expect(0).out;
@@ -227,16 +227,17 @@ fn user_fills_slots_missing_from_the_maker() {
     refused(&home, &["-e", "post=post", "--edited", "bad.worker"], 6, "root");
     home.almoner(&["approve", "1", "-e", "post=post"]).expect(0);
     // A second answer of any kind is told that it came too late.
-    for late in [&["approve", "1"][..], &["approve", "1", "-e", "post=docs"], &["deny", "1"]] {
+    for late in [&["approve", "1"][..], &["approve", "1", "-e", "post=docs"]] {
         let said = home.almoner(late).expect(0).out;
-        assert!(said.contains("answered before; nothing changed"), "{late:?}: {said}");
+        assert!(said.contains("was approved at ") && said.contains("nothing changed"), "{late:?}: {said}");
     }
+    home.almoner(&["deny", "1"]).expect(8);
     home.almoner(&["resume"]).expect(7);
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(std::fs::read_dir(home.path("post")).unwrap().count(), 1);
     // Additions do not fit a card that makes no worker.
-    let said = home.almoner(&["approve", "3", "-e", "post=post"]).expect(2);
+    let said = home.almoner(&["approve", "2", "-e", "post=post"]).expect(2);
     assert!(said.err.contains("makes no worker"), "{said:?}");
 }
 
@@ -289,10 +290,7 @@ fn maker_is_notified_of_a_worker_file_edited_by_the_user() {
     assert!(trace.contains("the user has changed its file"), "{trace}");
     // The reply of its model fits the original file, and not the changed one.
     let trace = home.trace("r2").to_string();
-    assert!(
-        trace.contains("must have missing properties") || trace.contains("Must have missing properties"),
-        "{trace}"
-    );
+    assert!(trace.contains("output/pattern") && trace.contains("expected a record of"), "{trace}");
 }
 
 #[test]
@@ -324,13 +322,13 @@ fn revoking_the_makers_grant_revokes_derived_grants() {
     let out = grants.lines().find(|line| line.contains(" out ")).unwrap();
     home.almoner(&["revoke", out.split_whitespace().next().unwrap()]).expect(0);
     // The card says that a yes comes to nothing, and afterwards that it did.
-    let shown = card(&home, "3");
+    let shown = card(&home, "2");
     assert!(shown.contains("! a yes would come to nothing: the grant of `out` was revoked"), "{shown}");
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert!(!home.path("out/v.md").exists());
     assert!(home.trace("r2").to_string().contains("grant/revoked"));
-    let shown = card(&home, "3");
+    let shown = card(&home, "2");
     assert!(shown.contains("✓ approved") && shown.contains("! nothing was done: "), "{shown}");
     assert!(shown.contains("was revoked") && !shown.contains("a yes would"), "{shown}");
 }

@@ -180,12 +180,12 @@ fn card_shows_the_edit_and_a_modified_file_is_asked_again() {
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(7);
     assert_eq!(home.read("out/a.md"), "one two three\n");
-    let again = home.almoner(&["inbox", "3"]).expect(0).out;
+    let again = home.almoner(&["inbox", "2"]).expect(0).out;
     assert!(
         again.contains("+ one 2 three") && again.contains("has changed since you approved this"),
         "{again}"
     );
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
     assert_eq!(home.read("out/a.md"), "one 2 three\n");
 }

@@ -42,10 +42,10 @@ fn lines(home: &TestHome) -> usize {
 fn interrupted_call_is_repeated_only_on_the_users_word() {
     let home = cut_off();
     let said = home.almoner(&["resume"]).expect(7);
-    assert!(said.err.contains("message 3"), "{said:?}");
-    let card = home.almoner(&["inbox", "3"]).expect(0);
+    assert!(said.err.contains("message 2"), "{said:?}");
+    let card = home.almoner(&["inbox", "2"]).expect(0);
     assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
-    let entry = &home.almoner(&["inbox", "3", "--json"]).expect(0).json()["entries"][0];
+    let entry = &home.almoner(&["inbox", "2", "--json"]).expect(0).json()["entries"][0];
     let steps = home.trace("r1")["steps"].clone();
     let at = |kind: &str| {
         let mut all = steps.as_array().unwrap().iter().filter(|step| step["entry"]["entry"] == kind);
@@ -57,18 +57,19 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
     assert!(whole.contains("It began ") && whole.contains("and was cut off after that"), "{card:?}");
     assert_eq!(lines(&home), 1);
     // Neither a yes, a no nor another crash is an answer to that.
-    for wrong in [&["approve", "3"][..], &["deny", "3", "-r", "no"], &["dismiss", "3"]] {
+    for wrong in [&["approve", "2"][..], &["deny", "2", "-r", "no"], &["dismiss", "2"]] {
         let said = home.almoner(wrong);
         assert!(said.code != 0, "{wrong:?}: {said:?}");
     }
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["resume", "--on-ask", "deny"]).expect(7);
     assert_eq!(lines(&home), 1);
-    home.almoner(&["outcome", "3", "no"]).expect(0);
+    home.almoner(&["outcome", "2", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(lines(&home), 2, "once more, and no oftener");
-    let again = home.almoner(&["outcome", "3", "no"]).expect(0).out;
-    assert!(again.contains("answered before; nothing changed"), "{again}");
+    let again = home.almoner(&["outcome", "2", "no"]).expect(0).out;
+    assert!(again.contains("was answered with `no`") && again.contains("nothing changed"), "{again}");
+    home.almoner(&["outcome", "2", "yes"]).expect(8);
     assert_eq!(lines(&home), 2);
 }
 
@@ -77,7 +78,7 @@ fn confirmed_call_is_not_repeated() {
     let home = cut_off();
     home.almoner(&["resume"]).expect(7);
     home.almoner(&["outcome", "1", "yes"]).expect(8);
-    home.almoner(&["outcome", "3", "yes"]).expect(0);
+    home.almoner(&["outcome", "2", "yes"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(lines(&home), 1);
     home.almoner(&["audit", "verify"]).expect(0);

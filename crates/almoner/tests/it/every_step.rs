@@ -25,7 +25,8 @@ macro_rules! kinds {
 
 kinds! {
     Prompted Replied Rejected Proposed Judged Answered EffectStarted Slept Questioned OutcomeUnknown OutcomeConfirmed Completed Spilled Paged
-    Spawned Collected Said Exhausted Raised Held Suspended Stalled Resumed Finished Reverted Applied Discarded
+    Shrunk
+    Spawned Yielded Collected Said Exhausted Raised Held Suspended Stalled Resumed Finished Reverted Applied Discarded
     Forgotten
 }
 
@@ -312,7 +313,34 @@ const DEEP: Play = Play {
     },
 };
 
-const PLAYS: [Play; 6] = [WORK, STAGED, THROWN_AWAY, EACH, TALK, DEEP];
+/// A run whose conversation becomes too long for its model, until old turns are a line each.
+const LONG: Play = Play {
+    name: "long",
+    home: || {
+        let home = TestHome::new();
+        home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
+        let mut turns = Vec::new();
+        for name in ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"] {
+            home.write(&format!("docs/{name}"), "0123456789\n".repeat(500));
+            turns.push(call("docs_read", &json!({ "path": name })));
+        }
+        turns.push(json!({ "error": "context_too_long" }));
+        // Only the newest turn is left by then.
+        let rest = [json!({ "text": "never" }), json!({ "text": "done" })];
+        script(
+            &home,
+            &json!([{ "contains": "left out here for lack of room", "turns": rest }, { "turns": turns }]),
+        );
+        home
+    },
+    persist: |home| go(home, &["run", "w.worker", "-edocs=docs", "-mscripted:script.json"]),
+    check: |home, when| {
+        assert!(count(home, "shrunk") >= 1, "{when}: {}", home.trace("r1"));
+        assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n", "{when}");
+    },
+};
+
+const PLAYS: [Play; 7] = [WORK, STAGED, THROWN_AWAY, EACH, TALK, DEEP, LONG];
 
 /// Returns the play with a daemon that dies at `point` for the `nth` time. Whether it got there, and which kinds came
 /// of it.

@@ -60,6 +60,15 @@ fn shows(home: &TestHome, args: &[&str]) {
     tells(&screen, &format!("{what} (terminal)"));
 }
 
+/// Checks a result at a terminal: it has no effect, and all of it is shown. A space that does not break the line
+/// belongs between two letters, so it stays.
+#[track_caller]
+fn shows_result(screen: &str, what: &str) {
+    is_harmless(&screen.replace("x\u{a0}y", "x\\u{A0}y"), what);
+    tells(&screen.replace("x\u{a0}y", "x\\u{A0}y"), what);
+    assert!(screen.contains("x\u{a0}y"), "{what}:\n{screen:?}");
+}
+
 /// Checks that JSON output contains the whole foreign text, and that a terminal would not act on it.
 #[track_caller]
 fn is_whole_as_json(home: &TestHome, args: &[&str]) {
@@ -125,8 +134,7 @@ fn hostile_values_and_documents_are_shown_escaped() {
         // A program gets bytes as they are.
         assert_eq!(home.almoner(&args).expect(0).out.trim_end(), evil, "{what}");
         let (_, screen) = Terminal::open(&home, &args).end();
-        is_harmless(&screen, &what);
-        tells(&screen, &what);
+        shows_result(&screen, &what);
     }
 }
 
@@ -160,11 +168,17 @@ fn hostile_model_text_and_proposals_are_shown_escaped() {
     is_whole_as_json(&home, &["trace", "r1", "--json"]);
     home.almoner(&["approve", &card]).expect(0);
     let (_, screen) = Terminal::open(&home, &["resume", "r1"]).end();
-    is_harmless(&screen, "resume");
+    shows_result(&screen, "resume");
     // A person's answer, wherever it goes; a program asks for JSON.
     home.write("says.json", format!(r#"[{{"turns": [{{"text": {text}}}]}}]"#));
     let ask = ["ask", "What?", "-m", "scripted:says.json"];
-    shows(&home, &ask);
+    let (_, screen) = Terminal::open(&home, &ask).end();
+    shows_result(&screen, "ask");
+    // A pipe gets all but the characters that act on a terminal.
+    let said = home.almoner(&ask).expect(0).out;
+    for (i, (trick, escape)) in TRICKS.iter().enumerate() {
+        assert!(said.contains(&format!("x{}y", if i < 5 { escape } else { trick })), "{trick:?} in {said:?}");
+    }
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn staging_card_lists_files_and_hidden_text_is_refused() {
     }
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(7);
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "2"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(git(&home, &["log", "-1", "--format=%s"]), "Plain");
     let out = format!("{:?}", results(&home));
@@ -161,7 +161,7 @@ fn commit_with_newly_staged_files_is_asked_again() {
     // The staged changes are not the approved ones. The daemon asks again and shows the difference.
     home.almoner(&["resume"]).expect(7);
     assert_eq!(git(&home, &["log", "-1", "--format=%s"]), "First");
-    let shown = card(&home, "3");
+    let shown = card(&home, "2");
     assert!(shown.contains("+evil") && shown.contains("has changed since you approved this"), "{shown}");
 }
 

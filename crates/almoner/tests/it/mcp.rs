@@ -22,7 +22,7 @@ const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mj
 const WORKER: &str = "---\nslots: { far: mcp }\n---\nUse the tools.\n";
 
 /// Returns a home with the hostile server, which works on `place`, and a worker that calls its tools.
-fn home(mode: &str, calls: &[Json]) -> TestHome {
+pub(crate) fn home(mode: &str, calls: &[Json]) -> TestHome {
     let home = TestHome::new();
     home.write("w.worker", WORKER);
     home.write("place/log-here", "");
@@ -32,28 +32,28 @@ fn home(mode: &str, calls: &[Json]) -> TestHome {
     home
 }
 
-fn script(home: &TestHome, calls: &[Json]) {
+pub(crate) fn script(home: &TestHome, calls: &[Json]) {
     let mut turns: Vec<Json> = calls.iter().map(|call| json!({ "calls": [call] })).collect();
     turns.push(json!({ "text": "done" }));
     home.write("script.json", json!([{ "turns": turns }]).to_string());
 }
 
-fn add(home: &TestHome, name: &str, options: &[&str], command: &[&str]) {
+pub(crate) fn add(home: &TestHome, name: &str, options: &[&str], command: &[&str]) {
     let args = [&["mcp", "add", name][..], options, &["--"], command].concat();
     home.almoner(&args).expect(0);
 }
 
-fn echo(word: &str) -> Json {
+pub(crate) fn echo(word: &str) -> Json {
     json!({ "name": "far_echo", "arguments": { "word": word } })
 }
 
-fn run(home: &TestHome, tools: &str, more: &[&str]) -> Said {
+pub(crate) fn run(home: &TestHome, tools: &str, more: &[&str]) -> Said {
     let endow = format!("far=mcp:{tools}");
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json", "-e", &endow][..], more].concat())
 }
 
 /// Returns the results of the first run's calls, as text.
-fn call_results(home: &TestHome) -> String {
+pub(crate) fn call_results(home: &TestHome) -> String {
     call_results_of(home, "r1")
 }
 
@@ -67,7 +67,7 @@ fn call_results_of(home: &TestHome, run: &str) -> String {
         .collect()
 }
 
-fn log(home: &TestHome) -> Vec<String> {
+pub(crate) fn log(home: &TestHome) -> Vec<String> {
     let text = std::fs::read_to_string(home.path("place/log")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -188,6 +188,7 @@ fn only_the_users_word_relaxes_approval_of_a_tool() {
 #[test]
 fn invalid_arguments_never_reach_the_server() {
     let call = |arguments: Json| json!({ "name": "far_echo", "arguments": arguments });
+    // Its schema names its fields, and allows no others by a word of its own.
     let wrong = [call(json!({})), call(json!({ "word": 7 })), call(json!({ "word": "a", "more": 1 }))];
     let home = home("plain", &wrong);
     run(&home, "plain[echo:reads]", &[]).expect(0);
@@ -229,15 +230,6 @@ fn tool_with_a_changed_description_is_not_called() {
     run(&home, "later[echo:reads]", &[]).expect(0);
     assert_eq!(log(&home), ["echo a"], "{}", call_results(&home));
     assert!(call_results(&home).contains("mcp/changed"));
-}
-
-#[test]
-fn unresponsive_server_program_times_out_with_a_message() {
-    let home = TestHome::new();
-    add(&home, "still", &[], &["/bin/sleep", "100"]);
-    let said = home.almoner(&["mcp", "tools", "still"]).expect(1);
-    assert!(said.err.contains("asking still what it has, for at most 10 s: /"), "{}", said.err);
-    assert!(said.err.contains("did not answer within 10 s"), "{}", said.err);
 }
 
 #[test]
@@ -288,11 +280,13 @@ fn misbehaving_server_is_ended() {
         ("hangs", "mcp/late"),
         ("breaks-off", "mcp/gone"),
         ("lies", "mcp/odd"),
+        ("too-long", "mcp/odd"),
     ] {
         let home = home(mode, &[echo("a")]);
         run(&home, &format!("{mode}[echo:reads]?time=5s"), &[]).expect(0);
         let came = call_results(&home);
         assert!(came.contains(rule) && came.contains("may have been done"), "{mode}: {came}");
+        assert!(came.contains(&format!("the server {mode}, tool `echo`: ")), "{mode}: {came}");
         if mode == "breaks-off" {
             // The server's other output has no source that the gates could know, so the model does not receive it.
             assert!(came.contains("it ended") && !came.contains("I am"), "{came}");
@@ -306,7 +300,7 @@ fn misbehaving_server_is_ended() {
 }
 
 /// Returns whether a process works on the place of this home.
-fn is_at_work(home: &TestHome) -> bool {
+pub(crate) fn is_at_work(home: &TestHome) -> bool {
     let place = home.path("place").display().to_string();
     let mut pids = std::fs::read_dir("/proc").unwrap().flatten();
     pids.any(|entry| {
@@ -405,7 +399,7 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     // A server without a network may receive the text.
     run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
     run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
-    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("is told what this call says") && card.contains("--allow far.echo"), "{card}");
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(0);
 }
@@ -445,11 +439,11 @@ fn call_interrupted_by_a_crash_is_asked_about_not_repeated() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let said = home.almoner(&["resume"]).expect(7);
-    assert!(said.err.contains("message 3"), "{said:?}");
-    let card = home.almoner(&["inbox", "3"]).expect(0).out;
+    assert!(said.err.contains("message 2"), "{said:?}");
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
     assert!(card.contains("asks whether this happened") && card.contains("echo"), "{card}");
     assert_eq!(log(&home).len(), 1);
-    home.almoner(&["outcome", "3", "no"]).expect(0);
+    home.almoner(&["outcome", "2", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(log(&home).len(), 2, "once more, and no oftener");
 }
@@ -524,8 +518,8 @@ fn real_world_tool_descriptions_can_be_endowed() {
             hints: None,
         };
         let named = [(told.name.clone(), passable::Effect::Commit)];
-        let tools =
-            caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
+        let listing = caps::ToolListing { tools: vec![told.clone()], ..Default::default() };
+        let tools = caps::endow_server(&listing, &named).unwrap_or_else(|e| panic!("{e:?}"));
         let web = resource::web::Web {
             places: vec![],
             methods: Default::default(),
@@ -534,11 +528,19 @@ fn real_world_tool_descriptions_can_be_endowed() {
             address: None,
         };
         let line = resource::mcp::ServerTransport::Web(Box::new(web));
-        let server = resource::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
+        let server = resource::mcp::ToolServer {
+            name: "s".into(),
+            line,
+            tools,
+            call_ms: 1,
+            start_ms: 1,
+            headers: Default::default(),
+            query: String::new(),
+        };
         let interface =
             caps::interface_for(&kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server))))
                 .unwrap();
-        let params = &interface.methods[0].params;
+        let params: Vec<_> = interface.methods[0].params.iter().filter(|param| !param.rest).collect();
         let properties = tool["inputSchema"]["properties"].as_object().map_or(0, serde_json::Map::len);
         assert_eq!(params.len(), properties, "{}", told.name);
         guarded += params.iter().filter(|param| param.pattern != kernel::Pattern::any()).count();

@@ -180,32 +180,169 @@ fn redirects_and_misleading_names_are_not_followed() {
     let server = Server::new(move |_| reply("307 Temporary Redirect", &format!("location: {url}\r\n"), ""));
     let home = home(&server, &[]);
     let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
-    assert!(said.err.contains("307"), "{}", said.err);
+    assert!(said.err.contains("with the status 307 and leads to http://127.0.0.1:"), "{}", said.err);
+    assert!(said.err.contains("almoner mcp remove web"), "{}", said.err);
     assert!(other.heard().is_empty() && !server.heard().is_empty());
     // A name that leads to this machine is not the server that was meant.
     home.almoner(&["mcp", "add", "named", "http://localhost.example:9/mcp", "--address", "127.0.0.1"])
         .expect(0);
     home.almoner(&["mcp", "tools", "named"]).expect(1);
-    for bad in ["ftp://a.example", "https://user@a.example", "https://a.example/?q=1"] {
+    for bad in ["ftp://a.example", "https://user@a.example", "https://a.example/#x"] {
         home.almoner(&["mcp", "add", "bad", bad]).expect(2);
     }
 }
 
 #[test]
 fn web_server_with_an_invalid_answer_is_refused() {
-    for answer in [
-        reply("500 No", "", ""),
-        reply("200 OK", "content-type: application/json\r\n", "{}"),
-        reply("200 OK", "content-type: text/event-stream\r\n", "data: nothing\n\n"),
-        reply("200 OK", "content-type: text/html\r\n", "<p>Hello</p>"),
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{".to_owned(),
-        String::new(),
+    for (answer, words) in [
+        (
+            reply("500 No", "", "the database is down"),
+            "it answered with the status 500: the database is down",
+        ),
+        (
+            reply("200 OK", "content-type: application/json\r\n", "{}"),
+            "its answer to `initialize` cannot be used: it has no `result` and no `error`",
+        ),
+        (
+            reply("200 OK", "content-type: text/event-stream\r\n", "data: nothing\n\n"),
+            "its answer to `initialize` cannot be used: its stream of events ended without the answer",
+        ),
+        (
+            reply("200 OK", "content-type: text/html\r\n", "<p>Hello</p>"),
+            "its answer to `initialize` cannot be used: it is a web page (text/html), and no JSON",
+        ),
+        (
+            reply("202 Accepted", "", ""),
+            "its answer to `initialize` cannot be used: it has the status 202 and no message",
+        ),
+        (reply("404 Not Found", "", ""), "it answered with the status 404"),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{".to_owned(),
+            "its answer to `initialize` cannot be used: it broke off",
+        ),
+        (String::new(), "it cannot be reached: no connection could be made"),
     ] {
         let server = Server::new(move |_| answer.clone());
         let home = home(&server, &[]);
         let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
-        assert!(said.err.contains("the server web"), "{}", said.err);
+        assert!(said.err.contains(&format!("the server web: {words}")), "{words}: {}", said.err);
     }
+}
+
+#[test]
+fn refused_key_is_reported_at_once_with_the_servers_words() {
+    for (status, body, words) in [
+        (
+            "401 Unauthorized",
+            r#"{"error":"invalid_token","error_description":"The token expired"}"#,
+            "status 401: The token expired",
+        ),
+        ("403 Forbidden", "<h1>Not for you</h1>", "status 403: Not for you"),
+        ("401 Unauthorized", "", "it does not let Almoner in: status 401"),
+    ] {
+        let server = Server::new(move |_| reply(status, "www-authenticate: Bearer\r\n", body));
+        let home = home(&server, &[]);
+        let begun = std::time::Instant::now();
+        // A person can log in where a server asks for it.
+        let code = if status.starts_with("401") { 7 } else { 1 };
+        let said = home.almoner(&["mcp", "tools", "web"]).expect(code);
+        assert!(said.err.contains(words), "{}", said.err);
+        assert!(said.err.contains("almoner mcp change web --key web-key"), "{}", said.err);
+        assert_eq!(server.heard().len(), 1, "{status}: it is not asked again");
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}
+
+/// Returns the answer of an older server to a message.
+fn greeted(heard: &Heard, headers: &str) -> String {
+    let (id, body) = (&heard.body["id"], &heard.body);
+    let answer = |result: Json| {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        reply("200 OK", &format!("content-type: application/json\r\n{headers}"), &message.to_string())
+    };
+    match (body["method"].as_str(), id.is_null()) {
+        (_, true) => reply("202 Accepted", "", ""),
+        (Some("server/discover"), _) => reply("400 Bad Request", "", "no session"),
+        (Some("initialize"), _) => answer(json!({ "protocolVersion": "2025-06-18", "capabilities": {} })),
+        _ => answer(result(body).unwrap_or_default()),
+    }
+}
+
+/// modelcontextprotocol/rust-sdk#733, anthropics/claude-code#55970: 404 for a session that is over.
+#[test]
+fn expired_session_begins_anew_and_a_session_is_ended() {
+    let calls = std::sync::atomic::AtomicU32::new(0);
+    let server = Server::new(move |heard| {
+        let is_call = heard.body["method"] == "tools/call";
+        if is_call && calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+            let error = json!({ "jsonrpc": "2.0", "id": "server-error", "error": { "code": -32600, "message": "Session not found" } });
+            return reply("404 Not Found", "content-type: application/json\r\n", &error.to_string());
+        }
+        greeted(heard, "mcp-session-id: s-9\r\n")
+    });
+    let home = home(&server, &[]);
+    let call = json!({ "name": "far_echo", "arguments": { "word": "hello" } });
+    let turns = json!([{ "turns": [{ "calls": [call.clone()] }, { "calls": [call] }, { "text": "done" }] }]);
+    home.write("script.json", turns.to_string());
+    run(&home, &["-e", "far=mcp:web[echo:reads]"]).expect(0);
+    let came = completed(&home);
+    // The first call fails on a session that was just begun; the next one begins another.
+    assert!(came.contains("you said hello"), "{came}");
+    let begun = std::time::Instant::now();
+    while !server.heard().iter().any(|heard| heard.head.starts_with("delete ")) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the session is not ended: {:?}", server.heard());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ended = server.heard().into_iter().find(|heard| heard.head.starts_with("delete ")).unwrap();
+    assert!(ended.head.contains("mcp-session-id: s-9"), "{}", ended.head);
+}
+
+#[test]
+fn broken_stream_is_taken_up_where_it_ended() {
+    let server = Server::new(|heard| {
+        let stream = |text: &str| reply("200 OK", "content-type: text/event-stream\r\n", text);
+        if heard.head.starts_with("get ") {
+            assert!(heard.head.contains("last-event-id: e-7"), "{}", heard.head);
+            let result = json!({ "content": [{ "type": "text", "text": "taken up" }] });
+            // The call is the fourth request: the question, the greeting, the list, the call.
+            let message = json!({ "jsonrpc": "2.0", "id": 4, "result": result });
+            return stream(&format!("id: e-8\ndata: {message}\n\n"));
+        }
+        match heard.body["method"] == "tools/call" {
+            true => stream("retry: 50\nid: e-7\ndata:\n\n: and gone\n"),
+            false => greeted(heard, ""),
+        }
+    });
+    let home = home(&server, &[]);
+    run(&home, &["-e", "far=mcp:web[echo:reads]"]).expect(0);
+    assert!(completed(&home).contains("taken up"), "{}: {:?}", completed(&home), server.heard());
+}
+
+#[test]
+fn answer_with_another_identifier_or_a_query_is_understood() {
+    let server = Server::new(|heard| {
+        let answer = greeted(heard, "");
+        // A server that gives every answer the same identifier.
+        match answer.split_once("\r\n\r\n") {
+            Some((_, body)) if body.starts_with('{') => {
+                let mut message: Json = serde_json::from_str(body).unwrap();
+                message["id"] = json!(0);
+                reply("200 OK", "content-type: application/json\r\n", &message.to_string())
+            }
+            _ => answer,
+        }
+    });
+    let home = home(&server, &[]);
+    let url = format!("{}?project_ref=abc", server.url());
+    home.almoner(&["mcp", "add", "asked", &url, "--header", "x-region=eu", "--header", "X-Team=a"]).expect(0);
+    home.almoner(&["mcp", "tools", "asked"]).expect(0);
+    let heard = server.heard();
+    assert!(heard[0].head.starts_with("post /mcp?project_ref=abc "), "{}", heard[0].head);
+    assert!(
+        heard[0].head.contains("x-region: eu") && heard[0].head.contains("x-team: a"),
+        "{}",
+        heard[0].head
+    );
 }
 
 /// A process that ends with the test.

@@ -25,7 +25,7 @@ fn client(weights: &Path) -> Client {
 
 fn ask(client: &Client) -> Result<String, ModelError> {
     let messages = vec![Message::user("Tell me something.")];
-    let request = Request { messages, max_tokens: 20, ..Request::default() };
+    let request = Request { messages, max_tokens: Some(20), ..Request::default() };
     client.complete(&request, &mut |_| {}).map(|reply| reply.text)
 }
 

@@ -18,11 +18,11 @@ fn why_traces_a_name_to_its_command_and_each_holder() {
     host(&["store", "answer=42"]);
     host(&["mkguest", "fae", "agent-fae"]);
     fae(&home, &["define", "result.worker", "--result", "g"]);
-    host(&["endow", "2", "-m", "scripted:script.json"]);
+    host(&["endow", "1", "-m", "scripted:script.json"]);
     fae(&home, &["show", "g", "--wait"]);
     fae(&home, &["store", "note=hello"]);
     fae(&home, &["send", "@host", "see @note please"]);
-    host(&["adopt", "4", "note", "mine"]);
+    host(&["adopt", "2", "note", "mine"]);
     host(&["mkdir", "stuff"]);
     host(&["copy", "answer", "stuff/a"]);
     // The arguments of `why`, and texts that its lines contain in this order.
@@ -40,7 +40,7 @@ fn why_traces_a_name_to_its_command_and_each_holder() {
     };
     check(&["answer"], &["is a value (string)", "gave it the name", "you said: almoner store answer=42"]);
     check(&["fae"], &["is a mail address", "you said: almoner mkguest fae agent-fae"]);
-    check(&["mine"], &["is a value", "fae sent it in a package", "you said: almoner adopt 4 note mine"]);
+    check(&["mine"], &["is a value", "fae sent it in a package", "you said: almoner adopt 2 note mine"]);
     check(&["stuff/a"], &["is a value", "you said: almoner copy answer stuff/a"]);
     let said = host(&["why", "@self"]);
     assert!(said.contains("is a mail address") && !said.contains("message"), "nothing brought it: {said}");
@@ -58,7 +58,7 @@ fn why_shows_a_guest_nothing_of_the_hosts_commands_and_runs() {
     home.almoner(&["store", "private=words"]).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     fae(&home, &["define", "result.worker", "--result", "g"]);
-    home.almoner(&["endow", "2", "-m", "scripted:script.json"]).expect(0);
+    home.almoner(&["endow", "1", "-m", "scripted:script.json"]).expect(0);
     fae(&home, &["show", "g", "--wait"]);
     let said = fae(&home, &["why", "g"]);
     assert!(said.contains("asked for it with a definition"), "{said}");

@@ -161,7 +161,7 @@ fn project_policy_only_forbids_and_is_fixed_for_the_run() {
     );
     run(&home, 7);
     std::fs::remove_file(home.path("policy.cedar")).unwrap();
-    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert!(trace(&home).contains("operator/policy-1"), "{}", trace(&home));
     assert_eq!(std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count), 0);

@@ -56,6 +56,10 @@ function tools() {
       break;
   }
   const nothing = { type: "object" };
+  if (mode === "odd") {
+    return [echo, { name: "bare" }, { name: "text", inputSchema: "none" }, nothing, { description: 7, inputSchema: {} }];
+  }
+  if (mode === "free") echo.inputSchema = { ...word, additionalProperties: true };
   return [echo, { name: "dotted.name/x", inputSchema: nothing }, { name: "x", inputSchema: nothing }];
 }
 
@@ -99,7 +103,34 @@ function call(id, { name, arguments: given = {} }) {
       process.stderr.write("I am \u001b[31mgone\n");
       return process.exit(3);
     case "lies":
-      return send({ id, result: { content: 7 } });
+      return send({ id, result: null });
+    case "too-long":
+      return text(id, "x".repeat(9 << 20));
+    case "odd":
+      return send({ id, result: { content: [{ type: "text", text: `you said ${given.word}` }, { type: "future" }, 7] } });
+    case "free":
+      return text(id, JSON.stringify(given));
+    case "once":
+      text(id, `you said ${given.word}`);
+      return setTimeout(() => process.exit(0), 50);
+    case "interrupts":
+      for (const [at, method, params] of [
+        ["p", "ping", undefined],
+        [1, "roots/list", {}],
+        ["e", "elicitation/create", 7],
+        ["u", "unknown/method", []],
+      ]) {
+        send({ id: at, method, params });
+      }
+      send({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } });
+      send({ method: "notifications/tools/list_changed" });
+      send({ method: 7 });
+      send({ id: 99999, result: {} });
+      return asked.set("for", [id, given.word]);
+    case "python":
+      return process.stdout.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"you said ${given.word} \\ud83d"}],"structuredContent":{"n":NaN}}}\n`,
+      );
     case "large":
       return text(id, "x".repeat(3 << 20));
     case "tells": {
@@ -157,20 +188,72 @@ function call(id, { name, arguments: given = {} }) {
   }
 }
 
-readline.createInterface({ input: process.stdin }).on("line", (line) => {
+// How a server of this mode writes its messages.
+if (mode === "chats") {
+  console.log("Starting…");
+  console.log("{ level: 'info' }");
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = (line) => {
+    const message = JSON.parse(line);
+    if (typeof message.id === "number") message.id = String(message.id);
+    write("[debug] \u001b[31mnext\u001b[0m\n\n");
+    return write(`\ufeff${JSON.stringify([{ jsonrpc: "2.0", method: "notifications/x" }, message])}\r\n`);
+  };
+}
+if (mode === "crashes") {
+  process.stderr.write("node:internal/loader:1\n  throw err;\n\nError: Cannot find module 'x'\n    at a\n    at b\n    at c {\n  requireStack: []\n}\n");
+  process.exit(1);
+}
+if (mode === "help") {
+  process.stderr.write("usage: server [options]\n");
+  process.exit(2);
+}
+if (mode === "prints") console.log("Listening on port 3000");
+// It compiles first.
+if (mode === "slow") {
+  const until = Date.now() + 3000;
+  while (Date.now() < until);
+}
+
+function answer(line) {
   const { id, method, params, result, error } = JSON.parse(line);
+  if (mode === "prints") return;
   if (method === undefined) {
     asked.set(id, result ? JSON.stringify(result) : `error ${error.code}`);
+    if (mode === "interrupts") {
+      const all = ["p", 1, "e", "u"].every((at) => asked.has(at));
+      const right = asked.get("p") === "{}" && asked.get(1) === "error -32601" && asked.get("u") === "error -32601";
+      if (all) text(asked.get("for")[0], right ? `you said ${asked.get("for")[1]}` : [...asked].join(" | "));
+      return;
+    }
     const answers = ["e", "s", "r"].map((at) => asked.get(at));
     if (answers.every((answer) => answer !== null)) text(asked.get("for"), answers.join(" | "));
     return;
   }
   if (id === undefined) return;
+  if (mode === "strict" && !greeted && method !== "initialize") {
+    process.stderr.write("Error: ExpectedInitializeRequest\n");
+    process.exit(1);
+  }
   if (method === "initialize") {
-    const { protocolVersion } = params;
+    greeted = true;
+    if (mode === "refuses-greeting") {
+      return send({ id, error: { code: -32001, message: "Your session token has expired" } });
+    }
+    if (mode === "terse") return send({ id, result: {} });
+    const protocolVersion = mode === "future" ? "2099-01-01" : params.protocolVersion;
     return send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: mode, version: "1" } } });
   }
-  if (method === "tools/list") return send({ id, result: { tools: tools() } });
+  if (method === "tools/list") {
+    if (mode === "no-list") return send({ id, result: {} });
+    if (mode === "half") return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[\n`);
+    if (mode === "odd" && params?.cursor) return send({ id, error: { code: -32000, message: "no such page" } });
+    return send({ id, result: { tools: tools(), nextCursor: mode === "odd" ? "2" : undefined } });
+  }
   if (method === "tools/call") return call(id, params);
+  if (mode === "mute") return;
   send({ id, error: { code: -32601, message: "unknown" } });
-});
+}
+
+let greeted = false;
+readline.createInterface({ input: process.stdin }).on("line", answer);

@@ -165,6 +165,7 @@ mod tests {
         check("done", &[("done", None)]);
         check("", &[]);
         check("done: message 7", &[("done: ", None), ("message 7", Some("/m/7"))]);
+        check("done: message 7.2.", &[("done: ", None), ("message 7.2", Some("/m/7.2")), (".", None)]);
         check("7 messages", &[("7 messages", None)]);
         check("the grant of a message is gone", &[("the grant of a message is gone", None)]);
         check("grant g3: r1", &[("grant g3", Some("/grants/g3")), (": ", None), ("r1", Some("/r/r1"))]);
@@ -189,6 +190,7 @@ mod tests {
             ("r17#9", Some("/r/r17/step/9")),
             ("r17, item 2", Some("/r/r17")),
             ("message 7", Some("/m/7")),
+            ("message 7.2", Some("/m/7.2")),
             ("7", Some("/m/7")),
             ("grant g4", Some("/grants/g4")),
             ("grant 1a2b&c", Some("/grants?find=1a2b%26c")),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use control::exit::Failure;
 use control::messages::{MessageFilter, PageBounds};
-use control::protocol::{Look, Request, Response};
+use control::protocol::{Look, Request, Response, StalledRun};
 use control::show::message_view;
 use control::threads::{AskedCall, Asker, Line, MailboxPart, MessageStatus, Thread, ThreadPage};
 use control::view::MessageView;
@@ -76,6 +76,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         return part(asked, &known, within, &page);
     }
     let filter = Filter { kind, standing };
+    let status = take!(asked.ask(Request::Status)?, Status);
     let title = match standing {
         Some(MessageStatus::Answered) => "Answered",
         Some(MessageStatus::Dismissed) => "Dismissed",
@@ -88,6 +89,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
             (needs(asked, &known, filter, below, &page))
         }
+        (stalled(&status.stalled))
         @if standing != Some(MessageStatus::Open) {
             section #rest aria-labelledby="rest-title" data-live {
                 h2 #rest-title { (title) }
@@ -107,6 +109,16 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         open => format!("({open}) Inbox"),
     };
     Ok(Page::new("/", title, main).live("inbox runs").into())
+}
+
+/// Returns the runs that have stalled, each with the reason. The page of a run has the button that resumes it.
+fn stalled(runs: &[StalledRun]) -> Markup {
+    html! {
+        section #stalled aria-labelledby="stalled-title" data-live hidden[runs.is_empty()] {
+            h2 #stalled-title { "Stalled " span.count { (runs.len()) } }
+            ul { @for one in runs { li { (parts::run(one.run)) " " (parts::line(&Untrusted::new(one.line()))) } } }
+        }
+    }
 }
 
 /// Returns the note for an empty list of messages.

@@ -9,7 +9,7 @@ use passable::visible_line;
 
 use super::sandbox::CaseSandbox;
 use config::case::{Case, SLOTS, is_within};
-use resource::{Endowment, ResourceSpec};
+use resource::{Endowment, ResourceSpec, programs};
 
 /// The maximum number of bytes that are copied for one case.
 const MAX_BYTES: u64 = 64 << 20;
@@ -89,7 +89,8 @@ impl<'a> Fixtures<'a> {
                     ));
                 }
                 ResourceSpec::Program(fill) => {
-                    for (path, _) in &mut fill.directories {
+                    let directories = fill.directories.iter_mut().map(|(path, _)| path);
+                    for path in directories.filter(|path| programs::staged_slot(path).is_none()) {
                         let real = real(path)?;
                         if real.is_file() {
                             return Err(format!("`{slot}`: {} is no directory", display_path(&real)));

@@ -48,7 +48,8 @@ pub(super) enum Approval {
 /// When the model cannot be fetched.
 pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
     let lookup = |name: &str| std::env::var(name).ok().map(model::Secret::new);
-    if let model::DetectedModel::Pull { weights, .. } = model::detect(&lookup, &place.weights()) {
+    let network = config::network_source::NetworkSource::new(place).current();
+    if let model::DetectedModel::Pull { weights, .. } = model::detect(&lookup, &place.weights(), &network) {
         let args = PullArgs { name: None, from: None, hub: None, mirror: false, yes: true };
         models::pull(place, weights, &args)?;
     }
@@ -102,7 +103,8 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
     print_speed(&found, thinking.as_secs_f64());
     match followed {
         FollowOutcome::Finished(run) => {
-            let how = FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false };
+            let how =
+                FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false, output: None };
             if let kernel::run::State::Finished { outcome: RunOutcome::Failed(_) } = &run.state {
                 return follow_run::print_outcome(&Session::new(place, None), &run, &how);
             }
@@ -139,7 +141,10 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         worker: worker_file::source_of(bundle, Some(work.display().to_string())),
         spec: StartSpec {
             documents: cli::read_inputs(&[path("mail")])?.documents,
-            shape: StartShape::Each { jobs: model_choice::jobs(&model) },
+            shape: StartShape::Each {
+                jobs: model_choice::jobs(&model),
+                waiting: kernel::run::DEFAULT_WAITING,
+            },
             endow: vec![
                 cli::parse_endowment(&format!("out={}:rw", path("out")))?,
                 cli::parse_endowment(&format!("outbox={}", path("outbox")))?,

@@ -39,9 +39,14 @@ fn unreadable_document_is_refused_before_the_model_is_asked() {
         ("photo.png", b"\x89PNG\r\n\x1a\nxxxx", &["a PNG image"], "PDF or as plain text"),
         ("letter.docx", b"PK\x03\x04rest", &["a Word document"], "PDF or as plain text"),
         ("tool", b"\x7fELF\x02\x01\x01", &["a program"], "PDF or as plain text"),
-        ("latin.txt", b"caf\xe9\n", &["not UTF-8: invalid byte 0xe9 at offset 3"], "iconv"),
+        (
+            "latin.txt",
+            b"caf\xe9\n",
+            &["invalid byte 0xe9 at offset 3; it looks like windows-1252"],
+            "iconv -f windows-1252",
+        ),
         ("cut.txt", b"half a sign: \xe2\x82", &["not UTF-8"], "iconv"),
-        ("scan.pdf", &scan, &["1 page(s) and no text", "a scan"], "ocrmypdf"),
+        ("scan.pdf", &scan, &["1 page and no text", "a scan"], "ocrmypdf"),
         ("half.pdf", &scan[..60], &["half.pdf", "damaged"], "fetch it again"),
         ("empty.pdf", b"", &["empty.pdf", "empty"], "fetch it again"),
         (
@@ -56,12 +61,6 @@ fn unreadable_document_is_refused_before_the_model_is_asked() {
         desk.home.write(name, bytes);
         let args = ["run", "hello.worker", name, "-m", "scripted:hello.json"];
         desk.refused(&args, 6, says, help);
-        // One of many spoils the whole command, before anything is begun.
-        desk.home.write("many/good.txt", "good");
-        std::fs::copy(desk.home.path(name), desk.home.path("many").join(name)).unwrap();
-        let args = ["run", "hello.worker", "many", "--each", "-m", "scripted:hello.json"];
-        desk.refused(&args, 6, says, help);
-        std::fs::remove_file(desk.home.path("many").join(name)).unwrap();
     }
     // Paths that are no file at all.
     std::fs::create_dir(desk.home.path("none")).unwrap();
@@ -76,6 +75,65 @@ fn unreadable_document_is_refused_before_the_model_is_asked() {
         desk.refused(&["run", "hello.worker", name, "-m", "scripted:hello.json"], *code, &[says], help);
     }
     desk.nothing_happened();
+}
+
+#[test]
+fn limit_for_documents_can_be_raised() {
+    let desk = RunFixture::new();
+    let home = &desk.home;
+    home.write("long.txt", vec![b'x'; 11 << 20]);
+    home.write("sized.worker", "---\nattachments: { bytes: 11MiB }\n---\nRead it.\n");
+    let refused = |args: &[&str], help: &str| {
+        desk.refused(
+            &[args, &["-m", "scripted:hello.json"]].concat(),
+            6,
+            &["11 MiB", "limit is 10 MiB"],
+            help,
+        );
+    };
+    refused(
+        &["run", "hello.worker", "long.txt"],
+        "write `attachments: { bytes: 11MiB }` into the worker file",
+    );
+    refused(&["ask", "What?", "long.txt"], "`almoner ask --attachments 11MiB …` takes them");
+    // Both ways out work.
+    home.almoner(&["run", "sized.worker", "long.txt", "-m", "scripted:hello.json"]).expect(0);
+    let ask = ["ask", "--attachments", "11MiB", "What?", "long.txt", "-m", "scripted:hello.json"];
+    home.almoner(&ask).expect(0);
+    let args = ["ask", "--attachments", "much", "What?", "-m", "scripted:hello.json"];
+    desk.refused(&args, 2, &["`much` is not a size"], "--attachments 20MiB");
+}
+
+#[test]
+fn parts_that_cannot_be_read_are_said_to_the_person() {
+    let home = TestHome::new();
+    home.write("hello.worker", super::HELLO);
+    home.write("hello.json", super::SAYS_HELLO);
+    let mail = "From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nSee below.\n--x\n\
+        Content-Type: image/png; name=\"logo\u{1b}[2K.png\"\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--x--\n";
+    home.write("in/a.eml", mail);
+    home.write("in/build.log", "\u{1b}[31merror\u{1b}[0m: x\n");
+    let log = "build.log: left out: 2 terminal codes (colours and the like)";
+    for args in [
+        &["run", "hello.worker", "in", "--each", "-m", "scripted:hello.json"][..],
+        &["run", "hello.worker", "in/a.eml", "in/build.log", "-m", "scripted:hello.json"],
+    ] {
+        let said = home.almoner(args).expect(0);
+        assert!(said.err.lines().any(|line| line == log), "{}", said.err);
+        let picture = said.err.lines().find(|line| line.starts_with("a.eml: left out: image/png logo"));
+        assert!(picture.is_some_and(|line| line.ends_with("png, 8 bytes: a PNG image")), "{}", said.err);
+        assert!(!said.err.contains('\u{1b}'), "{}", said.err);
+    }
+    // The same words come through a pipe, where nothing has a suffix.
+    let said =
+        home.piped(&["run", "hello.worker", "-", "-m", "scripted:hello.json"], b"\x1b[31merror\x1b[0m: x\n");
+    assert!(said.err.contains("stdin: left out: 2 terminal codes"), "{}", said.err);
+    let said = home.piped(&["run", "hello.worker", "-", "-m", "scripted:hello.json"], b"a\0b");
+    assert!(
+        said.err.contains("stdin: not text: byte 0x00 at offset 1") && !said.err.contains("suffix"),
+        "{}",
+        said.err
+    );
 }
 
 #[test]
@@ -95,7 +153,7 @@ fn worker_file_limits_its_documents() {
     };
     desk.refused(&run(&["a.md", "b.md"]), 6, &["at most 1 documents, not 2"], "`--each`");
     desk.refused(&run(&["c.txt"]), 6, &["c.txt", "takes no such files"], "it takes: .md");
-    desk.refused(&run(&["long.md"]), 6, &["1025 bytes", "1024"], "raise the limit");
+    desk.refused(&run(&["long.md"]), 6, &["1025 bytes", "1024"], "`attachments: { bytes: 1MiB }`");
     desk.nothing_happened();
 }
 
@@ -111,7 +169,7 @@ fn text_not_in_utf8_is_refused_from_files_and_pipes() {
         &["ask", "What?", "-m", "scripted:hello.json"],
     ] {
         let said = desk.home.piped(args, b"caf\xe9\n");
-        check(&said, args, 6, &["standard input is not UTF-8 text (byte 3)"], "UTF-8");
+        check(&said, args, 6, &["stdin: not UTF-8: invalid byte 0xe9 at offset 3"], "UTF-8");
         // Eleven MiB of it are too many.
         let said = desk.home.piped(args, &vec![b'x'; 11 << 20]);
         check(&said, args, 6, &["standard input is longer than 10 MiB"], "write it to a file");
@@ -144,10 +202,10 @@ fn oversized_file_is_refused_by_size_without_reading() {
     let refused = |worker: &str, inputs: &[&str], says: &[&str], help: &str| {
         desk.refused(&[&["run", worker, "-m", "scripted:hello.json"], inputs].concat(), 6, says, help);
     };
-    refused("hello.worker", &["big.txt"], &["1073741824 bytes", "limit is 10485760"], "raise the limit");
-    refused("hello.worker", &["small.txt", "big.txt"], &["1073741824 bytes"], "raise the limit");
+    refused("hello.worker", &["big.txt"], &["1 GiB", "limit is 10 MiB"], "64 MiB at most");
+    refused("hello.worker", &["small.txt", "big.txt"], &["1 GiB"], "only the part that is needed");
     // A worker file may come from anyone: it cannot make the daemon read without end.
-    refused("greedy.worker", &["big.txt"], &["1073741824 bytes"], "only the part that is needed");
+    refused("greedy.worker", &["big.txt"], &["1 GiB; the limit is 64 MiB"], "only the part that is needed");
     let (memory_after, read_after) = used(home);
     assert!(memory_after.saturating_sub(memory) < 8 << 10, "{memory} KiB before, {memory_after} KiB after");
     assert!(read_after - read < 1 << 20, "{read} bytes read before, {read_after} after");

@@ -161,7 +161,7 @@ fn failed_item_is_reported_beside_the_others() {
         let odd = request.to_string().contains("letter two");
         if odd { status("400 Bad Request", "", "odd") } else { says("read") }
     });
-    let said = home.almoner(&["run", "hello.worker", "mail", "--each", "-m", &server.model()]).expect(0);
+    let said = home.almoner(&["run", "hello.worker", "mail", "--each", "-m", &server.model()]).expect(1);
     let items = said.json()["items"].take();
     assert_eq!(items[0]["output"], "read");
     assert!(items[1]["error"].as_str().unwrap().contains("status 400: odd"), "{items}");

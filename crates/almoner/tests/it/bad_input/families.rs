@@ -127,7 +127,7 @@ fn failed_child_is_final_and_reported_beside_the_others() {
     let number = card(&start(&desk, &server).expect(7));
     assert!(is("finished", &child(&desk, "a")));
     desk.home.almoner(&["approve", &number]).expect(0);
-    let value = desk.home.almoner(&["resume", "r3"]).expect(0).json();
+    let value = desk.home.almoner(&["resume", "r3"]).expect(1).json();
     assert!(value["items"][0]["error"].as_str().unwrap().contains("never"), "{value}");
     assert_eq!(value["items"][1]["output"], "b is done");
     let asked = server.requests().len();

@@ -19,12 +19,10 @@ fn said(command: &mut Command) -> Said {
 #[test]
 fn command_without_any_home_is_refused() {
     let home = TestHome::new();
-    for (name, value) in [("HOME", None), ("HOME", Some("")), ("ALMONER_HOME", Some(""))] {
+    // Without `HOME`, the system says where the home is. An empty one means that there is none.
+    for name in ["HOME", "ALMONER_HOME"] {
         let mut command = home.command(&["runs"]);
-        command.env_remove("ALMONER_HOME").env_remove("HOME");
-        if let Some(value) = value {
-            command.env(name, value);
-        }
+        command.env_remove("ALMONER_HOME").env("HOME", "").env(name, "");
         let says = ["neither ALMONER_HOME nor HOME is set"];
         check(&said(&mut command), &["runs"], 1, &says, "set ALMONER_HOME");
     }

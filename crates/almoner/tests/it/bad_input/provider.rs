@@ -57,13 +57,12 @@ fn failing_server_stalls_the_run_until_its_recovery() {
     let broke = r#"{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}"#;
     let later = "resume the run later";
     let cases = [
-        failing(busy("retry-after: 1\r\n", "slow"), 3, &["asks to slow down"], "wait 1 s and resume the run"),
-        // A long pause is for the person to decide about.
+        // A pause of days is for the person to decide about.
         failing(
-            busy("retry-after: 3600\r\n", ""),
+            busy("retry-after: 172800\r\n", ""),
             1,
             &["asks to slow down"],
-            "wait 3600 s and resume the run",
+            "wait 172800 s and resume the run",
         ),
         failing(busy("", broke), 1, &["no quota left"], "top up the account"),
         failing(
@@ -92,9 +91,18 @@ fn failing_server_stalls_the_run_until_its_recovery() {
         ),
         failing(events(&[half], false), 3, &["cut off"], later),
         failing(half_body.into(), 3, &["cut off"], later),
-        failing(raw_events("data: {\"choices\": [nonsense\n\n"), 3, &["no reply"], later),
-        failing(status("200 OK", "content-type: application/json\r\n", "[]"), 3, &["no reply"], later),
-        failing(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 3, &["no reply"], later),
+        failing(raw_events("data: {\"choices\": [nonsense\n\n"), 3, &["cannot read", "nonsense"], later),
+        failing(
+            status("200 OK", "content-type: application/json\r\n", "[]"),
+            3,
+            &["the server at http://127.0.0.1:", "cannot read: the field `choices` is missing"],
+            later,
+        ),
+        failing(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 3, &["cannot read: it is no HTTP"], later),
+        // Half an answer is no result, whatever the server calls its end.
+        failing(ended_with("error"), 3, &["ended the answer with `error`"], "the fault is the server's"),
+        failing(ended_with("network_error"), 3, &["ended the answer with `network_error`"], later),
+        failing(ended_with(""), 3, &["cut off"], later),
     ];
     // They wait most of the time, so they wait together.
     std::thread::scope(|scope| {
@@ -106,6 +114,54 @@ fn failing_server_stalls_the_run_until_its_recovery() {
             }
         }
     });
+}
+
+/// Returns half an answer, and a reason after it.
+fn ended_with(reason: &str) -> Answer {
+    let half = json!({"choices": [{"delta": {"content": "Half an ans"}, "finish_reason": reason}]});
+    events(&[half], false)
+}
+
+#[test]
+fn refusal_of_the_model_is_the_error_of_the_run() {
+    let desk = RunFixture::new();
+    let refusal = json!({"content": null, "refusal": "I cannot help with that."});
+    let refused = json!({"choices": [{"delta": refusal, "finish_reason": "stop"}]});
+    let server = Server::saying(vec![events(&[refused], true)]);
+    let said = run(&desk, &["hello.worker"], &server.model());
+    check(&said, &["run"], 1, &["declined to answer: I cannot help with that."], "change the request");
+    assert_eq!(server.requests().len(), 1);
+    desk.nothing_lost();
+}
+
+#[test]
+fn thinking_around_the_answer_is_no_part_of_it() {
+    let desk = RunFixture::new();
+    desk.home.write("form.worker", FORM);
+    for text in ["<think>\nplan\n</think>\n\n{\"size\": 5}", "plan\n</think>\n\n{\"size\": 5}"] {
+        let server = Server::saying(vec![says(text)]);
+        let said = run(&desk, &["form.worker", "--json"], &server.model()).expect(0);
+        assert_eq!(said.json()["value"], json!({"size": 5}), "{text}");
+        assert_eq!(server.requests().len(), 1, "{text}");
+    }
+    let server = Server::saying(vec![says("<think>plan</think>Paris.")]);
+    assert_eq!(run(&desk, &["hello.worker"], &server.model()).expect(0).out, "Paris.\n");
+    desk.nothing_lost();
+}
+
+#[test]
+fn model_without_tools_or_system_role_is_served_or_named() {
+    let desk = RunFixture::new();
+    let server = Server::start(|_, body| match (body["messages"][0]["role"].as_str(), body.get("tools")) {
+        (Some("system"), _) => status("400 Bad Request", "", r#"{"error": "System role not supported"}"#),
+        (_, Some(_)) => status("400 Bad Request", "", r#"{"error": "small does not support tools"}"#),
+        _ => says("hello"),
+    });
+    assert_eq!(run(&desk, &["hello.worker"], &server.model()).expect(0).out, "hello\n");
+    let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model());
+    let words = &["the model `small` takes no tools", "small does not support tools"];
+    check(&said, &["run"], 1, words, "a worker without slots");
+    desk.nothing_lost();
 }
 
 #[test]
@@ -160,7 +216,8 @@ fn model_without_a_valid_call_fails_after_three_repairs() {
     let desk = RunFixture::new();
     let server = Server::saying(vec![calls("out_write", "{oops")]);
     let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model());
-    check(&said, &["run"], 6, &["usable answer in 3 repairs"], "almoner trace");
+    let last = "in 3 repairs: the arguments are no JSON: the mistake is at character 2, in `{oops`";
+    check(&said, &["run"], 6, &[last], "use a larger model (`-m`)");
     assert_eq!(server.requests().len(), 4);
     desk.nothing_lost();
 }
@@ -179,7 +236,8 @@ fn answer_not_matching_the_output_form_is_asked_again() {
 
     let server = Server::saying(vec![says("quite large")]);
     let said = run(&desk, &["form.worker", "--json"], &server.model());
-    check(&said, &["run"], 6, &["usable answer in 3 repairs"], "another model may do better");
+    let last = "in 3 repairs: the answer is not JSON";
+    check(&said, &["run"], 6, &[last], "use another model (`-m`)");
     assert_eq!(said.json()["state"], "failed");
     assert_eq!(server.requests().len(), 4);
     desk.nothing_lost();

@@ -226,7 +226,7 @@ fn worker_attachment_rules_cover_later_uploads_in_total() {
     let path = begun.header("location").expect("a conversation").to_owned();
     for (files, says) in [
         (&[("b.md", &b"x"[..])][..], "takes no such files"),
-        (&[("b.txt", &b"nine more"[..])], "have 21 bytes together, and 20 are allowed"),
+        (&[("b.txt", &b"nine more"[..])], "have 21 bytes together, and 20 bytes are allowed"),
         (&[("b.txt", &b"x"[..]), ("c.txt", b"y")], "takes at most 2 documents, not 3"),
         (&[("a.txt", &b"x"[..])], "two documents are called a.txt"),
         (&[("b.txt", &[0_u8, 1, 2][..])], "b.txt"),

@@ -1,6 +1,7 @@
 //! Tests of causes and effects: commands link to the messages that they answer, and show their outcomes. Objects go
 //! by the user's own names, and `why` leads back to the proposing agent.
 
+use kernel::MessageNumber;
 use serde_json::{Value as Json, json};
 
 use super::cards::text;
@@ -10,14 +11,14 @@ use crate::test_home::TestHome;
 
 /// Returns the number of the newest command whose text has this in it.
 #[track_caller]
-fn command(home: &TestHome, part: &str) -> u64 {
+fn command(home: &TestHome, part: &str) -> MessageNumber {
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let is_it = |one: &&Json| {
         let body = &one["message"]["body"];
         body["type"] == "command" && body["text"].as_str().is_some_and(|text| text.contains(part))
     };
     let numbers = all.as_array().unwrap().iter().filter(is_it).filter_map(|one| one["number"].as_u64());
-    numbers.max().unwrap_or_else(|| panic!("no command with {part} in {all}"))
+    numbers.map(MessageNumber).max().unwrap_or_else(|| panic!("no command with {part} in {all}"))
 }
 
 /// Returns a home in which a guest has proposed a worker, which the host has given a directory of its own by name,
@@ -95,7 +96,7 @@ fn command_shows_its_outcome_even_if_refused_or_failed() {
         (&["eval", "1+1", "--name", "two"][..], "done: 2"),
         (&["eval", "throw Error('no paper')"], "failed: "),
         (&["eval", "[1, 2]", "--name", "two"], "done: [ ⏎   1, ⏎   2 ⏎ ]"),
-        (&["cancel", "r7"], "refused: "),
+        (&["revoke", "g7"], "refused: "),
     ] {
         home.almoner(args);
         let row = |path: &str| text(&visitor.get(path, &[]).body);

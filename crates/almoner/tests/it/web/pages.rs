@@ -255,12 +255,12 @@ fn code_cards_are_accessible() {
 fn blocked_run_cards_are_accessible() {
     let home = crate::doubt::cut_off();
     home.almoner(&["resume"]).expect(7);
-    let (browser, door) = let_in(&home, true, "/m/3");
+    let (browser, door) = let_in(&home, true, "/m/2");
     browser.says("happened");
     looked_at(&browser, "doubt");
     browser.go(&door.page("/r/r1"));
-    browser.says("asks you whether a call happened: message 3");
-    browser.go(&door.page("/m/3"));
+    browser.says("asks you whether a call happened: message 2");
+    browser.go(&door.page("/m/2"));
     browser.press("button", "It happened");
     browser.says("it happened");
     home.almoner(&["resume"]).expect(0);

@@ -21,7 +21,7 @@ fn answers(scripts: bool) {
     browser.says("denied: write to c@d.example instead");
     home.almoner(&["resume"]);
     browser.go(&door.page("/"));
-    browser.press("link", "#3");
+    browser.press("link", "#2");
     browser.says("c@d.example");
     browser.press("button", "Approve for this run");
     browser.says("approved for this run");

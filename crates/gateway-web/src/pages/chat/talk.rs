@@ -2,7 +2,7 @@
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Look, Request, Response};
-use control::show::journal;
+use control::show::{document_notes, journal};
 use kernel::command::Cancel;
 use kernel::run::{Attachment, Entry, Run, Shape, State, Step};
 use kernel::{BlobHash, MessageNumber, RunNumber};
@@ -155,7 +155,10 @@ fn shown(documents: &[Attachment]) -> Markup {
         @if !documents.is_empty() {
             ul.documents {
                 @for one in documents {
-                    li { (parts::line(&Untrusted::new(one.name.as_str()))) " " span.note { (one.bytes) " bytes" } }
+                    li {
+                        (parts::line(&Untrusted::new(one.name.as_str()))) " " span.note { (one.bytes) " bytes" }
+                        @for note in document_notes::lines(std::iter::once(one)) { br; span.note { (note) } }
+                    }
                 }
             }
         }

@@ -204,6 +204,10 @@ fn page(asked: &PageRequest, diff: &Diff, said: Option<Markup>) -> Result<Answer
         p { (parts::run(run)) " changed a copy. Nothing of it is in place before you apply it." }
         @if diff.files.is_empty() { p { "It changed nothing in its staged copy, or the copy was thrown away." } }
         @else { (overview(diff)) }
+        @if !diff.unappliable.is_empty() {
+            p { "Cannot be applied:" }
+            ul { @for change in &diff.unappliable { li { (parts::line(change)) } } }
+        }
         form.card method="post" action={ "/r/" (run) "/diff" } data-weighty data-draft={ "staged " (run) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);

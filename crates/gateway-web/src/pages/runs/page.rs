@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use control::exit::Failure;
 use control::protocol::{Look, Response};
-use control::show::value;
+use control::show::{document_notes, value};
 use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
 use kernel::{MessageNumber, RunNumber};
@@ -118,6 +118,12 @@ fn head(asked: &PageRequest, run: &Run) -> Markup {
             @if !run.is_agent_journal() { ", " (usage(&run.used)) }
             ". " (link::why(run.number))
         }
+        @let notes = document_notes::of_run(run);
+        @if !notes.is_empty() {
+            ul.documents aria-label="What the text of the documents lacks" {
+                @for note in &notes { li { (note) } }
+            }
+        }
         @if let Some(message) = run.cause() {
             @if let Ok(Response::Message(view)) = asked.look(Look::Message { number: message }) {
                 p.envelope {
@@ -159,6 +165,10 @@ fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
                 }),
                 Phase::Sleeping { until_ms } => waits.push(html! {
                     (parts::run(number)) " waits until " (parts::when(*until_ms))
+                }),
+                Phase::Paused { until_ms } => waits.push(html! {
+                    (parts::run(number)) " waits until " (parts::when(*until_ms))
+                    ", since its model's server asks to slow down"
                 }),
                 Phase::Approved | Phase::Executing { .. } | Phase::Called { .. } => {}
             }

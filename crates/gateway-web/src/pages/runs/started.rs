@@ -36,7 +36,7 @@ pub fn started(asked: &PageRequest, run: &Run, known: &ObjectNames) -> Result<Ma
                 dt { "Model" }
                 dd { (parts::word(&run.model)) }
                 @match run.shape {
-                    Shape::Each { jobs } => { dt { "Items" } dd { (run.input.items.len()) ", " (jobs) " at a time" } }
+                    Shape::Each { jobs, .. } => { dt { "Items" } dd { (run.input.items.len()) ", " (jobs) " at a time" } }
                     Shape::Chat => { dt { "Shape" } dd { "a conversation" } }
                     _ => {}
                 }

@@ -56,7 +56,10 @@ fn row(family: &Family, known: &ObjectNames, run: &Run, row: &Row<'_>) -> Markup
         Row::Turn(turn) => self::turn(run, turn, &facts),
         Row::Call(call) => self::call(family, known, run, call, &facts),
         // The items of a run have a table of their own.
-        Row::Other(Step { entry: Entry::Spawned { .. } | Entry::Collected { .. }, .. }) => html! {},
+        Row::Other(Step {
+            entry: Entry::Spawned { .. } | Entry::Yielded { .. } | Entry::Collected { .. },
+            ..
+        }) => html! {},
         Row::Other(step) => other(run, step, &facts),
     }
 }

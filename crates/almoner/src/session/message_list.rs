@@ -1,0 +1,140 @@
+//! Several messages that a person names together: `12-20,23`.
+
+use std::collections::BTreeMap;
+
+use kernel::MessageNumber;
+use kernel::command::SeenApproval;
+use kernel::message::Body;
+use passable::visible_line;
+
+use super::Session;
+use super::questions;
+use control::ask::unexpected;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::batch_card::{self, BatchAsks};
+use control::show::card::Card;
+
+/// The numbers and ranges of messages, as they were typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageList {
+    text: String,
+    spans: Vec<(MessageNumber, MessageNumber)>,
+}
+
+impl MessageList {
+    /// Parses `12-20,23`. Returns `None` for a single number, and for any other text.
+    pub fn parse(text: &str) -> Option<MessageList> {
+        let number = |text: &str| text.parse::<u64>().ok().map(MessageNumber);
+        let span = |part: &str| match part.split_once('-') {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first < last).then_some((first, last))
+            }
+            None => number(part).map(|one| (one, one)),
+        };
+        let spans: Vec<_> = text.split(',').map(span).collect::<Option<_>>()?;
+        let is_list = spans.len() > 1 || spans.iter().any(|(first, last)| first != last);
+        is_list.then(|| MessageList { text: text.to_owned(), spans })
+    }
+
+    /// Returns the open approvals that the list names. A range stands for the approvals of one batch, and both its ends
+    /// must be among them. So a range never covers messages that a card has not shown.
+    ///
+    /// # Errors
+    /// When a message is no open approval of a batch.
+    pub fn find(&self, acting: &Session<'_>) -> Result<Vec<BatchAsks>, Failure> {
+        let batches = batch_asks(acting)?;
+        let mut found: BTreeMap<kernel::RunNumber, BatchAsks> = BTreeMap::new();
+        for (first, last) in &self.spans {
+            let has = |asks: &&BatchAsks| {
+                let is_there = |number: &MessageNumber| asks.asks.iter().any(|ask| ask.message == *number);
+                is_there(first) && is_there(last)
+            };
+            let asks = batches.iter().find(has).ok_or_else(|| self.not_open(*first, *last))?;
+            let row = found.entry(asks.batch).or_insert_with(|| BatchAsks { asks: vec![], ..asks.clone() });
+            let within = asks.asks.iter().filter(|ask| (*first..=*last).contains(&ask.message));
+            row.asks.extend(within.cloned());
+        }
+        for row in found.values_mut() {
+            row.asks.sort_by_key(|ask| ask.message);
+            row.asks.dedup();
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn not_open(&self, first: MessageNumber, last: MessageNumber) -> Failure {
+        let what = match first == last {
+            true => format!("message {first} is no open question of a batch"),
+            false => format!("messages {first} and {last} are not both open questions of one batch"),
+        };
+        Failure::new(Exit::Conflict, format!("cannot use {}: {what}", visible_line(&self.text)))
+            .help("`almoner inbox` shows the numbers that belong together")
+    }
+}
+
+/// Returns the open approvals of batches.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn batch_asks(acting: &Session<'_>) -> Result<Vec<BatchAsks>, Failure> {
+    match acting.ask(Request::BatchAsks)? {
+        Response::BatchAsks(asks) => Ok(asks),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Returns the calls of approvals, to which an answer is bound.
+///
+/// # Errors
+/// When a message is no approval.
+pub fn seen(acting: &Session<'_>, asks: &[BatchAsks]) -> Result<Vec<SeenApproval>, Failure> {
+    let messages = asks.iter().flat_map(|asks| &asks.asks).map(|ask| ask.message);
+    messages
+        .map(|message| match acting.message(message)?.letter.body() {
+            Some(Body::Approval { entries, .. }) => {
+                let fingerprints = entries.iter().map(|entry| entry.fingerprint).collect();
+                Ok(SeenApproval { message, fingerprints })
+            }
+            _ => Err(Failure::new(Exit::Conflict, format!("message {message} is not an approval"))
+                .help("see `almoner inbox`")),
+        })
+        .collect()
+}
+
+/// Returns the cards of approvals.
+///
+/// # Errors
+/// When a message is no approval.
+pub fn cards(acting: &Session<'_>, asks: &BatchAsks) -> Result<Vec<Card>, Failure> {
+    asks.asks.iter().map(|ask| questions::card(acting, ask.message)).collect()
+}
+
+/// Returns the approvals of a batch as one card.
+///
+/// # Errors
+/// When a message is no approval.
+pub fn render(acting: &Session<'_>, asks: &BatchAsks, columns: usize) -> Result<String, Failure> {
+    Ok(batch_card::render(asks, &cards(acting, asks)?, columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_has_at_least_two_messages() {
+        let check = |text: &str, expected: Option<&[(u64, u64)]>| {
+            let found = MessageList::parse(text).map(|list| list.spans);
+            let expected = expected.map(|all| {
+                all.iter().map(|(a, b)| (MessageNumber(*a), MessageNumber(*b))).collect::<Vec<_>>()
+            });
+            assert_eq!(found, expected, "{text}");
+        };
+        check("12-20", Some(&[(12, 20)]));
+        check("12,14,20-30", Some(&[(12, 12), (14, 14), (20, 30)]));
+        for text in ["12", "", "12-", "-12", "12,", "20-12", "12-12", "r1-r2", "last", "1 2", "12--14"] {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,536 @@
+//! One server from the settings of another agent, as Almoner records it.
+//!
+//! No secret is copied. A value that looks like a secret stays where it is, and the name of a vault secret replaces
+//! it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::modules::modules;
+use super::package::{self, CommandLine, PackageSpec, is_windows};
+use super::placeholders::{self, Placeholders};
+use super::settings_file::Entry;
+use config::mcp_file::Server;
+use config::secret_variables::is_secret;
+use resource::mcp::is_server_name;
+use resource::secret::PREFIX as SECRET;
+
+/// The maximum length of a server's name, in bytes.
+const MAX_NAME_LEN: usize = 40;
+/// The interpreters, whose first plain argument is a script.
+const INTERPRETERS: [&str; 6] = ["node", "python", "python3", "bun", "deno", "ruby"];
+
+/// A server that can be taken over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The name under which the server is recorded.
+    pub name: String,
+    /// The server. Without a package it is whole.
+    pub server: Server,
+    /// The package that has to be installed first.
+    pub package: Option<PackageSpec>,
+    /// The notes that the user has to read.
+    pub notes: Vec<String>,
+}
+
+/// The reading of an entry: its places, and the notes so far.
+struct Reading<'a> {
+    places: &'a Placeholders<'a>,
+    /// The file, as the user named it.
+    file: &'a str,
+    name: String,
+    notes: Vec<String>,
+}
+
+/// Reads an entry of a settings file.
+///
+/// # Errors
+/// The reason why the server cannot be taken over, with a line to type where there is one.
+pub fn candidate(entry: &Entry, places: &Placeholders<'_>, file: &str) -> Result<Candidate, String> {
+    let name = server_name(&entry.name).ok_or("its name has no letter and no digit")?;
+    let mut reading = Reading { places, file, name: name.clone(), notes: vec![] };
+    if name != entry.name {
+        reading.notes.push(format!("it is called {name} here"));
+    }
+    let (server, package) = reading.server(&entry.description)?;
+    Ok(Candidate { name, server, package, notes: reading.notes })
+}
+
+/// Returns the name under which a server is recorded: its own name, with `-` for what a name may not have.
+fn server_name(name: &str) -> Option<String> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let plain: String = name.chars().map(plain).collect();
+    // The last part of a long name says most: `io.github.owner/server`.
+    let last = name.rsplit('/').next().map_or(0, str::len);
+    let plain = match plain.len() > MAX_NAME_LEN {
+        true => plain.get(plain.len().saturating_sub(last)..)?,
+        false => &plain,
+    };
+    let plain = plain.trim_matches(['-', '_', '.']);
+    let begin = plain.len().saturating_sub(MAX_NAME_LEN);
+    let plain = plain.get(begin..)?.trim_start_matches(['-', '_', '.']);
+    is_server_name(plain).then(|| plain.to_owned())
+}
+
+/// Returns whether a variable or a header holds a secret, by its name or its value.
+fn holds_secret(name: &str, value: &str) -> bool {
+    // `postgresql://user:password@host`, and headers within a value.
+    let in_address = value.split_once("://").is_some_and(|(_, rest)| {
+        rest.split('/')
+            .next()
+            .and_then(|host| host.split_once('@'))
+            .is_some_and(|(user, _)| user.contains(':'))
+    });
+    in_address || value.contains("Bearer ") || value.contains("Basic ") || is_secret(name, value)
+}
+
+/// Returns the name of a secret, made of words.
+fn secret_name(words: &[&str]) -> String {
+    let name = words.join("_").to_ascii_uppercase();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn texts(json: Option<&Json>) -> Result<Vec<String>, String> {
+    let all = match json {
+        Some(Json::Array(all)) => all.as_slice(),
+        Some(Json::Null) | None => &[],
+        Some(_) => return Err("its `args` is no list".to_owned()),
+    };
+    let text = |word: &Json| match word {
+        Json::String(text) => Ok(text.clone()),
+        Json::Number(number) => Ok(number.to_string()),
+        Json::Bool(flag) => Ok(flag.to_string()),
+        _ => Err("an argument is no text".to_owned()),
+    };
+    all.iter().map(text).collect()
+}
+
+impl Reading<'_> {
+    fn fill(&self, text: &str) -> Result<String, String> {
+        self.places.fill(text).map_err(|missing| missing.reason(self.file))
+    }
+
+    fn server(&mut self, entry: &Json) -> Result<(Server, Option<PackageSpec>), String> {
+        if !entry.is_object() {
+            return Err("it is no table".to_owned());
+        }
+        if entry.get("disabled") == Some(&Json::Bool(true))
+            || entry.get("enabled") == Some(&Json::Bool(false))
+        {
+            return Err("it is turned off there".to_owned());
+        }
+        // Zed once wrote `command: { path, args, env }`.
+        let inner = entry.get("command").filter(|command| command.is_object());
+        let field = |name: &str| inner.and_then(|inner| inner.get(name)).or_else(|| entry.get(name));
+        let start = self.start(entry);
+        let url = ["url", "httpUrl", "serverUrl", "uri", "endpoint"]
+            .iter()
+            .find_map(|name| entry.get(*name)?.as_str());
+        if let Some(url) = url {
+            return Ok((Server { start, ..self.web(entry, url, &[])? }, None));
+        }
+        if matches!(entry.get("type").and_then(Json::as_str), Some("builtin" | "platform" | "frontend")) {
+            return Err("it is a part of that agent".to_owned());
+        }
+        // opencode writes the whole command line as a list.
+        let whole =
+            entry.get("command").and_then(Json::as_array).map(|_| texts(entry.get("command"))).transpose()?;
+        let (command, mut args) = match whole.as_deref().and_then(<[String]>::split_first) {
+            Some((command, args)) => (command.clone(), args.to_vec()),
+            None => {
+                let command = ["command", "cmd", "path"].iter().find_map(|name| field(name)?.as_str());
+                (command.ok_or("it has neither a `command` nor a `url`")?.to_owned(), vec![])
+            }
+        };
+        args.extend(texts(field("args").or_else(|| field("arguments")))?);
+        let command = self.fill(&command)?;
+        let line = package::read(&command, &args)?;
+        if let CommandLine::Remote(url, headers) = line {
+            return Ok((Server { start, ..self.web(&Json::Null, &url, &headers)? }, None));
+        }
+        self.refuse_secrets(&args)?;
+        let env = self.variables(
+            &["env", "envs", "environment"].iter().find_map(|name| field(name)).cloned().unwrap_or_default(),
+        )?;
+        for (key, says) in [("envFile", "its variables"), ("headersHelper", "its headers")] {
+            if entry.get(key).is_some() {
+                self.notes.push(format!("`{key}` is not followed: {says} have to be added by hand"));
+            }
+        }
+        match line {
+            CommandLine::Package(package) => {
+                let args = self.fill_all(&package.arguments)?;
+                self.note_places(&args);
+                let package = PackageSpec { arguments: args.clone(), ..package };
+                Ok((Server { args, env, start, ..Server::default() }, Some(package)))
+            }
+            CommandLine::Program(command, args) => {
+                let folder = field("cwd").and_then(Json::as_str).map(|cwd| self.fill(cwd)).transpose()?;
+                let folder =
+                    folder.map_or_else(|| self.places.folder.clone(), |cwd| self.places.folder.join(cwd));
+                let args = self.fill_all(&args)?;
+                let server = self.program(&folder, &command, args)?;
+                Ok((Server { env, start, ..server }, None))
+            }
+            CommandLine::Remote(..) => Err("it is no program".to_owned()),
+        }
+    }
+
+    /// Fills the places in arguments.
+    fn fill_all(&mut self, args: &[String]) -> Result<Vec<String>, String> {
+        let args = args.iter().map(|word| self.fill(word)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(path) = args.iter().find(|word| is_windows(word)) {
+            self.notes.push(format!(
+                "`{path}` is a path of Windows: `almoner mcp remove {}`, and add it with a path of yours",
+                self.name
+            ));
+        }
+        Ok(args)
+    }
+
+    /// Returns the time for the start that the entry names: Codex in seconds, opencode in milliseconds.
+    fn start(&self, entry: &Json) -> Option<String> {
+        let seconds = entry.get("startup_timeout_sec").and_then(Json::as_f64);
+        let ms = ["startup_timeout_ms", "startupTimeout"].iter().find_map(|name| entry.get(*name)?.as_f64());
+        let seconds =
+            seconds.or(ms.map(|ms| ms / 1000.0)).map(f64::ceil).filter(|it| (1.0..=3600.0).contains(it))?;
+        // A shorter time than the usual one would only do harm.
+        (seconds > 60.0).then(|| format!("{seconds}s"))
+    }
+
+    /// Refuses arguments that are secrets, since every process of the user can read them.
+    fn refuse_secrets(&self, args: &[String]) -> Result<(), String> {
+        let before = std::iter::once("").chain(args.iter().map(String::as_str));
+        for (word, before) in args.iter().zip(before) {
+            let (option, value) = word.split_once('=').unwrap_or((before, word));
+            let value = value.trim_matches('"');
+            let placed = placeholders::names(value);
+            let named = option.trim_start_matches('-');
+            let is_secret =
+                holds_secret(named, value) || placed.iter().any(|name| holds_secret(name, "a secret"));
+            if !(option.starts_with('-') && is_secret) {
+                continue;
+            }
+            let variable = secret_name(&[named]);
+            return Err(format!(
+                "its argument `{option}` looks like a secret, and arguments are no place for one; if it takes a variable instead: \
+                 `almoner secret set {variable}`, then `almoner mcp add {} --env {variable}=secret:{variable} -- COMMAND ARGS…`",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+
+    fn variables(&mut self, table: &Json) -> Result<BTreeMap<String, String>, String> {
+        let mut env = BTreeMap::new();
+        for (name, value) in table.as_object().into_iter().flatten() {
+            let value = match value {
+                Json::String(text) => text.clone(),
+                Json::Number(_) | Json::Bool(_) => value.to_string(),
+                Json::Null => continue,
+                _ => return Err(format!("its variable {name} is no text")),
+            };
+            if value.starts_with(SECRET) {
+                // The user decides which secrets a program gets, not a file that somebody else wrote.
+                self.notes.push(format!("{name} was not taken: it names a secret of yours"));
+                continue;
+            }
+            if let Some(problem) = resource::programs::variable_problem(name) {
+                self.notes.push(format!("{name} was not taken: {problem}"));
+                continue;
+            }
+            let is_placed = !placeholders::names(&value).is_empty();
+            match self.places.fill(&value) {
+                Ok(value) if !holds_secret(name, &value) => {
+                    env.insert(name.clone(), value);
+                }
+                // An empty value that only the name calls a secret.
+                Ok(value) if value.is_empty() => {}
+                filled => {
+                    let secret = secret_name(&[name]);
+                    let why =
+                        if is_placed && filled.is_err() { "has no value here" } else { "was not copied" };
+                    self.notes.push(format!("{name} {why}: `almoner secret set {secret}`"));
+                    env.insert(name.clone(), format!("{SECRET}{secret}"));
+                }
+            }
+        }
+        Ok(env)
+    }
+
+    fn program(&mut self, folder: &Path, command: &str, mut args: Vec<String>) -> Result<Server, String> {
+        let named = |command: &str| {
+            crate::cli::program_path(folder, command)
+                .map_err(|failure| failure.message.visible_line().into_owned())
+        };
+        // Many systems have `python3` alone.
+        let path = named(command).or_else(|why| match command {
+            "python" => named("python3"),
+            _ => Err(why),
+        })?;
+        if !Path::new(&path).exists() {
+            return Err(format!("there is no program {path} on this machine"));
+        }
+        let short = command.rsplit('/').next().unwrap_or(command);
+        // A path that begins in the project leads nowhere from the sandbox.
+        for word in args.iter_mut().filter(|word| !word.starts_with(['/', '-'])) {
+            let there = folder.join(&*word);
+            if (word.contains('/') || word.contains('.')) && there.exists() {
+                *word = there.canonicalize().unwrap_or(there).to_string_lossy().into_owned();
+            }
+        }
+        let script = args.iter().find(|word| !word.starts_with('-') && *word != "run");
+        if let Some(script) = script.filter(|_| INTERPRETERS.contains(&short))
+            && (script.contains('/') || script.contains('.'))
+            && !Path::new(script).exists()
+        {
+            self.notes.push(format!("there is no {script} on this machine yet"));
+        }
+        let scripts = std::iter::once(&path).chain(args.iter().filter(|word| word.starts_with('/')));
+        let mut reads: Vec<String> = scripts.flat_map(|file| modules(Path::new(file))).collect();
+        reads.sort();
+        reads.dedup();
+        self.note_places(&args);
+        Ok(Server { command: Some(path), args, reads, ..Server::default() })
+    }
+
+    /// Notes the rights that the server does not get, and the directories that its arguments name.
+    fn note_places(&mut self, args: &[String]) {
+        let name = &self.name;
+        let dirs = args.iter().filter(|word| word.starts_with('/') && Path::new(word).is_dir());
+        let dirs: Vec<String> = dirs.map(|dir| format!(" --dir {dir}:rw")).collect();
+        let dirs = if dirs.is_empty() { " --dir DIR:rw".to_owned() } else { dirs.concat() };
+        self.notes.push(format!(
+            "it gets no network and no directory; if it needs them: `almoner mcp change {name} --net{dirs}`"
+        ));
+    }
+
+    fn web(&mut self, entry: &Json, url: &str, more: &[(String, String)]) -> Result<Server, String> {
+        let url = self.fill(url)?;
+        let speaks = |name: &str| entry.get(name).and_then(Json::as_str);
+        if [speaks("type"), speaks("transport"), speaks("transportType")].contains(&Some("sse")) {
+            return Err("it speaks the old form with an event stream of its own, which is not spoken here; many such servers \
+                        have an address for the newer form beside it, often `/mcp`"
+                .to_owned());
+        }
+        if url.ends_with("/sse") {
+            self.notes.push("its address looks like one for the old form, which is not spoken here; try `/mcp` if it does not answer".to_owned());
+        }
+        let (place, query) = url.split_once('?').unwrap_or((&url, ""));
+        let origin = resource::web::Place::parse(place).map_err(|e| e.to_string())?.origin;
+        let key_in_query = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(name, value)| holds_secret(name, value));
+        if let Some((name, _)) = key_in_query {
+            return Err(format!(
+                "its address has a key in it (`{name}`), and addresses are no place for one; if the server takes a header instead: `almoner mcp add {} {place} --key SECRET`",
+                self.name
+            ));
+        }
+        let is_here =
+            origin.host.to_string() == "localhost" || origin.host.to_string().ends_with(".localhost");
+        let address = is_here.then(|| "127.0.0.1".to_owned());
+        let mut server = Server { url: Some(url.clone()), address, ..Server::default() };
+        let own = ["headers", "http_headers", "requestInit", "requestOptions"]
+            .iter()
+            .find_map(|name| entry.get(*name)?.as_object());
+        let own = own.map(|own| own.get("headers").and_then(Json::as_object).unwrap_or(own));
+        let own = own.into_iter().flatten().map(|(name, value)| {
+            (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        });
+        let of_variables = entry.get("env_http_headers").and_then(Json::as_object).into_iter().flatten();
+        let of_variables = of_variables
+            .filter_map(|(name, variable)| Some((name.clone(), format!("${{{}}}", variable.as_str()?))));
+        for (name, value) in own.chain(of_variables).chain(more.iter().cloned()) {
+            self.header(&mut server, &name, &value, &origin.to_string());
+        }
+        if let Some(variable) = speaks("bearer_token_env_var") {
+            let secret = secret_name(&[variable]);
+            self.notes.push(format!("its key: `almoner secret set {secret} --for {origin}`"));
+            server.key = Some(secret);
+        }
+        if entry.get("headersHelper").is_some() {
+            self.notes
+                .push("`headersHelper` is not followed: its headers have to be added by hand".to_owned());
+        }
+        Ok(server)
+    }
+
+    /// Adds a header. A header with a secret becomes the name of a secret.
+    fn header(&mut self, server: &mut Server, name: &str, value: &str, origin: &str) {
+        let lower = name.to_ascii_lowercase();
+        // The client says these itself.
+        if ["accept", "content-type", "user-agent", "mcp-protocol-version"].contains(&lower.as_str()) {
+            return;
+        }
+        let places = placeholders::names(value);
+        let is_key = lower == "authorization"
+            || holds_secret(&lower, value)
+            || places.iter().any(|place| holds_secret(place, "a secret"));
+        if !is_key && let Ok(value) = self.places.fill(value) {
+            server.headers.insert(lower, value);
+            return;
+        }
+        let secret = match places.as_slice() {
+            [place] => secret_name(&[place]),
+            _ if lower == "authorization" => secret_name(&[&self.name, "KEY"]),
+            _ => secret_name(&[&self.name, name]),
+        };
+        let is_bearer = lower == "authorization"
+            && value.get(..7).is_none_or(|word| word.eq_ignore_ascii_case("bearer "));
+        if is_bearer {
+            self.notes.push(format!("its header {name} was not copied: `almoner secret set {secret} --for {origin}`, without `Bearer`"));
+            server.key = Some(secret);
+        } else {
+            self.notes.push(format!("its header {name} was not copied: `almoner secret set {secret} --for {origin}`, the whole value"));
+            server.headers.insert(lower, format!("{SECRET}{secret}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// Reads one entry, for the folder `/project`.
+    fn read(name: &str, description: Json) -> Result<Candidate, String> {
+        let given = BTreeMap::new();
+        let variable = |name: &str| (name == "REGION").then(|| "eu".to_owned());
+        let places = Placeholders {
+            folder: PathBuf::from("/project"),
+            home: Some(PathBuf::from("/home/me")),
+            given: &given,
+            variable: &variable,
+        };
+        candidate(&Entry { name: name.to_owned(), description }, &places, "x.json")
+    }
+
+    #[test]
+    fn import_copies_no_secret_and_names_its_place() {
+        let taken = read(
+            "env",
+            json!({ "command": "/bin/sh", "env": {
+                "GH_TOKEN": "abcd1234", "REGION": "${REGION}", "OTHER": "${env:OTHER}", "EMPTY_TOKEN": "", "PORT": 7,
+                "DATABASE_URL": "postgresql://me:hunter2@db.example/x", "MINE": "secret:vault", "PATH": "/x",
+                "HEADERS": "{\"Authorization\": \"Bearer abcd\"}", "THERE": "${NOT_SET:-here}" } }),
+        )
+        .unwrap();
+        let expected = json!({
+            "GH_TOKEN": "secret:GH_TOKEN", "REGION": "eu", "OTHER": "secret:OTHER", "EMPTY_TOKEN": "", "PORT": "7",
+            "DATABASE_URL": "secret:DATABASE_URL", "HEADERS": "secret:HEADERS", "THERE": "here" });
+        assert_eq!(serde_json::to_value(&taken.server.env).unwrap(), expected);
+        for note in [
+            "GH_TOKEN was not copied: `almoner secret set GH_TOKEN`",
+            "OTHER has no value here",
+            "MINE was not taken",
+            "PATH was not taken",
+        ] {
+            assert!(taken.notes.iter().any(|found| found.contains(note)), "{note}: {:?}", taken.notes);
+        }
+        assert!(!format!("{taken:?}").contains("hunter2") && !format!("{taken:?}").contains("abcd"));
+    }
+
+    #[test]
+    fn headers_become_keys_texts_or_secrets() {
+        for (headers, key, others) in [
+            (json!({ "Authorization": "Bearer abcdef" }), Some("SRV_KEY"), json!({})),
+            (json!({ "authorization": "${TOKEN}" }), None, json!({ "authorization": "secret:TOKEN" })),
+            (json!({ "Authorization": "Bearer ${TOKEN}" }), Some("TOKEN"), json!({})),
+            (json!({ "Authorization": "Basic abcdef" }), None, json!({ "authorization": "secret:SRV_KEY" })),
+            (json!({ "X-Region": "eu", "Accept": "a/b" }), None, json!({ "x-region": "eu" })),
+            (json!({ "X-Region": "${REGION}" }), None, json!({ "x-region": "eu" })),
+            (json!({ "X-Api-Key": "abcd1234" }), None, json!({ "x-api-key": "secret:SRV_X_API_KEY" })),
+            (
+                json!({ "Authorization": "Bearer a", "X-Team": "t", "X-Auth-Token": "${input:team-token}" }),
+                Some("SRV_KEY"),
+                json!({ "x-team": "t", "x-auth-token": "secret:TEAM_TOKEN" }),
+            ),
+        ] {
+            let taken = read("srv", json!({ "url": "https://a.example/mcp", "headers": headers })).unwrap();
+            assert_eq!(taken.server.key.as_deref(), key, "{headers}");
+            assert_eq!(serde_json::to_value(&taken.server.headers).unwrap(), others, "{headers}");
+            assert_eq!(
+                taken.notes.iter().filter(|note| note.contains("--for https://a.example`")).count(),
+                usize::from(key.is_some()) + others.to_string().matches("secret:").count()
+            );
+        }
+        let codex = json!({ "url": "https://a.example", "bearer_token_env_var": "FIG_TOKEN", "env_http_headers": { "X-Org": "REGION" } });
+        let taken = read("srv", codex).unwrap().server;
+        assert_eq!((taken.key.as_deref(), taken.headers["x-org"].as_str()), (Some("FIG_TOKEN"), "eu"));
+    }
+
+    #[test]
+    fn servers_that_cannot_be_taken_say_why() {
+        for (description, why) in [
+            (
+                json!({ "command": "/bin/sh", "args": ["--api-key", "abcd1234"] }),
+                "its argument `--api-key` looks like a secret",
+            ),
+            (
+                json!({ "command": "/bin/sh", "args": ["--token=${TOKEN}"] }),
+                "its argument `--token` looks like a secret",
+            ),
+            (
+                json!({ "command": "/bin/sh", "args": ["${OTHER}"] }),
+                "`OTHER` has no value here: `almoner mcp import x.json --set OTHER=VALUE`",
+            ),
+            (json!({ "command": "/bin/sh", "args": "x" }), "its `args` is no list"),
+            (json!({ "command": "/bin/sh", "env": { "A": {} } }), "its variable A is no text"),
+            (json!({ "type": "sse", "url": "https://a.example/sse" }), "old form"),
+            (
+                json!({ "url": "https://a.example/mcp?api_key=abcd1234" }),
+                "its address has a key in it (`api_key`)",
+            ),
+            (json!({ "url": "https://${input:host}/mcp" }), "--set host=VALUE"),
+            (json!({ "url": "nowhere" }), ""),
+            (json!({ "command": "/bin/sh", "disabled": true }), "turned off"),
+            (json!({ "command": "/bin/sh", "enabled": false }), "turned off"),
+            (json!({}), "neither a `command` nor a `url`"),
+            (json!([]), "it is no table"),
+            (json!({ "type": "builtin", "name": "developer" }), "a part of that agent"),
+            (json!({ "command": "no-such-program-here" }), "there is no program"),
+            (json!({ "command": "/no/such/program" }), "there is no program /no/such/program"),
+        ] {
+            let read = read("a", description.clone());
+            assert!(read.as_ref().is_err_and(|found| found.contains(why)), "{description}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_servers_keep_what_a_name_may_have() {
+        for (name, expected) in [
+            ("a", Some("a")),
+            ("SQL TEST MCP", Some("SQL-TEST-MCP")),
+            ("io.github.ChromeDevTools/chrome-devtools-mcp", Some("chrome-devtools-mcp")),
+            ("_x_", Some("x")),
+            ("名", None),
+            ("", None),
+        ] {
+            assert_eq!(server_name(name).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn arguments_and_times_are_filled_for_the_project() {
+        let taken =
+            read("a", json!({ "command": ["sh", "-c", "x"], "args": [7, true], "startup_timeout_sec": 120 }));
+        let taken = taken.unwrap().server;
+        assert_eq!(taken.args, ["-c", "x", "7", "true"]);
+        assert_eq!(taken.start.as_deref(), Some("120s"));
+        let short = read("a", json!({ "command": "sh", "startup_timeout_ms": 5000 })).unwrap().server;
+        assert_eq!(short.start, None);
+        let path = read("a", json!({ "command": { "path": "/bin/sh", "args": ["${HOME}/x", "~/y"] } }))
+            .unwrap()
+            .server;
+        assert_eq!(path.args, ["/home/me/x", "/home/me/y"]);
+        let here = read("a", json!({ "url": "http://localhost:8000/mcp" })).unwrap().server;
+        assert_eq!(here.address.as_deref(), Some("127.0.0.1"));
+    }
+}

@@ -1,0 +1,184 @@
+//! The places in a settings file that its own agent fills in, such as `${HOME}` and `${workspaceFolder}`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The values for the places in one settings file.
+pub struct Placeholders<'a> {
+    /// The folder that the settings are for.
+    pub folder: PathBuf,
+    /// The user's own home.
+    pub home: Option<PathBuf>,
+    /// The values that the user has typed, by name.
+    pub given: &'a BTreeMap<String, String>,
+    /// The variables of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// The names of the folder that the settings are for.
+const FOLDERS: [&str; 6] =
+    ["workspaceFolder", "workspaceRoot", "workspacefolder", "CLAUDE_PROJECT_DIR", "workspacePath", "cwd"];
+const HOMES: [&str; 3] = ["HOME", "userHome", "USERPROFILE"];
+
+/// A place for which there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingValue {
+    /// The name of the place.
+    pub name: String,
+}
+
+impl MissingValue {
+    /// Returns the reason with the line to type.
+    pub fn reason(&self, file: &str) -> String {
+        format!("`{0}` has no value here: `almoner mcp import {file} --set {0}=VALUE`", self.name)
+    }
+}
+
+/// A part of a text.
+#[derive(Debug, PartialEq)]
+enum Part<'t> {
+    Text(&'t str),
+    /// A place: its name, and the value that it has otherwise.
+    Place(&'t str, Option<&'t str>),
+}
+
+impl Placeholders<'_> {
+    /// Returns the text with all its places filled.
+    ///
+    /// # Errors
+    /// The first place for which there is no value.
+    pub fn fill(&self, text: &str) -> Result<String, MissingValue> {
+        let mut filled = String::new();
+        for part in parts(text) {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Place(name, otherwise) => filled.push_str(&self.value(name, otherwise)?),
+            }
+        }
+        match (filled.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => Ok(home.join(rest).to_string_lossy().into_owned()),
+            _ => Ok(filled),
+        }
+    }
+
+    fn value(&self, name: &str, otherwise: Option<&str>) -> Result<String, MissingValue> {
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        if let Some(given) = self.given.get(name) {
+            return Ok(given.clone());
+        }
+        if HOMES.contains(&name)
+            && let Some(home) = &self.home
+        {
+            return Ok(shown(home));
+        }
+        if FOLDERS.contains(&name) {
+            return Ok(shown(&self.folder));
+        }
+        match name {
+            "workspaceFolderBasename" => {
+                Ok(self.folder.file_name().map(|name| shown(Path::new(name))).unwrap_or_default())
+            }
+            "pathSeparator" | "/" => Ok("/".to_owned()),
+            _ => (self.variable)(name)
+                .filter(|value| !value.is_empty())
+                .or(otherwise.map(str::to_owned))
+                .ok_or_else(|| MissingValue { name: name.to_owned() }),
+        }
+    }
+}
+
+/// Returns the names of the places in a text.
+pub fn names(text: &str) -> Vec<&str> {
+    let named = |part| match part {
+        Part::Place(name, _) => Some(name),
+        Part::Text(_) => None,
+    };
+    parts(text).into_iter().filter_map(named).collect()
+}
+
+/// Splits a text at its places: `${NAME}`, `${NAME:-OTHERWISE}`, `${env:NAME}`, `${input:NAME}`, `{env:NAME}`,
+/// `{{NAME}}`, `${{ secrets.NAME }}`, and `$NAME` at the beginning.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if let Some(rest) = text.strip_prefix('$')
+        && rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+    {
+        let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        let mut all = vec![Part::Place(&rest[..end], None)];
+        all.extend(parts(&rest[end..]));
+        return all;
+    }
+    let mut all = Vec::new();
+    let mut rest = text;
+    loop {
+        let begin = [("${{", "}}"), ("${", "}"), ("{{", "}}"), ("{env:", "}")]
+            .into_iter()
+            .filter_map(|(open, close)| Some((rest.find(open)?, open, close)))
+            .min_by_key(|(at, ..)| *at);
+        let found = begin.and_then(|(at, open, close)| {
+            let inner = &rest[at + open.len()..];
+            Some((at, &inner[..inner.find(close)?], open.len() + inner.find(close)? + close.len()))
+        });
+        let Some((at, inner, length)) = found else {
+            if !rest.is_empty() {
+                all.push(Part::Text(rest));
+            }
+            return all;
+        };
+        if at > 0 {
+            all.push(Part::Text(&rest[..at]));
+        }
+        let inner = inner.trim();
+        let inner = ["env:", "input:", "secrets.", "ENV:"]
+            .iter()
+            .find_map(|kind| inner.strip_prefix(kind))
+            .unwrap_or(inner);
+        let (name, otherwise) = match inner.split_once(":-") {
+            Some((name, otherwise)) => (name, Some(otherwise)),
+            None => (inner, None),
+        };
+        all.push(Part::Place(name, otherwise));
+        rest = &rest[at + length..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_filled_as_their_agents_fill_them() {
+        let given = BTreeMap::from([("token-id".to_owned(), "typed".to_owned())]);
+        let variable = |name: &str| (name == "REGION").then(|| "eu".to_owned());
+        let places = Placeholders {
+            folder: PathBuf::from("/p/site"),
+            home: Some(PathBuf::from("/home/me")),
+            given: &given,
+            variable: &variable,
+        };
+        for (text, filled) in [
+            ("plain $5 {x} }", Ok("plain $5 {x} }")),
+            ("${HOME}/a", Ok("/home/me/a")),
+            ("$HOME/a", Ok("/home/me/a")),
+            ("~/a", Ok("/home/me/a")),
+            ("${userHome}${pathSeparator}a", Ok("/home/me/a")),
+            ("${workspaceFolder}/x ${workspaceFolderBasename}", Ok("/p/site/x site")),
+            ("${CLAUDE_PROJECT_DIR}", Ok("/p/site")),
+            ("${REGION}-${env:REGION}-{env:REGION}", Ok("eu-eu-eu")),
+            ("${OTHER:-there}/${OTHER:-}", Ok("there/")),
+            ("${REGION:-there}", Ok("eu")),
+            ("Bearer ${input:token-id}", Ok("Bearer typed")),
+            ("{{REGION}} ${{ secrets.REGION }}", Ok("eu eu")),
+            ("${input:other}", Err("other")),
+            ("a${OTHER}", Err("OTHER")),
+            ("$OTHER", Err("OTHER")),
+            ("${", Ok("${")),
+            ("${a", Ok("${a")),
+            ("", Ok("")),
+        ] {
+            let expected = filled.map(str::to_owned).map_err(|name| MissingValue { name: name.to_owned() });
+            assert_eq!(places.fill(text), expected, "{text}");
+        }
+        assert_eq!(names("Bearer ${input:a} {env:B} $C"), ["a", "B"]);
+    }
+}
