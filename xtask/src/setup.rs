@@ -56,6 +56,13 @@ const PREREQUISITES: &[Prerequisite] = &[
         why: "a real model server for the provider tests comes as a Python package",
     },
     Prerequisite {
+        name: "OpenSSL",
+        program: "openssl",
+        arguments: &["version"],
+        packages: &["openssl"],
+        why: "tests make a certificate authority of their own with it",
+    },
+    Prerequisite {
         name: "Chromium",
         // It starts in a quarter of the time that the whole browser needs.
         program: "chromium-headless-shell",
@@ -94,6 +101,9 @@ const NODE_TOOLS: &[&str] = &[
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    // A proxy, and a server that gives out tokens.
+    "proxy-chain@3.0.1",
+    "oidc-provider@9.13.3",
     // The program that vats are compared with.
     "ses@2.3.0",
     // The checker for pages that some people cannot read.
@@ -105,6 +115,21 @@ const PYTHON_TOOLS: &[&str] = &[
     "xllamacpp==2026.10.11549",
     // Definitions of tools as servers really write them.
     "mcp-defense-bench==0.2.0",
+    // Reads the recordings below.
+    "pyyaml==6.0.3",
+];
+
+/// Python packages whose sources hold traffic of model servers that their authors recorded, with their versions. They
+/// are kept as archives and never installed.
+const RECORDINGS: &[&str] = &[
+    "langchain-openai==1.7.4",
+    "magentic==0.41.1",
+    "openinference-instrumentation-google-genai==1.4.14",
+    "opentelemetry-instrumentation-anthropic==0.62.4",
+    "opentelemetry-instrumentation-google-genai==1.3b0",
+    "opentelemetry-instrumentation-ollama==0.62.4",
+    "opentelemetry-instrumentation-openai==0.62.4",
+    "opentelemetry-instrumentation-openai-v2==2.4b0",
 ];
 
 /// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
@@ -179,7 +204,8 @@ pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
     let tools = tools_folder(target);
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
     install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
-    install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))
+    install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
+    install_once(&tools, "recordings", RECORDINGS, || recordings(&tools))
 }
 
 /// Installs rustfmt and clippy, which a minimal toolchain leaves out.
@@ -288,6 +314,15 @@ fn python_tools(tools: &Path) -> Result<bool> {
     }
     let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
     run(Command::new(venv.join("bin/pip")).args(quiet).args(PYTHON_TOOLS))
+}
+
+/// Fetches the archives of packages with recorded traffic.
+fn recordings(tools: &Path) -> Result<bool> {
+    let folder = tools.join("recordings");
+    let names: Vec<&str> = RECORDINGS.iter().filter_map(|package| package.split("==").next()).collect();
+    let quiet = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary"];
+    let pip = tools.join("venv/bin/pip");
+    run(Command::new(pip).args(quiet).arg(names.join(",")).arg("--dest").arg(folder).args(RECORDINGS))
 }
 
 #[cfg(test)]

@@ -31,9 +31,10 @@ impl Scope {
 const FOR_ALL: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", ".config/", ".cargo/"];
 
 /// Files and folders that a crate or its tests read, beside its own folder and those of the crates below it.
-const READ_BY: [(&str, &str); 6] = [
+const READ_BY: [(&str, &str); 7] = [
     // Its tests look at the files of all crates.
     ("crates/", "xtask"),
+    ("docs/models.md", "model"),
     ("docs/policy.md", "almoner"),
     ("examples/", "almoner"),
     ("examples/inbox/", "document"),

@@ -44,6 +44,10 @@ const MANY_SEEDS: u64 = 10_000;
 /// Names the variable that says how often the laws of values are tried, and how often the deep check tries them.
 const LAW_CASES: (&str, &str) = ("ALMONER_LAW_CASES", "10000");
 
+/// Names the variable that says for how many seconds odd answers of model servers are drawn, and its value in the deep
+/// check.
+const QUIRK_SECONDS: (&str, &str) = ("ALMONER_QUIRK_SECONDS", "600");
+
 pub(super) type Phase = (&'static str, fn(&Check) -> Result<PhaseOutcome>);
 
 /// The name of the phase that plays the simulation.
@@ -288,8 +292,10 @@ fn tests(check: &Check) -> Result<PhaseOutcome> {
         command.args(["--filterset", &tests_of(names)]);
     }
     check.sample.apply(&mut command);
-    if check.profile == "deep" && std::env::var_os(LAW_CASES.0).is_none() {
-        command.env(LAW_CASES.0, LAW_CASES.1);
+    for (name, value) in [LAW_CASES, QUIRK_SECONDS] {
+        if check.profile == "deep" && std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
     }
     let mut command = with_test_home(command, &check.workspace)?;
     check.run_tests(&mut command, check.profile)

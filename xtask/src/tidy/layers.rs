@@ -6,7 +6,7 @@ use crate::workspace::{Arrow, ArrowKind, Crate};
 
 /// The layers from the bottom up. Crates of one layer do not know each other, but for [`SIBLING_ARROWS`].
 const LAYERS: &[&[&str]] = &[
-    &["passable", "framing"],
+    &["passable", "framing", "network", "oauth"],
     &["resource"],
     &["kernel"],
     &["switchboard"],
@@ -42,6 +42,8 @@ const SIBLING_ARROWS: &[(&str, &str, &str)] = &[
 const ALLOWED_ARROWS: &[(&str, &[&str])] = &[
     ("passable", &[]),
     ("framing", &[]),
+    ("network", &[]),
+    ("oauth", &[]),
     ("resource", &["passable"]),
     ("kernel", &["passable", "resource"]),
     ("switchboard", &["passable"]),

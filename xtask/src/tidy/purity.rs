@@ -6,8 +6,18 @@ use super::tree::Tree;
 use crate::workspace::ArrowKind;
 
 /// The crates that this holds for.
-const PURE: &[&str] =
-    &["passable", "framing", "resource", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
+const PURE: &[&str] = &[
+    "passable",
+    "framing",
+    "resource",
+    "kernel",
+    "switchboard",
+    "captp",
+    "policy",
+    "operator",
+    "analysis",
+    "oauth",
+];
 
 /// Modules of `std` that reach outside, and where their work belongs.
 const MODULES: &[(&str, &str)] = &[
