@@ -39,7 +39,6 @@ fn failing_script_stalls_the_run_until_fixed() {
         (r#"[{"worker": "other", "turns": [{"text": "x"}]}]"#, "no entry fits worker `hello`", "add a turn"),
         (r#"[{"turns": [{"error": "server_error"}]}]"#, "status 500", "resume the run later"),
         (r#"[{"turns": [{"error": "unreachable"}]}]"#, "cannot reach", "check the network"),
-        (r#"[{"turns": [{"error": "rate_limited"}]}]"#, "slow down", "wait 1 s"),
         (r#"[{"turns": [{"error": "context_too_long"}]}]"#, "context", "larger context"),
         (r#"[{"turns": [{"error": "the cat ate it"}]}]"#, "the cat ate it", "add a turn"),
         ("not a script", "is not a script", "add a turn to the script"),
