@@ -7,6 +7,7 @@ mod depth_approval;
 mod each;
 mod effects;
 mod fitting;
+mod then_steps;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +19,8 @@ use kernel::run::{
     CallSite, Completion, ConversationView, Phase, Run, RunOutcome, Shape, State, Trouble, Usage,
 };
 use kernel::started_effect::StartedEffect;
-use kernel::{BlobHash, HostRun, RunNumber, Value};
+use kernel::{BlobHash, HostRun, RunNumber};
 use model::{ModelError, Reply, Request};
-use serde_json::Value as Json;
 
 use crate::answer;
 use crate::budget::{self, Shortage, StepKind};
@@ -33,11 +33,10 @@ use crate::memory::CachedFold;
 use crate::nesting_limit;
 use crate::program::{self, Program};
 use crate::redaction;
-use crate::slot_binding::{CALL, SlotTarget, Slots};
+use crate::slot_binding::{SlotTarget, Slots};
 use crate::spill;
-use crate::steps::{self, Item};
 use crate::stored_reply::read_reply;
-use crate::trouble::{gave_up, internal, is_final, of_model, trouble};
+use crate::trouble::{gave_up, internal, is_final, of_model};
 use crate::workshop;
 
 use deferred::DeferredMoves;
@@ -584,148 +583,4 @@ impl Driver<'_> {
         let bound = self.slots.by_grant(&proposal.grant);
         bound.is_some_and(|bound| matches!(bound.reach, SlotTarget::Worker(_)))
     }
-
-    /// Makes the worker's `then` calls, one after the other, and then the steps after them.
-    fn then(&mut self, output: &Value) -> Result<Flow, Trouble> {
-        let results = steps::results(&self.program, &self.fold, output);
-        for index in 0..self.program.definition.then.len() {
-            let site = CallSite::Then { index };
-            match self.fold.made_by(&site).map(|call| call.completion.clone()) {
-                Some(Some(Completion::Done { .. })) => {}
-                Some(Some(Completion::Refused(findings))) => {
-                    let message = findings.first().map_or_else(String::new, |f| f.message.clone());
-                    return self.fail(trouble("denied/then", message, "see `almoner trace`"));
-                }
-                Some(Some(Completion::Failed(finding))) => {
-                    let help = finding.allowed.clone().unwrap_or_else(|| "see `almoner trace`".to_owned());
-                    return self.fail(trouble("then/failed", finding.message, help));
-                }
-                Some(None) => return Err(internal("a call has no outcome and does not wait")),
-                None => return self.propose_then(index, site, &results),
-            }
-        }
-        match self.run.shape {
-            Shape::Item => {
-                let value = read_back(&Json::Object(results))?;
-                self.finish(RunOutcome::Done(value))
-            }
-            _ => {
-                let items = [Item::only(&self.run, results)];
-                self.write(&items)
-            }
-        }
-    }
-
-    fn propose_then(
-        &mut self,
-        index: usize,
-        site: CallSite,
-        results: &serde_json::Map<String, Json>,
-    ) -> Result<Flow, Trouble> {
-        if let Some(flow) = self.ask_for_more(StepKind::Call)? {
-            return Ok(flow);
-        }
-        let then = &self.program.definition.then[index];
-        let slot = then.slot.clone();
-        let args = match steps::then_args(&self.program, &self.run, index, results) {
-            Ok(args) => args,
-            Err(trouble) => return self.fail(trouble),
-        };
-        let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
-        let judged = self.judge_step(&bench, site, &slot, CALL, &args)?;
-        match judged {
-            Ok(judgement) => {
-                if let Some(short) = self.depth_question(&judgement)? {
-                    return self.handle_shortage(short);
-                }
-                self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
-                Ok(Flow::Continue)
-            }
-            Err(trouble) => self.fail(trouble),
-        }
-    }
-
-    /// Judges a call that the worker file makes. The inner error ends the run.
-    fn judge_step(
-        &self,
-        bench: &JudgingContext<'_>,
-        site: CallSite,
-        slot: &str,
-        method: &str,
-        args: &Json,
-    ) -> Result<Result<Judgement, Trouble>, Trouble> {
-        let Some(bound) = self.slots.get(slot) else {
-            return Err(internal(format!("slot `{slot}` is not bound")));
-        };
-        let Some(method) = bound.interface.method(method) else {
-            return Err(internal(format!("`{slot}` has no method `{method}`")));
-        };
-        let args = match method.arguments_from_json(args) {
-            Ok(args) => args,
-            Err(mismatch) => {
-                let message = format!("`{slot}`: {}", mismatch.teach());
-                return Ok(Err(trouble("input/step", message, "mend the worker file and run it again")));
-            }
-        };
-        bench.judge(site, slot, bound, method, args).map(Ok)
-    }
-
-    /// Makes the worker's `write` steps. All of them are one step, and so one card. An item that cannot be written
-    /// does not stop the others.
-    fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
-        let (writes, mut files) = steps::writes(&self.program, &self.run, items);
-        if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
-            if let Some(flow) = self.ask_for_more(StepKind::Write)? {
-                return Ok(flow);
-            }
-            let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
-            let mut proposals = Vec::new();
-            for (index, planned) in writes.iter().enumerate() {
-                let write = &planned.file;
-                let args = serde_json::json!({ "path": write.path, "content": write.content });
-                let site = CallSite::Write { index };
-                match self.judge_step(&bench, site, &write.slot, "write", &args)? {
-                    Ok(judgement) => proposals.push(judgement),
-                    Err(trouble) => return self.fail(trouble),
-                }
-            }
-            self.advance(vec![Move::Propose { proposals }])?;
-            return Ok(Flow::Continue);
-        }
-        let written: Vec<_> =
-            self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
-        let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
-        // The failure of a write that was tried is reported before that of a write that was impossible.
-        let code = written
-            .iter()
-            .find_map(|call| call.completion.as_ref())
-            .map_or("output/write", write_failure_code);
-        files.splice(..0, written.iter().map(|call| steps::write_outcome(call, &writes)));
-        if !files.is_empty() && !done {
-            let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
-            let help = format!("the answer is kept: `almoner export {}` has it", self.run.number);
-            return self.fail(trouble(code, format!("nothing was written: {why}"), help));
-        }
-        let value = steps::value(&self.run, &self.program, items, files);
-        self.finish(RunOutcome::Done(read_back(&value)?))
-    }
-}
-
-/// Returns the error code of a run that has written no file, according to its first write. The code tells whether a
-/// person refused the write, its file changed after it was shown, or the file system failed.
-fn write_failure_code(completion: &Completion) -> &'static str {
-    match completion {
-        Completion::Refused(findings) if findings.iter().any(|f| CHANGE_RULES.contains(&f.rule.as_str())) => {
-            "conflict/write"
-        }
-        Completion::Refused(_) => "denied/write",
-        Completion::Done { .. } | Completion::Failed(_) => "write/failed",
-    }
-}
-
-/// The rules of findings about data that changed after it was shown.
-const CHANGE_RULES: [&str; 2] = ["dir/changed", "approval/stale"];
-
-fn read_back(json: &Json) -> Result<Value, Trouble> {
-    Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))
 }

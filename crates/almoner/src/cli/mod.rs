@@ -10,11 +10,13 @@ mod input;
 pub mod maintenance;
 pub mod mcp;
 mod message_text;
+mod models;
 pub mod modules;
 pub mod narrow;
 pub mod policy;
 mod scope;
 pub mod secret;
+mod worker_files;
 
 pub use budget_args::BudgetArgs;
 pub use config::machine::{absolute, program_path};
@@ -25,7 +27,9 @@ pub use input::{
     read_json, read_text, split_named, stdin, with_contents,
 };
 pub use message_text::{MessageText, parse_message_text};
+pub use models::{ModelsArgs, ModelsVerb, PullArgs};
 pub use scope::Scope;
+pub use worker_files::{CheckArgs, ImportArgs, NewArgs, PatternArgs, PatternVerb, SchemaArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -594,102 +598,6 @@ pub struct ResumeArgs {
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,
-}
-
-/// `almoner models`.
-#[derive(Debug, Args)]
-pub struct ModelsArgs {
-    /// The verb. Without one, the command lists the models.
-    #[command(subcommand)]
-    pub verb: Option<ModelsVerb>,
-}
-
-/// The verbs for models.
-#[derive(Debug, Subcommand)]
-pub enum ModelsVerb {
-    /// Which models there are, and which one would be used
-    List(JsonArg),
-    /// Fetch a local model's weights (it goes on where it stopped)
-    Pull(PullArgs),
-}
-
-/// `almoner models pull`.
-#[derive(Clone, Debug, Args)]
-pub struct PullArgs {
-    /// Which model
-    pub name: Option<String>,
-    /// A weights file that you have
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["hub", "mirror"])]
-    pub from: Option<std::path::PathBuf>,
-    /// Another address in the place of the model's own hub
-    #[arg(long, value_name = "URL", conflicts_with = "mirror")]
-    pub hub: Option<String>,
-    /// The mirror made of Python packages
-    #[arg(long)]
-    pub mirror: bool,
-    /// Do not ask
-    #[arg(long, short = 'y')]
-    pub yes: bool,
-}
-
-/// `almoner check`.
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// The worker file
-    #[arg(value_name = "FILE.worker")]
-    pub worker: std::path::PathBuf,
-    /// Print all of it with everything filled in: defaults, includes, patterns in full, tools with their schemas
-    #[arg(long)]
-    pub expand: bool,
-}
-
-/// `almoner new`.
-#[derive(Debug, Args)]
-pub struct NewArgs {
-    /// The name of the worker, whose file is NAME.worker
-    pub name: String,
-}
-
-/// `almoner import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// The file to take over
-    pub file: std::path::PathBuf,
-    /// Where to; `-` for standard output [default: NAME.worker here]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<std::path::PathBuf>,
-}
-
-/// `almoner schema`.
-#[derive(Debug, Subcommand)]
-pub enum SchemaArgs {
-    /// The front matter of a worker file
-    Worker,
-}
-
-/// `almoner pattern`.
-#[derive(Debug, Args)]
-pub struct PatternArgs {
-    /// The verb.
-    #[command(subcommand)]
-    pub verb: PatternVerb,
-}
-
-/// The verbs for patterns.
-#[derive(Debug, Subcommand)]
-pub enum PatternVerb {
-    /// Does this value match this pattern?
-    Check {
-        /// `M.splitRecord({a: M.string()})`, `1..5`, `pass|fail`, `[string]`, …
-        #[arg(required_unless_present = "ndjson")]
-        pattern: Option<String>,
-        /// A value, written as in JavaScript: `{a: "x", n: 1n}`
-        #[arg(required_unless_present = "ndjson", allow_hyphen_values = true)]
-        value: Option<String>,
-        /// Read lines `{"pattern": {body, slots}, "specimen": {body, slots}}` from standard input
-        #[arg(long, conflicts_with_all = ["pattern", "value"])]
-        ndjson: bool,
-    },
 }
 
 /// `almoner demo`.

@@ -8,3 +8,4 @@ pub mod form_answers;
 mod list_input;
 pub mod live_tree;
 pub mod question;
+pub mod run_outcome;

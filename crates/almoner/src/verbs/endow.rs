@@ -12,8 +12,8 @@ use super::models;
 use crate::cli;
 use crate::cli::NamedText;
 use crate::cli::agents::EndowArgs;
-use crate::follow::follow_run;
 use crate::follow::form_answers::{confirm, nothing_sent, print_missing_fields};
+use crate::follow::{follow_run, run_outcome};
 use crate::session;
 use crate::session::command_line;
 use crate::session::{Session, print_reply};
@@ -59,7 +59,7 @@ impl SlotBindings {
 /// # Errors
 /// When a slot is open and no person is here to be asked, a binding does not fit, or the run fails.
 pub fn endow(acting: &Session<'_>, args: &EndowArgs) -> ExitResult {
-    follow_run::result_file(&args.follow)?;
+    run_outcome::result_file(&args.follow)?;
     let number = session::parse_message_number(&args.message)?;
     let view = acting.message(number)?;
     let Some(Body::Definition { .. }) = view.letter.body() else {

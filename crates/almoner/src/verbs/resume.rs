@@ -5,7 +5,7 @@ use kernel::run::State;
 use passable::Untrusted;
 
 use crate::cli::ResumeArgs;
-use crate::follow::follow_run;
+use crate::follow::{follow_run, run_outcome};
 use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
@@ -26,7 +26,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
         Some(run) => run,
         None => latest_stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
     };
-    follow_run::result_file(&args.follow)?;
+    run_outcome::result_file(&args.follow)?;
     let text = Untrusted::new(command_line());
     acting.ask(Request::Resume { text, run })?;
     let run = followed;
@@ -37,7 +37,7 @@ pub fn resume(acting: &Session<'_>, args: &ResumeArgs) -> ExitResult {
     let found = questions::run(acting, run)?;
     if found.is_finished() {
         output::note(&format!("{run} is over"));
-        return follow_run::print_outcome(acting, &found, &args.follow);
+        return run_outcome::print_outcome(acting, &found, &args.follow);
     }
     follow_run::follow_run(acting, run, None, &args.follow)
 }

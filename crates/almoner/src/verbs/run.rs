@@ -8,7 +8,7 @@ use worker::definition::{self, Bundle, Report, Severity};
 use super::{models, run_config};
 use crate::cli;
 use crate::cli::{FollowArgs, RunArgs};
-use crate::follow::follow_run;
+use crate::follow::{follow_run, run_outcome};
 use crate::session::Session;
 use crate::session::command_line::command_line;
 use crate::session::questions;
@@ -135,7 +135,7 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
 /// # Errors
 /// When the request is wrong, or the run fails.
 pub fn start(acting: &Session<'_>, request: RunRequest, follow: &FollowArgs) -> ExitResult {
-    follow_run::result_file(follow)?;
+    run_outcome::result_file(follow)?;
     let after = acting.last_event()?;
     let has_paths = request.spec.endow.iter().any(|given| matches!(given.fill, ResourceSpec::Path(_)));
     if has_paths && !acting.shares_files()? {

@@ -36,7 +36,7 @@ fn busy_for_an_hour() -> Server {
 
 /// Other programs fail for good (builderz-labs/marketing-dashboard#11) or say nothing (NousResearch/hermes-agent#1835).
 #[test]
-fn limited_run_says_for_what_it_waits_until_resumed() {
+fn rate_limited_run_names_its_server_until_resumed() {
     let (home, server) = (home(), busy_for_an_hour());
     home.almoner(&["run", "hello.worker", "--detach", "-m", &server.model()]).expect(0);
     await_line(&home, &["runs"], "waits until");

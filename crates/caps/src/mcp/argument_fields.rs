@@ -68,7 +68,7 @@ impl ArgumentFields {
         }
         let conditional = ["then", "else"].into_iter().filter_map(|part| object.get(part));
         let dependent = object.get("dependentSchemas").and_then(Json::as_object).into_iter().flatten();
-        // None of these need hold, so none of their fields is required.
+        // An argument may fit none of these parts, so no field of them is required.
         let nothing = json!({});
         let optional = conditional.chain(dependent.map(|(_, part)| part)).chain([&nothing]);
         names_fields | self.add_choice(whole, optional, depth)

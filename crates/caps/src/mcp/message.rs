@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_read_despite_what_json_forbids() {
+    fn messages_with_json_faults_are_read() {
         let one = |json: Json| Content::Messages(vec![json]);
         for (line, expected) in [
             (r#"{"id":1,"result":{}}"#.to_owned(), one(json!({ "id": 1, "result": {} }))),

@@ -54,7 +54,7 @@ pub enum Reply {
         /// The approvals that had been answered before.
         already: Vec<MessageNumber>,
     },
-    /// None of the runs is stalled. Nothing changed.
+    /// No run was stalled, so nothing changed.
     NotStalled,
     /// The journal has grown since the decision to suspend. Nothing changed.
     NotSuspended,

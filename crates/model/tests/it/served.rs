@@ -165,7 +165,7 @@ fn sent_limits(requests: &[String]) -> Vec<Option<u64>> {
 }
 
 #[test]
-fn reply_limit_adapts_to_what_the_server_accepts() {
+fn reply_limit_adapts_to_the_limit_in_a_refusal() {
     let refusal =
         |what: &str| json_answer("400 Bad Request", &json!({"error": {"message": what}}).to_string());
     for (message, asked, sent) in [

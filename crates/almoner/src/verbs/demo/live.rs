@@ -15,8 +15,8 @@ use super::{heading, read};
 use crate::cli;
 use crate::cli::{FollowArgs, OnAsk, PullArgs};
 use crate::client::Client;
-use crate::follow::follow_run;
 use crate::follow::follow_run::{AskMode, EventOutput, FollowOutcome};
+use crate::follow::{follow_run, run_outcome};
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
@@ -106,7 +106,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
             let how =
                 FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false, output: None };
             if let kernel::run::State::Finished { outcome: RunOutcome::Failed(_) } = &run.state {
-                return follow_run::print_outcome(&Session::new(place, None), &run, &how);
+                return run_outcome::print_outcome(&Session::new(place, None), &run, &how);
             }
             output::note(&format!(
                 "\nLook next: {0}/out/summary.md, `almoner trace {1}`, `almoner why {0}/out/summary.md`",

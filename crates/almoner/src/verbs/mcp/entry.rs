@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_servers_keep_what_a_name_may_have() {
+    fn server_name_keeps_only_allowed_characters() {
         for (name, expected) in [
             ("a", Some("a")),
             ("SQL TEST MCP", Some("SQL-TEST-MCP")),

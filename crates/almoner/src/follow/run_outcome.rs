@@ -1,0 +1,98 @@
+//! The outcome of a finished run, as the user reads it: the result, its file, the summary of a batch, or the failure.
+
+use kernel::RunNumber;
+use kernel::run::{Run, RunOutcome, Shape, State};
+use serde_json::json;
+
+use crate::cli::FollowArgs;
+use crate::session::Session;
+use crate::session::questions;
+use crate::ui::output;
+use crate::ui::result_file::ResultFile;
+use control::exit::{Exit, ExitResult, Failure};
+use control::show::batch::Batch;
+use control::show::value;
+
+/// Returns the results of a run over many documents, or `None` for any other run.
+fn batch(acting: &Session<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
+    match run.shape {
+        Shape::Each { .. } => Ok(Batch::of(run, &questions::journal(acting, run.number)?)),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the file for the exact bytes of the result, if the user has named one.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn result_file(how: &FollowArgs) -> Result<Option<ResultFile>, Failure> {
+    how.output.as_deref().map(ResultFile::new).transpose()
+}
+
+/// Prints the outcome of a finished run.
+///
+/// # Errors
+/// When the run failed, or is not over.
+pub fn print_outcome(acting: &Session<'_>, run: &Run, how: &FollowArgs) -> ExitResult {
+    let State::Finished { outcome } = &run.state else {
+        return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
+    };
+    let batch = batch(acting, run)?;
+    if let Some(batch) = &batch {
+        output::report(&batch.render());
+    }
+    if let (RunOutcome::Done(result), Some(file)) = (outcome, &result_file(how)?) {
+        file.write(value::exact(result).as_bytes()).map_err(|failure| {
+            let again = acting.command(&format!("resume {} --output FILE", run.number));
+            failure.help(format!("the result is kept: {again} writes it"))
+        })?;
+    }
+    if how.json || how.events {
+        let mut envelope = json!({
+            "version": 1,
+            "run": run.number.to_string(),
+            "usage": {
+                "input_tokens": run.used.input_tokens,
+                "output_tokens": run.used.output_tokens,
+                "model_ms": run.used.model_ms,
+            },
+        });
+        if let Some(batch) = &batch {
+            envelope["batch"] = json!(batch);
+        }
+        match outcome {
+            RunOutcome::Done(value) => {
+                envelope["state"] = json!("done");
+                envelope["value"] = value.to_json();
+            }
+            RunOutcome::Failed(trouble) => {
+                envelope["state"] = json!("failed");
+                envelope["trouble"] =
+                    json!({ "code": trouble.code, "message": trouble.message.raw(), "help": trouble.help });
+            }
+        }
+        output::json(&envelope)?;
+    }
+    match outcome {
+        RunOutcome::Done(result) => {
+            if !how.json && !how.events && how.output.is_none() {
+                output::text(&value::result(result, output::reader()))?;
+            }
+            match batch.filter(|batch| !batch.is_complete()) {
+                None => Ok(Exit::Ok),
+                Some(batch) => Err(incomplete(run.number, &batch)),
+            }
+        }
+        RunOutcome::Failed(trouble) => Err(Failure::of_trouble(trouble)),
+    }
+}
+
+/// Returns the failure of a batch of which some items failed. The others are done.
+fn incomplete(run: RunNumber, batch: &Batch) -> Failure {
+    let (items, failed) = (batch.items, batch.failed.len());
+    let message = match batch.files.len() {
+        0 => format!("{failed} of {items} items failed"),
+        files => format!("{failed} of {items} items failed, and {files} files for all items are not written"),
+    };
+    Failure::new(Exit::Failure, message).help(format!("the same command with `--retry-failed={run}`"))
+}
