@@ -62,6 +62,7 @@ mod media_types;
 mod model_host;
 mod model_keys;
 mod model_limits;
+mod model_quirks;
 mod model_slots;
 mod modules;
 mod narrowing;

@@ -7,6 +7,7 @@
 //! plays one seed again.
 
 mod chance;
+mod drawn_answer;
 mod intent;
 mod render;
 mod wire;
@@ -14,8 +15,7 @@ mod wire;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use chance::Chance;
-use intent::{End, Intent};
+use drawn_answer::DrawnAnswer;
 use model::served::{ServedModel, ServerAccess};
 use model::{Message, ModelError, Provider, Reply, Request, Retry, Secret};
 use serde_json::json;
@@ -63,27 +63,11 @@ impl Peer {
 
 /// Plays one seed: an answer, drawn and served, must have the outcome that it was meant to have.
 fn play(peer: &Peer, format: &str, seed: u64) {
-    let mut chance = Chance::new(seed);
-    let intent = Intent::draw(&mut chance);
-    let (messages, reason) = render::render(&mut chance, format, &intent);
-    let mut body = wire::body(&mut chance, &messages, format == "ollama");
-    if intent.end == End::Cut {
-        let whole = body.bytes.iter().rposition(|byte| matches!(byte, b'}' | b']')).unwrap_or_default();
-        let limit = if messages.is_whole { whole } else { body.open };
-        body.bytes.truncate(chance.below(limit + 1));
-    }
-    let shown = String::from_utf8_lossy(&body.bytes).into_owned();
-    let mut head = format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\nconnection: close\r\n", body.content_type);
-    if intent.end != End::Cut && chance.percent(10) {
-        body.bytes = wire::packed(&body.bytes);
-        head += "content-encoding: gzip\r\n";
-    }
-    let mut bytes = format!("{head}\r\n").into_bytes();
-    bytes.extend(body.bytes);
-    let step = chance.pick(&[7, 64, 1000, usize::MAX, usize::MAX]);
+    let DrawnAnswer { intent, reason, bytes, step } = DrawnAnswer::draw(format, seed);
+    let shown = String::from_utf8_lossy(&bytes).into_owned();
     let outcome = peer.ask(Answer { bytes, step, end: ConnectionEnd::Close });
     if let Some(fault) = intent.fault(&outcome, &reason) {
-        panic!("ALMONER_QUIRK_SEED={seed}, {format}: {fault}\nmeant: {intent:?}\n{head}\n{shown}");
+        panic!("ALMONER_QUIRK_SEED={seed}, {format}: {fault}\nmeant: {intent:?}\n{shown}");
     }
 }
 
