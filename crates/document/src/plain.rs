@@ -50,13 +50,16 @@ fn decode(bytes: &[u8]) -> Result<(String, Option<String>), DocumentError> {
         None => 0,
     };
     if let Some((text, name)) = charset::utf_16_unmarked(bytes) {
-        return Ok((text, Some(format!("the file was read as {name}, which it does not say"))));
+        return Ok((text, Some(format!("the file does not name its encoding; it was read as {name}"))));
     }
     if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
         return Err(DocumentError::Binary { byte: 0, offset });
     }
     if let Some(text) = charset::iso_2022_jp(bytes) {
-        return Ok((text, Some("the file was read as ISO-2022-JP, which it does not say".to_owned())));
+        return Ok((
+            text,
+            Some("the file does not name its encoding; it was read as ISO-2022-JP".to_owned()),
+        ));
     }
     let text = bytes.get(mark..).unwrap_or_default();
     match std::str::from_utf8(text) {

@@ -221,8 +221,8 @@ mod tests {
         "\u{1F469}\u{200D}\u{1F467}",
         "\u{2764}\u{FE0F}\u{200D}\u{1F525} \u{1F44D}\u{1F3FD}\u{200D}\u{2640}\u{FE0F}",
         "1\u{FE0F}\u{20E3} #\u{FE0F}\u{20E3}",
-        // Joiners in Persian, Hindi, Sinhala and Malayalam. diegosouzapw/OmniRoute#12186 and kepano/defuddle#103 lost
-        // them, and textmate/textmate#1219 wrote them out.
+        // Joiners in Persian, Hindi, Sinhala and Malayalam. Programs lost them (diegosouzapw/OmniRoute#12186,
+        // kepano/defuddle#103) or wrote them out, until textmate/textmate#1219.
         "می\u{200C}خواهم",
         "क\u{94D}\u{200D}ष",
         "ක\u{DCA}\u{200D}ෂ",

@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn newest_results_are_cut_if_they_alone_are_too_long() {
         let fresh = ConversationView::default();
-        // inspect_ai#3600, appstrate/appstrate#464: the last results alone exceed the window.
+        // UKGovernmentBEIS/inspect_ai#3600, appstrate/appstrate#464: the last results alone exceed the window.
         check(&[100, 100, 90_000], fresh, 20_000, Some((10, 0, Some(6000))));
     }
 

@@ -15,7 +15,7 @@ pub struct McpArgs {
 /// The verbs for servers of tools.
 #[derive(Debug, Subcommand)]
 pub enum McpVerb {
-    /// Write down a server: starts nothing, hands nothing to anybody
+    /// Add a server to your list: starts no server, hands nothing to a worker
     Add(Box<AddArgs>),
     /// Change what a server gets: its program or address stays
     Change(Box<ChangeArgs>),
@@ -27,7 +27,7 @@ pub enum McpVerb {
     Tools {
         /// The server
         name: String,
-        /// How long it may take to start, like 5m; 60s without it
+        /// How long it may take to start, like 5m; without it `mcp.start` of the settings counts, else 60s
         #[arg(long, value_name = "TIME")]
         timeout: Option<String>,
         /// As JSON.
@@ -153,7 +153,7 @@ pub struct AccessArgs {
     /// The address that its name must have, if that is not a public one
     #[arg(long, value_name = "IP")]
     pub address: Option<String>,
-    /// How long it may take to start, like 5m; 60s without it
+    /// How long it may take to start, like 5m; without it `mcp.start` of the settings counts, else 60s
     #[arg(long, value_name = "TIME")]
     pub start: Option<String>,
 }

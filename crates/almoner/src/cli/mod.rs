@@ -346,7 +346,7 @@ impl ChatArgs {
 /// `almoner inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArgs {
-    /// Show this message
+    /// Show this message, or the questions of a batch: `12-61`
     pub message: Option<String>,
     /// Also what has been answered, and your own commands
     #[arg(long)]
@@ -362,7 +362,7 @@ pub struct InboxArgs {
 /// `almoner approve`.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The message's number; without one, Almoner lists the messages that wait and asks for it
+    /// The message's number, or several of a batch (`12-20,23`); without one, Almoner lists those that wait and asks
     pub message: Option<String>,
     /// Entries (`1,3`, `1-3`), or a slot of a new worker (`place=notes`)
     #[arg(value_name = "ENTRIES or SLOT=NAME")]
@@ -393,7 +393,7 @@ pub struct ApproveArgs {
 /// `almoner deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// The message's number; without one, Almoner lists the messages that wait and asks for it
+    /// The message's number, or several of a batch (`12-20,23`); without one, Almoner lists those that wait and asks
     pub message: Option<String>,
     /// Entries (`1,3`, `1-3`), or the reason
     #[arg(value_name = "ENTRIES or REASON")]

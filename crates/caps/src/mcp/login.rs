@@ -29,7 +29,7 @@ pub(super) fn token(
     outside.access_token(&login_address(place))
 }
 
-/// Puts a token into a request, unless the request has an authorization already. Returns whether it was put in.
+/// Puts a token into a request, in place of any other authorization. Returns `false` if no header can hold the token.
 pub(super) fn put<T>(request: &mut Request<T>, token: &str) -> bool {
     let headers = request.headers_mut();
     let text = Zeroizing::new(format!("Bearer {token}"));

@@ -124,8 +124,8 @@ fn text_with_terminal_codes_is_read_with_a_note() {
     check(b"dir *.*\r\n\x1a", "OLD.TXT", &format!("dir *.*\r\n[{end}]\n"), &[end]);
     let shown = "4 control characters are shown as a sign such as ␛";
     check(b"a\x7fb\x0bc\x08d\x1ae", "a.txt", &format!("a␡b␋c␈d␚e\n[{shown}]\n"), &[shown]);
-    let japanese = "the file was read as ISO-2022-JP, which it does not say";
+    let japanese = "the file does not name its encoding; it was read as ISO-2022-JP";
     check(b"\x1b$B@A5a=q\x1b(B\n", "a.txt", &format!("請求書\n[{japanese}]\n"), &[japanese]);
-    let wide = "the file was read as UTF-16LE, which it does not say";
+    let wide = "the file does not name its encoding; it was read as UTF-16LE";
     check(b"h\0i\0!\0\n\0", "a.txt", &format!("hi!\n[{wide}]\n"), &[wide]);
 }

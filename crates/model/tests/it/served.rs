@@ -333,7 +333,7 @@ fn refusal(status: &str, message: &str) -> Answer {
 }
 
 /// The words are those of ggml-org/llama.cpp's templates, of Ministral (anomalyco/opencode#5034), of vLLM
-/// (vllm-project/vllm#6862), of LM Studio and of Gemini for Gemma.
+/// (microsoft/autogen#1037), of LM Studio and of Gemini for Gemma.
 #[test]
 fn model_without_a_system_role_gets_it_in_the_first_message() {
     for (reference, status, message) in [

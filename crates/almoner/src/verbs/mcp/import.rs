@@ -153,8 +153,8 @@ pub fn install(
         if !output::can_ask() {
             output::report(&text);
             let what = match consent.again {
-                Some(command) => format!("nobody is here to say yes: `{command} --yes {digest}`"),
-                None => format!("nobody is here to say yes: put `--yes {digest}` before the `--`"),
+                Some(command) => format!("it needs your yes: `{command} --yes {digest}`"),
+                None => format!("it needs your yes: put `--yes {digest}` before the `--`"),
             };
             return Ok(Err(
                 Failure::new(Exit::NeedsYou, what).help("the digest is that of the lock that was shown")

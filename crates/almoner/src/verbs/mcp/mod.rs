@@ -218,7 +218,7 @@ fn change(config: &Path, args: &ChangeArgs) -> ExitResult {
     let mut all = mcp_file::read(config)?;
     all.servers.insert(args.name.clone(), server);
     mcp_file::write(config, &all)?;
-    output::note("what was handed over of it stays as it was; hand it over anew to use the change");
+    output::note("grants that exist stay as they were; hand the server over anew to use the change");
     Ok(Exit::Ok)
 }
 
