@@ -81,13 +81,23 @@ pub(crate) fn find_shortage(
     (fold.ran_ms >= limits.wall_ms).then(|| time_shortage(run))
 }
 
-/// Returns the limit that the batch of an item has reached. While an item waits for a person, others may use up the
-/// tokens and the money that all items share.
+/// Returns the limit that a batch above a run has reached. While an item waits for a person, others may use up the
+/// tokens and the money that all items share. A run that an item has called spends them as well.
 fn batch_shortage(world: &dyn DriverPort, run: &Run) -> Option<Shortage> {
-    let batch = match run.parent {
-        Some(Parent { run, place: WaitReason::Item { .. } }) => world.run(run).ok()?,
-        _ => return None,
-    };
+    let mut parent = run.parent;
+    while let Some(Parent { run, place }) = parent {
+        let above = world.run(run).ok()?;
+        let is_batch = matches!(place, WaitReason::Item { .. });
+        if let Some(shortage) = shared_shortage(&above).filter(|_| is_batch) {
+            return Some(shortage);
+        }
+        parent = above.parent;
+    }
+    None
+}
+
+/// Returns the limit that all items of a batch have reached together.
+fn shared_shortage(batch: &Run) -> Option<Shortage> {
     let (used, limits) = (batch.used, batch.limits);
     if used.tokens() >= limits.tokens {
         let message = format!("{} of {} tokens of all items are used", used.tokens(), limits.tokens);

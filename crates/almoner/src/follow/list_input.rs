@@ -44,9 +44,11 @@ pub fn answer(acting: &Session<'_>, line: &str) -> bool {
 }
 
 fn parse(line: &str) -> Option<(MessageList, Option<Untrusted>)> {
-    let mut words = line.split_whitespace();
+    // The card prints the whole command, and people copy it.
+    let mut words = line.split_whitespace().skip_while(|word| *word == "almoner");
     let (verb, list) = (words.next()?, MessageList::parse(words.next()?)?);
     let rest = words.collect::<Vec<_>>().join(" ");
+    let rest = rest.strip_prefix("-r ").unwrap_or(&rest).to_owned();
     match verb {
         "approve" if rest.is_empty() => Some((list, None)),
         "deny" => Some((list, Some(Untrusted::new(rest)))),
@@ -68,5 +70,8 @@ mod tests {
         assert!(matches!(parse("approve 12-20,23"), Some((_, None))));
         let Some((_, Some(reason))) = parse("deny 12-20 not into this folder") else { panic!("a denial") };
         assert_eq!(reason.raw(), "not into this folder");
+        let Some((_, Some(reason))) = parse("almoner deny 1-3 -r too late") else { panic!("a denial") };
+        assert_eq!(reason.raw(), "too late");
+        assert!(matches!(parse("almoner approve 1-3"), Some((_, None))));
     }
 }

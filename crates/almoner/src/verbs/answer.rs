@@ -108,21 +108,14 @@ pub fn approve(acting: &Session<'_>, args: &ApproveArgs) -> ExitResult {
 /// When no message of this number can be denied.
 pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
     if let Some(list) = args.message.as_deref().and_then(MessageList::parse) {
-        let reason = Some(Untrusted::new(args.reason.clone()));
-        return answer_list(acting, &list, args.only.is_empty(), reason, args.json.json);
+        let (only, said) = split_entries(&args.only, &args.words, true)?;
+        let reason = Some(Untrusted::new(reason_of(&args.reason, &said)?));
+        return answer_list(acting, &list, only.is_none(), reason, args.json.json);
     }
     let number = resolve_message(acting, args.message.as_deref(), "deny")?;
     let view = message(acting, number)?;
     let (only, said) = split_entries(&args.only, &args.words, true)?;
-    let reason = match (args.reason.as_str(), said.is_empty()) {
-        (reason, true) => reason.to_owned(),
-        ("", false) => said.join(" "),
-        (_, false) => {
-            return Err(
-                Failure::new(Exit::Usage, "the reason is given twice").help("leave `-r` out, or the words")
-            );
-        }
-    };
+    let reason = reason_of(&args.reason, &said)?;
     let which = only.as_ref().map_or_else(String::new, |only| format!(" --only {}", entry_list::typed(only)));
     let text = format!("almoner deny {number}{which} -r {reason:?}");
     let reason = Untrusted::new(reason);
@@ -139,6 +132,17 @@ pub fn deny(acting: &Session<'_>, args: &DenyArgs) -> ExitResult {
     };
     let response = acting.ask(request)?;
     print_answer(acting, number, AnswerKind::Deny, only.as_deref(), &response, args.json.json)
+}
+
+/// Returns the reason of a denial, which stands behind `-r` or at the end of the line.
+fn reason_of(option: &str, words: &[String]) -> Result<String, Failure> {
+    match (option, words.is_empty()) {
+        (reason, true) => Ok(reason.to_owned()),
+        ("", false) => Ok(words.join(" ")),
+        (_, false) => {
+            Err(Failure::new(Exit::Usage, "the reason is given twice").help("leave `-r` out, or the words"))
+        }
+    }
 }
 
 /// Answers all entries of several approvals of a batch in the same way.

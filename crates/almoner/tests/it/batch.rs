@@ -338,3 +338,63 @@ fn check_renders_templates_with_sample_values() {
     let said = home.almoner(&["check", "bad.worker"]).expect(6);
     assert!(said.err.contains("bad.worker, line 5: the path of a write"), "{}", said.err);
 }
+
+/// While items wait for a person, others may use up the tokens of all. What an item has called spends them, too.
+#[test]
+fn waiting_items_do_not_pass_the_token_limit_of_their_batch() {
+    let home = TestHome::new();
+    home.write("n.worker", "---\nslots: { sub: worker }\nlimits: { tokens: 3000 }\n---\nDo it.\n");
+    home.write(
+        "sub.worker",
+        "---\ndescription: Writes.\nslots: { out: dir rw }\nattachments: { max: 3 }\n---\nWrite.\n",
+    );
+    std::fs::create_dir(home.path("out")).unwrap();
+    let mut script = Vec::new();
+    for at in 1..=8 {
+        let note = format!("note {at}.");
+        home.write(&format!("in/n{at}.md"), &note);
+        let call = json!({ "name": "sub", "arguments": { "attachments": [format!("n{at}.md")] } });
+        script.push(
+            json!({ "worker": "n", "contains": note, "turns": [{ "calls": [call] }, { "text": "done" }] }),
+        );
+        let path = format!("{at}.txt");
+        let write = json!({ "name": "out_write", "arguments": { "path": path, "content": "x" } });
+        let read = json!({ "name": "out_read", "arguments": { "path": path } });
+        let mut turns = vec![json!({ "calls": [write] })];
+        turns.extend((0..6).map(|k| json!({ "calls": [read], "text": format!("{}{k}", "y".repeat(400)) })));
+        turns.push(json!({ "text": "done" }));
+        script.push(json!({ "worker": "sub", "contains": note, "turns": turns }));
+    }
+    home.write("s.json", json!(script).to_string());
+    let run = ["run", "n.worker", "in", "--each", "-j1", "-e", "sub=sub.worker", "-e", "sub.out=./out:rw"];
+    home.almoner(&[&run[..], &["-m", "scripted:s.json"]].concat());
+    let inbox = home.almoner(&["inbox"]).expect(0).out;
+    let list = inbox.split("almoner inbox ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    home.almoner(&["approve", &list]).expect(0);
+    home.almoner(&["resume", "r1"]);
+    let runs = home.almoner(&["runs", "--json"]).expect(0).json();
+    let batch = runs.as_array().unwrap().iter().find(|run| run["number"] == 1).unwrap();
+    let used = &batch["used"];
+    let tokens = used["input_tokens"].as_u64().unwrap() + used["output_tokens"].as_u64().unwrap();
+    // One item is at work at a time, and only its last reply may pass the limit.
+    assert!((3000..5000).contains(&tokens), "{tokens} of 3000: {batch}");
+}
+
+#[test]
+fn denial_of_several_messages_keeps_its_reason() {
+    let home = TestHome::new();
+    home.write("w.worker", "---\nslots: { out: dir rw }\n---\nDo it.\n");
+    std::fs::create_dir(home.path("out")).unwrap();
+    for at in 1..=2 {
+        home.write(&format!("in/{at}.md"), "note");
+    }
+    let write = json!({ "name": "out_write", "arguments": { "path": "a.txt", "content": "x" } });
+    home.write("s.json", json!([{ "turns": [{ "calls": [write] }, { "text": "done" }] }]).to_string());
+    let run = ["run", "w.worker", "in", "--each", "-j1", "-e", "out=./out:rw", "-m", "scripted:s.json"];
+    home.almoner(&run).expect(7);
+    home.almoner(&["deny", "1-2", "1"]).expect(2);
+    home.almoner(&["deny", "1-2", "wrong", "folder"]).expect(0);
+    for run in ["r2", "r3"] {
+        assert!(home.trace(run).to_string().contains("wrong folder"), "{run}");
+    }
+}

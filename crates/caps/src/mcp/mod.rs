@@ -129,9 +129,10 @@ impl McpCapability {
         }
     }
 
-    /// Returns the completion of a call that failed. A call that was refused for want of a login did not happen.
+    /// Returns the completion of a call that failed. A call that the server refused for want of a login did not happen.
+    /// Any other failure leaves it open, also if the server wants a login now: the call may have been done before.
     fn completion(&self, failure: &CallFailure, tool: &PinnedTool, begun: &StartedEffect) -> Completion {
-        match self.login_problem() {
+        match self.login_problem().filter(|_| failure.is_without_effect()) {
             Some(finding) => {
                 self.outside.refused_call(&login::call_name(begun), true);
                 Completion::Failed(finding)
@@ -208,6 +209,11 @@ struct CallFailure {
 }
 
 impl CallFailure {
+    /// Returns whether the server cannot have carried the call out: it got no call, or refused this very request.
+    fn is_without_effect(&self) -> bool {
+        !self.was_sent || matches!(self.error, McpError::Denied { status: 401, .. })
+    }
+
     fn completion(&self, server: &ToolServer, tool: &PinnedTool) -> Completion {
         let finding = self.error.finding(&format!("{}, tool `{}`", server.name, tool.name));
         // A server that lets nobody in has done nothing.
@@ -361,4 +367,25 @@ fn source_name(server: &ToolServer, tool: &PinnedTool) -> String {
 /// Returns the digest of a text, for its source.
 fn hash(text: &str) -> BlobHash {
     BlobHash::of(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_or_unsent_call_is_without_effect() {
+        let denied = |status| McpError::Denied { status, words: String::new(), challenge: None };
+        let broken = || McpError::invalid("tools/call", "its stream of events ended without the answer");
+        for (error, was_sent, expected) in [
+            (denied(401), true, true),
+            (denied(403), true, false),
+            (broken(), true, false),
+            (broken(), false, true),
+            (McpError::Disconnected(String::new()), true, false),
+        ] {
+            let failure = CallFailure { error, was_sent };
+            assert_eq!(failure.is_without_effect(), expected, "{:?} {was_sent}", failure.error);
+        }
+    }
 }

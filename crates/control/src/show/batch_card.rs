@@ -23,6 +23,9 @@ pub struct BatchAsks {
     pub worker: String,
     /// The approvals, in the order of their numbers.
     pub asks: Vec<ItemAsk>,
+    /// All open approvals of the batch. A range that a person is told to type must name none of them but those in
+    /// `asks`, because each of them would be answered as well.
+    pub open: Vec<MessageNumber>,
 }
 
 /// An open approval of an item.
@@ -37,8 +40,8 @@ pub struct ItemAsk {
 impl BatchAsks {
     /// Returns the numbers of the messages as a person types them.
     pub fn numbers(&self) -> String {
-        let all: Vec<MessageNumber> = self.asks.iter().map(|ask| ask.message).collect();
-        ranges(&all, &all)
+        let own: Vec<MessageNumber> = self.asks.iter().map(|ask| ask.message).collect();
+        ranges(&own, &self.open)
     }
 }
 
@@ -126,7 +129,6 @@ impl EntryLook {
 pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
     let mut out = String::new();
     let groups = alike(asks, cards);
-    let all: Vec<MessageNumber> = asks.asks.iter().map(|ask| ask.message).collect();
     let title = format!(
         "messages {} ── {} `{}` asks ── {} items, {} ──",
         asks.numbers(),
@@ -138,7 +140,7 @@ pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
     lines::write(&mut out, Marks::each("── "), &title, columns);
     for group in &groups {
         out.push('\n');
-        group.render(&all, columns, &mut out);
+        group.render(&asks.open, columns, &mut out);
     }
     out
 }
@@ -271,7 +273,13 @@ mod tests {
             message: MessageNumber(*number),
             item: Untrusted::new(format!("item {number}")),
         };
-        BatchAsks { batch: RunNumber(1), worker: "w".to_owned(), asks: numbers.iter().map(ask).collect() }
+        let open = numbers.iter().copied().map(MessageNumber).collect();
+        BatchAsks {
+            batch: RunNumber(1),
+            worker: "w".to_owned(),
+            asks: numbers.iter().map(ask).collect(),
+            open,
+        }
     }
 
     fn numbers(all: &[u64]) -> Vec<MessageNumber> {
@@ -310,6 +318,15 @@ mod tests {
         let all: Vec<MessageNumber> = asks.asks.iter().map(|ask| ask.message).collect();
         let groups: Vec<String> = alike(&asks, &cards).iter().map(|group| group.numbers(&all)).collect();
         assert_eq!(groups, ["3-4,9", "5", "6", "7", "8"]);
+    }
+
+    #[test]
+    fn card_of_some_messages_names_no_range_over_the_others() {
+        let cards = [1, 2, 4].map(|number| card(number, vec![entry(number, "a.md", "asks")]));
+        let some = BatchAsks { open: numbers(&[1, 2, 3, 4]), ..asks(&[1, 2, 4]) };
+        let text = render(&some, &cards, 100);
+        assert!(text.contains("messages 1-2,4") && text.contains("almoner approve 1-2,4"), "{text}");
+        assert!(!text.contains("1-4"), "{text}");
     }
 
     #[test]

@@ -36,8 +36,13 @@ pub fn batch_asks(daemon: &HostDaemon) -> Result<Vec<BatchAsks>, Failure> {
             Entry::Vacant(new) => new.insert(runs::load_run(daemon, batch)?),
         };
         let item = of.input.items.get(index).map(|item| item.name.clone()).unwrap_or_default();
-        let row =
-            found.entry(batch).or_insert_with(|| BatchAsks { batch, worker: of.name.clone(), asks: vec![] });
+        let row = found.entry(batch).or_insert_with(|| BatchAsks {
+            batch,
+            worker: of.name.clone(),
+            asks: vec![],
+            open: vec![],
+        });
+        row.open.push(number);
         row.asks.push(ItemAsk { message: number, item: Untrusted::new(item) });
     }
     Ok(found.into_values().collect())

@@ -67,11 +67,12 @@ impl Logins {
         self.lock().wanted.remove(server);
     }
 
-    /// Notes that a call was refused for want of a login, or returns whether it was.
+    /// Notes that a call was refused for want of a login, or returns whether it was. The note serves once: the next
+    /// attempt may be carried out.
     pub fn refused_call(&self, call: &str, is_refused: bool) -> bool {
         let mut state = self.lock();
         if !is_refused {
-            return state.refused.contains(call);
+            return state.refused.remove(call);
         }
         if state.refused.len() >= MAX_REFUSED {
             state.refused.clear();
