@@ -35,7 +35,7 @@ pub fn main() -> ExitCode {
             // Help goes to standard output and is no failure. An error goes to standard error as a note, because it
             // can quote a file name that somebody else chose.
             if error.use_stderr() {
-                ui::output::note(&error.render().to_string());
+                ui::output::note(&cli::usage_error::describe(&error));
             } else {
                 let _ = error.print();
             }

@@ -29,10 +29,14 @@ impl NetworkSource {
         }
     }
 
-    /// Returns the present way to other machines.
+    /// Returns the present way to other machines. It reaches nothing if the settings were never read without a fault.
     pub fn current(&self) -> Arc<Network> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let settings = state.settings.reload().0.network.clone();
+        let settings = match state.settings.reload_strictly() {
+            Ok(settings) => settings.network.clone(),
+            // The file may name the only proxy that is allowed, so nothing is reached without it.
+            Err(fault) => return Arc::new(Network::unusable(fault)),
+        };
         if let Some((of, network)) = &state.known
             && *of == settings
         {
@@ -47,4 +51,28 @@ impl NetworkSource {
 /// Returns the variables of this process that count for the way to other machines.
 pub fn own_environment() -> Environment {
     Environment::read(|name| std::env::var_os(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_settings_at_the_start_reach_no_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::under(dir.path());
+        std::fs::create_dir_all(&place.config).unwrap();
+        let file = settings::path(&place);
+        let reach = |source: &NetworkSource| source.current().is_proxied("https://example.com/");
+        std::fs::write(&file, "[network]\nproxy = http://127.0.0.1:3128\n").unwrap();
+        let source = NetworkSource::new(&place);
+        let fault = reach(&source).unwrap_err().to_string();
+        assert!(fault.starts_with("cannot tell the way to other machines: "), "{fault}");
+        assert!(fault.contains("config.toml:2"), "{fault}");
+        assert!(source.current().agent("http://127.0.0.1:1/", &|config| config).is_err());
+        std::fs::write(&file, "[network]\nproxy = \"http://127.0.0.1:3128\"\n").unwrap();
+        assert_eq!(reach(&source), Ok(true));
+        std::fs::write(&file, "[network]\nproxy = \n").unwrap();
+        assert_eq!(reach(&source), Ok(true), "what was read last holds");
+    }
 }

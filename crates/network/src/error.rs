@@ -3,6 +3,9 @@
 /// A network setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
+    /// The settings cannot be read, so the way to other machines is unknown.
+    #[error("cannot tell the way to other machines: {0}")]
+    Settings(String),
     /// The address of a proxy cannot be used.
     #[error("cannot use the proxy of {place}: {reason}")]
     Proxy {
@@ -29,6 +32,7 @@ impl NetworkError {
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
+            Self::Settings(_) => "repair the file; `almoner doctor` reads it again",
             Self::Proxy { .. } => {
                 "write it as http://HOST:PORT or socks5://HOST:PORT; `almoner doctor network` shows it"
             }

@@ -95,6 +95,8 @@ pub struct Network {
     bypass: Bypass,
     authorities: Option<Result<Authorities, NetworkError>>,
     is_resolved_by_proxy: bool,
+    /// The fault of the settings, with which no server is reached.
+    fault: Option<NetworkError>,
 }
 
 /// A change of the settings of an agent, such as its time-outs.
@@ -134,7 +136,14 @@ impl Network {
             bypass,
             authorities,
             is_resolved_by_proxy: settings.proxy_resolves,
+            fault: None,
         }
+    }
+
+    /// Returns the network of settings that cannot be read. Every request fails with the fault.
+    #[must_use]
+    pub fn unusable(fault: &str) -> Network {
+        Network { fault: Some(NetworkError::Settings(fault.to_owned())), ..Network::default() }
     }
 
     /// Returns whether the proxy may resolve the names of servers that a model may choose.
@@ -146,6 +155,9 @@ impl Network {
     /// Returns the lines about the network for people, without any password. Each line says whether it is in order.
     #[must_use]
     pub fn description(&self) -> Vec<(bool, String)> {
+        if let Some(fault) = &self.fault {
+            return vec![(false, fault.to_string())];
+        }
         let proxy = |scheme: &str, found: &Option<Result<Proxy, NetworkError>>| match found {
             None => (true, format!("{scheme}: direct")),
             Some(Ok(proxy)) => (true, format!("{scheme}: over {}", proxy.description())),
@@ -227,6 +239,7 @@ impl Network {
     }
 
     fn proxy(&self, target: &Target) -> Result<Option<&Proxy>, NetworkError> {
+        self.check_settings()?;
         if self.bypass.holds(&target.host, target.port) {
             return Ok(None);
         }
@@ -234,7 +247,12 @@ impl Network {
         proxy.as_ref().map(|found| found.as_ref().map_err(Clone::clone)).transpose()
     }
 
+    fn check_settings(&self) -> Result<(), NetworkError> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
     fn config(&self, configure: Configure<'_>) -> Result<ConfigBuilder<AgentScope>, NetworkError> {
+        self.check_settings()?;
         let roots = match &self.authorities {
             None => Authorities::default().roots(),
             Some(found) => found.as_ref().map_err(Clone::clone)?.roots(),

@@ -3,6 +3,8 @@
 //! The values have the types of the worker's inputs and of its output. So a template that uses a value in a wrong way
 //! fails here, and not after a model was paid.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::conversation::item;
@@ -13,6 +15,9 @@ use crate::definition::{
 
 /// The maximum nesting depth of a sample value.
 const MAX_DEPTH: usize = 6;
+
+/// The maximum number of undeclared inputs that get a sample value.
+const MAX_UNDECLARED: usize = 100;
 
 /// A template that cannot be rendered with sample values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,16 +38,16 @@ pub fn failing_templates(definition: &Definition, bundle: &Bundle) -> Vec<Templa
         |is_full| output.as_ref().map_or_else(|| json!("sample"), |schema| sample(schema, is_full, 0));
     let mut found = Vec::new();
     for (is_full, only_if) in [(true, None), (false, Some("if optional values are left out"))] {
-        let samples = Samples { input: object(sample(&input, is_full, 0)), output: output(is_full) };
-        for message in samples.failures(definition, bundle) {
+        let mut samples = Samples::new(&input, is_full, output(is_full));
+        for message in samples.messages(|samples| samples.failures(definition, bundle)) {
             // A template that always fails is reported once.
             if !found.iter().any(|problem: &TemplateProblem| problem.message == message) {
                 found.push(TemplateProblem { message, only_if });
             }
         }
     }
-    let samples = Samples { input: object(sample(&input, true, 0)), output: output(true) };
-    for message in samples.failures_with_failed_item(definition, bundle) {
+    let mut samples = Samples::new(&input, true, output(true));
+    for message in samples.messages(|samples| samples.failures_with_failed_item(definition, bundle)) {
         if !found.iter().any(|problem| problem.message == message) {
             found.push(TemplateProblem { message, only_if: Some("if an item fails") });
         }
@@ -51,24 +56,81 @@ pub fn failing_templates(definition: &Definition, bundle: &Bundle) -> Vec<Templa
 }
 
 struct Samples {
-    input: Json,
+    input: Map<String, Json>,
     output: Json,
+    /// Whether the worker takes inputs that it does not declare.
+    takes_undeclared: bool,
+}
+
+/// A template that fails: its description, and the missing value, if that is the reason.
+struct SampleFailure {
+    message: String,
+    missing: Option<String>,
+}
+
+impl SampleFailure {
+    fn new(message: String, error: RenderError) -> SampleFailure {
+        let missing = match error {
+            RenderError::Missing { name, .. } => name,
+            _ => None,
+        };
+        SampleFailure { message, missing }
+    }
+
+    /// Returns the input that is missing, if one is.
+    fn missing_input(&self) -> Option<&str> {
+        let name = self.missing.as_deref()?.strip_prefix("input.")?;
+        name.split(['.', '[']).next()
+    }
+}
+
+impl From<RenderError> for SampleFailure {
+    fn from(error: RenderError) -> SampleFailure {
+        SampleFailure::new(error.to_string(), error)
+    }
 }
 
 impl Samples {
-    fn failures(&self, definition: &Definition, bundle: &Bundle) -> Vec<String> {
+    fn new(input: &Json, is_full: bool, output: Json) -> Samples {
+        let takes_undeclared = input.get("additionalProperties") != Some(&Json::Bool(false));
+        let input = match sample(input, is_full, 0) {
+            Json::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        Samples { input, output, takes_undeclared }
+    }
+
+    /// Returns the descriptions of all failures. An undeclared input that a template uses gets a sample value, if the
+    /// worker takes such inputs.
+    fn messages(&mut self, failures: impl Fn(&Samples) -> Vec<SampleFailure>) -> Vec<String> {
+        let mut undeclared = BTreeSet::new();
+        let mut found = failures(self);
+        while self.takes_undeclared && undeclared.len() < MAX_UNDECLARED {
+            let new = found.iter().filter_map(SampleFailure::missing_input);
+            let Some(name) = new.map(str::to_owned).find(|name| !undeclared.contains(name)) else { break };
+            self.input.insert(name.clone(), json!("sample"));
+            undeclared.insert(name);
+            found = failures(self);
+        }
+        // An undeclared input has no known type, so nothing is said about its parts.
+        let is_known =
+            |failure: &SampleFailure| failure.missing_input().is_none_or(|name| !undeclared.contains(name));
+        found.into_iter().filter(is_known).map(|failure| failure.message).collect()
+    }
+
+    fn failures(&self, definition: &Definition, bundle: &Bundle) -> Vec<SampleFailure> {
         let mut found = Vec::new();
         let data = self.data();
         let mut prompt = data.clone();
         if let Json::Object(fields) = &mut prompt {
             fields.remove("output");
         }
-        found.extend(render_prompt(definition, bundle, &prompt).err().map(|error| error.to_string()));
+        found.extend(render_prompt(definition, bundle, &prompt).err().map(SampleFailure::from));
         for (index, then) in definition.then.iter().enumerate() {
             // A later step may use the results of the steps before it.
             let is_known = index == 0 || then.with.is_empty();
             if is_known && let Err(error) = render_with(definition, bundle, index, &data) {
-                found.push(error.to_string());
+                found.push(error.into());
             }
         }
         for (index, write) in definition.write.iter().enumerate() {
@@ -81,21 +143,21 @@ impl Samples {
                 WriteScope::Once => json!({ "input": self.input, "items": [self.row()] }),
             };
             if is_known && let Err(error) = render_write(definition, bundle, index, &data) {
-                found.push(describe(definition, bundle, index, &error));
+                found.push(SampleFailure::new(describe(definition, bundle, index, &error), error));
             }
         }
         found
     }
 
     /// Returns the failures of the files for all items, if one item has no result.
-    fn failures_with_failed_item(&self, definition: &Definition, bundle: &Bundle) -> Vec<String> {
+    fn failures_with_failed_item(&self, definition: &Definition, bundle: &Bundle) -> Vec<SampleFailure> {
         let failed = json!({ "item": item("sample-2.txt", 1), "error": "sample" });
         let data = json!({ "input": self.input, "items": [self.row(), failed] });
         let steps = definition.write.iter().enumerate();
         let once = steps.filter(|(_, write)| write.scope == WriteScope::Once && definition.then.is_empty());
         let failures = once.filter_map(|(index, _)| {
             let error = render_write(definition, bundle, index, &data).err()?;
-            Some(describe(definition, bundle, index, &error))
+            Some(SampleFailure::new(describe(definition, bundle, index, &error), error))
         });
         failures.collect()
     }
@@ -123,10 +185,6 @@ fn describe(definition: &Definition, bundle: &Bundle, index: usize, error: &Rend
         }
         _ => error.to_string(),
     }
-}
-
-fn object(value: Json) -> Json {
-    if value.is_object() { value } else { Json::Object(Map::new()) }
 }
 
 /// Returns a value for a JSON Schema. A full value has all optional fields, and another one has none of them.
@@ -211,6 +269,12 @@ mod tests {
             \x20 - { each: out, path: \"{{ item.stem }}.md\", content: \"{{ output.kind }} {{ output.pages }}\" }\n\
             \x20 - { once: out, path: all.csv, content: \"{% for row in items %}{% if not row.error %}{{ row.output.kind }}{% endif %}{% endfor %}\" }\n---\nDo.\n";
         check(source, &[]);
+    }
+
+    #[test]
+    fn undeclared_inputs_are_no_problems() {
+        check("Hello {{ input.name }} of {{ input.place.city }}, {{ input.tags | join(', ') }}.\n", &[]);
+        check("---\ninput: { name: string }\n---\n{{ input.name.first }}.\n", &["`input.name.first`"]);
     }
 
     /// Reported of other programs: langroid/langroid#1140 (the mapping of one result ends the batch).

@@ -32,10 +32,16 @@ pub(super) fn files(pattern: &str, mode: InputMode) -> Result<Vec<Document>, Fai
     let shown = visible_line(pattern);
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
-    let parts: Vec<PatternPart> = parts.map(PatternPart::read).collect::<Result<_, _>>().map_err(|what| {
-        Failure::new(Exit::Usage, format!("{shown}: the pattern cannot be read: {what}"))
-            .help("`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again; or name a directory")
-    })?;
+    let mut parts: Vec<PatternPart> =
+        parts.map(PatternPart::read).collect::<Result<_, _>>().map_err(|what| {
+            Failure::new(Exit::Usage, format!("{shown}: the pattern cannot be read: {what}"))
+                .help("`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again; or name a directory")
+        })?;
+    // Several `**` in a row mean the same as one. One at the end stands for every file below.
+    parts.dedup_by(|a, b| matches!((a, b), (PatternPart::Deep, PatternPart::Deep)));
+    if matches!(parts.last(), Some(PatternPart::Deep)) {
+        parts.push(PatternPart::AnyName);
+    }
     let mut found = Vec::new();
     walk(&start, &parts, 0, mode, &mut found);
     if found.len() > MAX_FILES {
@@ -75,6 +81,8 @@ enum PatternPart {
         set: GlobSet,
         hidden: bool,
     },
+    /// Any name that is not hidden.
+    AnyName,
     /// `**`: any number of directories.
     Deep,
 }
@@ -111,6 +119,11 @@ fn walk(at: &Path, parts: &[PatternPart], depth: usize, mode: InputMode, found: 
                 if (*hidden || !is_hidden(&name)) && set.is_match(&name) {
                     walk(&at.join(name), rest, depth, mode, found);
                 }
+            }
+        }
+        [PatternPart::AnyName, rest @ ..] => {
+            for name in names(at, mode, found).into_iter().filter(|name| !is_hidden(name)) {
+                walk(&at.join(name), rest, depth, mode, found);
             }
         }
         [PatternPart::Deep, rest @ ..] => {
@@ -181,6 +194,8 @@ mod tests {
         check("./in/[a-b].{pdf,txt}", &["in/a.pdf", "in/b.pdf"]);
         check("in/.*", &["in/.h.pdf"]);
         check("in/**/*.pdf", &["in/a.pdf", "in/b.pdf", "in/deep/x/d.pdf"]);
+        check("in/**", &["in/a.pdf", "in/b.pdf", "in/c.txt", "in/deep/x/d.pdf", "in/dir.pdf/e.txt"]);
+        check("in/**/**/d.pdf", &["in/deep/x/d.pdf"]);
         check("*/c.txt", &["in/c.txt"]);
         check("in/*.doc", &[]);
         check("in/[", &[]);

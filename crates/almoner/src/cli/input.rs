@@ -11,6 +11,7 @@ use passable::{ExactJsonError, read_exact_json, visible_line};
 use rustix::event::{PollFd, PollFlags};
 use serde_json::{Map, Value};
 
+use super::directory;
 use super::exclusion::Exclusion;
 use config::machine::{absolute, expand_home};
 use control::exit::{Exit, Failure};
@@ -102,7 +103,9 @@ fn read(inputs: &[String], mode: InputMode) -> Result<Inputs, Failure> {
             gathered.documents.push(content_document("stdin", stdin_bytes()?));
         } else if let Ok(meta) = std::fs::metadata(text) {
             if meta.is_dir() {
-                gathered.documents.extend(files_of(text, mode)?);
+                let listed = directory::files_of(text, mode)?;
+                gathered.documents.extend(listed.files);
+                gathered.notes.extend(listed.note);
             } else {
                 gathered.documents.push(document(text, &meta)?);
             }
@@ -396,25 +399,6 @@ pub fn check_stdin(bytes: &[u8]) -> Result<(), Failure> {
     }
     let message = format!("standard input is longer than {} MiB", MAX_INPUT_BYTES >> 20);
     Err(Failure::new(Exit::Invalid, message).help("write it to a file, and name that"))
-}
-
-/// Returns the files of a directory, sorted by name. Hidden files and directories are left out.
-fn files_of(dir: &str, mode: InputMode) -> Result<Vec<Document>, Failure> {
-    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{dir}: {e}"));
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(fail)? {
-        let path = entry.map_err(fail)?.path();
-        let is_hidden = path.file_name().is_some_and(super::globs::is_hidden);
-        if !is_hidden && mode.takes(&path) {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    if paths.is_empty() {
-        return Err(Failure::new(Exit::NotFound, format!("there are no files in {dir}"))
-            .help("name a directory that holds the documents, or the documents"));
-    }
-    paths.iter().map(|path| super::globs::document_at(path, mode)).collect()
 }
 
 #[cfg(test)]

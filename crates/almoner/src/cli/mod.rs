@@ -2,6 +2,7 @@
 
 pub mod agents;
 mod budget_args;
+mod directory;
 mod directory_documents;
 mod exclusion;
 mod field_args;
@@ -16,6 +17,7 @@ pub mod narrow;
 pub mod policy;
 mod scope;
 pub mod secret;
+pub mod usage_error;
 mod worker_files;
 
 pub use budget_args::BudgetArgs;

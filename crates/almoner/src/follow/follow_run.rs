@@ -110,10 +110,11 @@ fn report_stalled(acting: &Session<'_>, run: RunNumber, failure: &Failure) -> Re
 pub fn needs_you(acting: &Session<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let first = list.first().cloned().unwrap_or_default();
+    let how = pending.first().and_then(|number| Question::how_to_answer(acting, *number));
     Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
         "{} shows it, {}; it waits as long as you like",
         acting.command(&format!("inbox {first}")),
-        Question::how_to_answer(acting, pending.first().copied())
+        how.unwrap_or_else(|| "and how it is answered".to_owned())
     ))
 }
 
@@ -693,6 +694,7 @@ fn interrupted(acting: &Session<'_>, run: RunNumber, pending: &BTreeSet<MessageN
     };
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let message = format!("interrupted; {run} waits for you: message {}", list.join(", "));
-    Failure::new(Exit::Interrupted, message)
-        .help(format!("{} lets it be done, {again}", acting.command(&format!("approve {first}"))))
+    let how = Question::how_to_answer(acting, *first)
+        .unwrap_or_else(|| format!("{} shows how it is answered", acting.command(&format!("inbox {first}"))));
+    Failure::new(Exit::Interrupted, message).help(format!("{how}, {again}"))
 }

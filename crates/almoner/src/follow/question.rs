@@ -37,13 +37,18 @@ impl Question {
         Ok(is_one.then_some(Question { number, view }))
     }
 
-    /// Returns the advice about a message that a run waits for.
-    pub fn how_to_answer(acting: &Session<'_>, number: Option<MessageNumber>) -> String {
-        match number.map(|number| (number, Question::load(acting, number))) {
-            Some((number, Ok(None) | Err(_))) => {
-                format!("{} lets it be done", acting.command(&format!("approve {number}")))
+    /// Returns the advice about a message that a run waits for, if one command answers it.
+    pub fn how_to_answer(acting: &Session<'_>, number: MessageNumber) -> Option<String> {
+        let body = acting.message(number).ok().and_then(|view| view.letter.body().cloned());
+        match body {
+            Some(Body::OutcomeUnknown { .. }) => {
+                let answer = acting.command(&format!("outcome {number} yes|no"));
+                Some(format!("{answer} says whether it happened"))
             }
-            _ => "and how it is answered".to_owned(),
+            Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
+                Some(format!("{} lets it be done", acting.command(&format!("approve {number}"))))
+            }
+            _ => None,
         }
     }
 

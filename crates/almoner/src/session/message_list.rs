@@ -14,6 +14,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
 use control::show::batch_card::{self, BatchAsks};
 use control::show::card::Card;
+use control::show::message_view;
 
 /// The numbers and ranges of messages, as they were typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,8 @@ impl MessageList {
                 let is_there = |number: &MessageNumber| asks.asks.iter().any(|ask| ask.message == *number);
                 is_there(first) && is_there(last)
             };
-            let asks = batches.iter().find(has).ok_or_else(|| self.not_open(*first, *last))?;
+            let asks =
+                batches.iter().find(has).ok_or_else(|| self.not_open(acting, &batches, *first, *last))?;
             let row = found.entry(asks.batch).or_insert_with(|| BatchAsks { asks: vec![], ..asks.clone() });
             let within = asks.asks.iter().filter(|ask| (*first..=*last).contains(&ask.message));
             row.asks.extend(within.cloned());
@@ -63,13 +65,28 @@ impl MessageList {
         Ok(found.into_values().collect())
     }
 
-    fn not_open(&self, first: MessageNumber, last: MessageNumber) -> Failure {
-        let what = match first == last {
-            true => format!("message {first} is no open question of a batch"),
-            false => format!("messages {first} and {last} are not both open questions of one batch"),
+    /// Returns the failure of a span that is no part of one batch, with the reason.
+    fn not_open(
+        &self,
+        acting: &Session<'_>,
+        batches: &[BatchAsks],
+        first: MessageNumber,
+        last: MessageNumber,
+    ) -> Failure {
+        let is_open = |number| batches.iter().any(|asks| asks.asks.iter().any(|ask| ask.message == number));
+        let what = match [first, last].into_iter().find(|number| !is_open(*number)) {
+            None => format!("messages {first} and {last} belong to different batches"),
+            Some(number) => match acting.message(number) {
+                Err(failure) => failure.message.visible_line().into_owned(),
+                Ok(view) if !view.letter.mail.needs_you => format!("message {number} needs no answer now"),
+                Ok(view) => match view.letter.body() {
+                    Some(Body::Approval { .. }) => format!("message {number} belongs to no batch"),
+                    _ => format!("message {number} is {}", message_view::kind_with_article(&view)),
+                },
+            },
         };
         Failure::new(Exit::Conflict, format!("cannot use {}: {what}", visible_line(&self.text)))
-            .help("`almoner inbox` shows the numbers that belong together")
+            .help("`almoner inbox` shows the numbers that belong together; answer any other message alone")
     }
 }
 

@@ -294,7 +294,15 @@ pub fn print_promise(state: &PromiseState, json: bool) -> ExitResult {
 /// # Errors
 /// When the text is no number of a message.
 pub fn parse_message_number(text: &str) -> Result<MessageNumber, Failure> {
-    text.parse().map_err(|e: BadId| Failure::from_error(Exit::Usage, e).help("see `almoner inbox`"))
+    text.parse().map_err(|e: BadId| {
+        let is_range = text
+            .split_once('-')
+            .is_some_and(|(first, last)| [first, last].iter().all(|number| number.parse::<u64>().is_ok()));
+        Failure::from_error(Exit::Usage, e).help(match is_range {
+            true => "a range begins with its lower number, like `12-20`",
+            false => "see `almoner inbox`",
+        })
+    })
 }
 
 /// Parses a name path.

@@ -7,7 +7,7 @@ use kernel::command::MailAct;
 use kernel::message::Body;
 use kernel::run::ResultGoesTo;
 use kernel::{MessageNumber, NamePath};
-use passable::{Untrusted, with_article};
+use passable::Untrusted;
 
 use super::inbox;
 use crate::cli;
@@ -234,7 +234,7 @@ fn not_an_approval(view: &MessageView, acting: &Session<'_>) -> Result<Failure, 
     let kind = match view.letter.body() {
         Some(Body::Command { .. }) => "a command of yours".to_owned(),
         None => "dismissed".to_owned(),
-        Some(_) => with_article(&view.letter.mail.envelope.kind),
+        Some(_) => message_view::kind_with_article(view),
     };
     let failure = Failure::new(Exit::NotFound, format!("message {number} is not an approval: it is {kind}"));
     Ok(match message_view::next_commands(view, acting.agent) {

@@ -143,6 +143,10 @@ pub struct SettingsWatcher {
     path: PathBuf,
     seen: Option<FileStamp>,
     settings: Settings,
+    /// The fault of the file, if it was never read without one.
+    fault: Option<String>,
+    /// Whether the file was ever read without a fault. A missing file has none.
+    is_read: bool,
 }
 
 /// The fingerprint by which a changed file is detected.
@@ -155,7 +159,7 @@ enum FileStamp {
 impl SettingsWatcher {
     /// Returns a watcher for this file. The file is not read yet.
     pub fn new(path: PathBuf) -> SettingsWatcher {
-        SettingsWatcher { path, seen: None, settings: Settings::default() }
+        SettingsWatcher { path, seen: None, settings: Settings::default(), fault: None, is_read: false }
     }
 
     /// Returns the current settings. If the file cannot be read, they stay as they were, and the failure is returned
@@ -168,12 +172,31 @@ impl SettingsWatcher {
         self.seen = Some(now);
         let failure = match read(&self.path) {
             Ok(settings) => {
-                self.settings = settings;
+                (self.settings, self.fault) = (settings, None);
+                self.is_read = true;
                 None
             }
-            Err(failure) => Some(failure),
+            Err(failure) => {
+                if !self.is_read {
+                    self.fault = Some(failure.message.visible_line().into_owned());
+                }
+                Some(failure)
+            }
         };
         (&self.settings, failure)
+    }
+
+    /// Returns the current settings, for a use that must not go on with the default ones in place of a file that was
+    /// never read.
+    ///
+    /// # Errors
+    /// The fault of the file, if it was never read without one.
+    pub fn reload_strictly(&mut self) -> Result<&Settings, &str> {
+        self.reload();
+        match &self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(&self.settings),
+        }
     }
 }
 
@@ -240,5 +263,22 @@ mod tests {
         check(Some(""), None, false);
         check(Some("[notify]\ncommand = [\"false\", \"{text}\"]"), Some("false {text}"), false);
         check(None, None, false);
+    }
+
+    #[test]
+    fn file_never_read_without_fault_yields_no_strict_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        std::fs::write(&path, "[netwrok]\n").unwrap();
+        let mut followed = SettingsWatcher::new(path.clone());
+        assert!(followed.reload_strictly().unwrap_err().contains("netwrok"));
+        assert!(followed.reload_strictly().is_err(), "the fault stays while the file is the same");
+        std::fs::write(&path, GOOD).unwrap();
+        assert!(followed.reload_strictly().is_ok());
+        std::fs::write(&path, "[netwrok]\n\n").unwrap();
+        assert!(
+            followed.reload_strictly().is_ok_and(|settings| settings.notify.is_some()),
+            "the last ones hold"
+        );
     }
 }

@@ -292,11 +292,19 @@ pub fn next_commands(view: &MessageView, agent: Option<&str>) -> Option<String> 
     })
 }
 
+/// Returns the kind of a message, with its article.
+pub fn kind_with_article(view: &MessageView) -> String {
+    match view.letter.body() {
+        Some(Body::OutcomeUnknown { .. }) => "a question whether something happened".to_owned(),
+        _ => with_article(&view.letter.mail.envelope.kind),
+    }
+}
+
 /// Returns the failure of a command that was meant for another kind of message.
 pub fn wrong_kind_failure(view: &MessageView, wanted: &str, agent: Option<&str>) -> Failure {
     let number = view.letter.number;
-    let kind = view.letter.mail.envelope.kind.clone();
-    Failure::new(Exit::Conflict, format!("message {number} is {}, not {wanted}", with_article(&kind)))
+    let kind = kind_with_article(view);
+    Failure::new(Exit::Conflict, format!("message {number} is {kind}, not {wanted}"))
         .help(next_commands(view, agent).unwrap_or_else(|| format!("`almoner inbox {number}` shows it")))
 }
 

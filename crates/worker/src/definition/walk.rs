@@ -115,9 +115,12 @@ impl<'a> Walk<'a> {
             Err(error) => {
                 let line = error.line().unwrap_or(1).saturating_sub(1);
                 let range = error.range().unwrap_or_else(|| line_range(text, line));
-                let message =
-                    format!("this template cannot be read: {}", error.detail().unwrap_or("syntax error"));
-                self.problem("template/syntax", message, range, site, Some(RAW_HELP.to_owned()));
+                let (reason, help) = match error.detail() {
+                    Some(detail) if detail.starts_with("unexpected end of input") => unclosed(text),
+                    detail => (detail.unwrap_or("its form is unknown").to_owned(), RAW_HELP.to_owned()),
+                };
+                let message = format!("this template cannot be read: {reason}");
+                self.problem("template/syntax", message, range, site, Some(help));
             }
         }
     }
@@ -421,4 +424,23 @@ fn line_range(text: &str, line: usize) -> Range<usize> {
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();
     start..start + rest.find(['\r', '\n']).unwrap_or(rest.len())
+}
+/// Returns the reason why a template ends too early, and the advice.
+fn unclosed(text: &str) -> (String, String) {
+    let mut open = Vec::new();
+    for block in text.split("{%").skip(1) {
+        let word = block.trim_start_matches(['-', '+', ' ', '\n', '\r', '\t']);
+        match word.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default() {
+            word @ ("for" | "if") => open.push(word),
+            "endfor" | "endif" => drop(open.pop()),
+            _ => {}
+        }
+    }
+    match open.last() {
+        Some(word) => (
+            format!("`{{% {word} … %}}` is not closed"),
+            format!("close it with `{{% end{word} %}}`; {RAW_HELP}"),
+        ),
+        None => ("its end is missing".to_owned(), RAW_HELP.to_owned()),
+    }
 }

@@ -345,7 +345,7 @@ fn templates() {
       what is known here: `input`, `item`, `attachments`; braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
     assert_snapshot!(body("one\n{% if input.rubric %}\ntwo"), @r#"
-    6:22 "\ntwo" [template/syntax] this template cannot be read: unexpected end of input, expected end of block
+    6:22 "\ntwo" [template/syntax] this template cannot be read: `{% if … %}` is not closed
       braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
     assert_snapshot!(body("{{ input.rubric | uper }} {% if input is odd %}x{% endif %}"), @r#"

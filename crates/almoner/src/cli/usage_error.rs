@@ -1,0 +1,62 @@
+//! The words about a command line that cannot be read.
+
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue};
+use passable::visible_line;
+
+/// Returns the words about a faulty command line. Words of the standard library about numbers are replaced.
+#[must_use]
+pub fn describe(error: &clap::Error) -> String {
+    number_fault(error).unwrap_or_else(|| error.render().to_string())
+}
+
+/// Returns the words about a value that should be a number, or `None` for another error.
+fn number_fault(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(visible_line(text).into_owned()),
+        _ => None,
+    };
+    let source = error.source()?;
+    let reason = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "the number is too large",
+        Some(_) => "it is not a whole number from 0 on",
+        None => source.downcast_ref::<ParseFloatError>().map(|_| "it is not a number")?,
+    };
+    let (value, option) = (text(ContextKind::InvalidValue)?, text(ContextKind::InvalidArg)?);
+    Some(format!(
+        "error: cannot read `{value}` for `{option}`: {reason}\nhelp: write digits only; `almoner help COMMAND` shows \
+         the options"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn option_with_a_wrong_number_gets_plain_words() {
+        for (line, expected) in [
+            ("run w a --each -j x", "cannot read `x` for `-j <N>`: it is not a whole number"),
+            (
+                "run w a --each --waiting 1.5",
+                "cannot read `1.5` for `--waiting <N>`: it is not a whole number",
+            ),
+            (
+                "run w --turns 99999999999",
+                "cannot read `99999999999` for `--turns <N>`: the number is too large",
+            ),
+            ("apply last --only f --hunk a", "cannot read `a` for `--hunk <N>`: it is not a whole number"),
+            ("logs -n many", "cannot read `many` for `-n <N>`"),
+        ] {
+            let words = ["almoner"].into_iter().chain(line.split_whitespace());
+            let said = describe(&Cli::try_parse_from(words).err().unwrap());
+            assert!(said.contains(expected), "{line}: {said}");
+            assert!(!said.contains("digit found"), "{line}: {said}");
+        }
+    }
+}
