@@ -8,6 +8,8 @@ use ipnet::IpNet;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bypass {
     rules: Vec<Rule>,
+    /// The entries that name no server, as they were written.
+    unreadable: Vec<String>,
 }
 
 /// One entry of the list.
@@ -32,7 +34,19 @@ impl Bypass {
     /// it. An entry can be an address, a network such as `10.0.0.0/8`, or `*`, and can end in a port.
     pub(crate) fn parse(text: &str) -> Bypass {
         let entries = text.split(|c: char| c == ',' || c == ';' || c.is_whitespace());
-        Bypass { rules: entries.filter_map(rule).collect() }
+        let (mut rules, mut unreadable) = (Vec::new(), Vec::new());
+        for entry in entries.filter(|entry| !entry.is_empty()) {
+            match rule(entry) {
+                Some(rule) => rules.push(rule),
+                None => unreadable.push(entry.to_owned()),
+            }
+        }
+        Bypass { rules, unreadable }
+    }
+
+    /// Returns the entries that name no server.
+    pub(crate) fn unreadable(&self) -> &[String] {
+        &self.unreadable
     }
 
     /// Returns whether a server is reached without a proxy. An address in brackets counts like one without.
@@ -119,6 +133,10 @@ mod tests {
         fn check(list: &str, host: &str, port: u16, expected: bool) {
             assert_eq!(Bypass::parse(list).holds(host, port), expected, "{list:?} {host}:{port}");
         }
+        assert_eq!(
+            Bypass::parse("a.example, b:port, https://,*.").unreadable(),
+            ["b:port", "https://", "*."]
+        );
         check("", "example.com", 443, false);
         check("example.com", "example.com", 443, true);
         check("example.com", "API.Example.com.", 443, true);

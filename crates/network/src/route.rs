@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -168,7 +169,11 @@ impl Network {
             Some(Ok(found)) => (true, format!("authorities: {}", found.description())),
             Some(Err(error)) => (false, error.to_string()),
         };
-        vec![proxy("https", &self.https), proxy("http", &self.http), authorities]
+        let mut lines = vec![proxy("https", &self.https), proxy("http", &self.http), authorities];
+        lines.extend(self.bypass.unreadable().iter().map(|entry| {
+            (false, format!("no_proxy: `{}` names no server, and counts for nothing", entry.escape_debug()))
+        }));
+        lines
     }
 
     /// Returns an agent for one server that the user has named: its proxy resolves the name.
@@ -334,6 +339,24 @@ struct Via {
     origin: Option<String>,
 }
 
+impl Via {
+    /// Returns an error of a connection with the proxy in it, because a person looks for the fault at the server.
+    fn named(&self, error: ureq::Error) -> ureq::Error {
+        let proxy = self.proxy.description();
+        match error {
+            ureq::Error::Io(error) if error.get_ref().is_none() => {
+                let words = format!("the proxy {proxy} cannot be reached: {error}");
+                io::Error::new(error.kind(), words).into()
+            }
+            ureq::Error::HostNotFound => {
+                let words = format!("the proxy {proxy} cannot be reached: its name is not known");
+                io::Error::new(io::ErrorKind::NotFound, words).into()
+            }
+            error => error,
+        }
+    }
+}
+
 /// A connector that begins a connection over the proxy. Without a proxy, it leaves the connection to the next one.
 #[derive(Debug)]
 struct RouteConnector {
@@ -367,8 +390,10 @@ impl Connector<()> for RouteConnector {
             register_shutdown: details.register_shutdown.clone(),
         };
         if let Some(origin) = &via.origin {
-            let addrs = resolver.resolve(via.proxy.uri(), details.config, details.timeout)?;
-            let connection = (details.run_connector)(&over(via.proxy.uri(), addrs, details.config))?;
+            let addrs = resolver.resolve(via.proxy.uri(), details.config, details.timeout);
+            let connection = addrs
+                .and_then(|addrs| (details.run_connector)(&over(via.proxy.uri(), addrs, details.config)))
+                .map_err(|error| via.named(error))?;
             let login = via.proxy.login();
             let form = AbsoluteForm::new(connection, details, origin.clone(), login.as_deref());
             return Ok(Some(Box::new(form)));
@@ -376,14 +401,15 @@ impl Connector<()> for RouteConnector {
         let mut addrs = resolver.empty();
         details.addrs.iter().for_each(|address| addrs.push(*address));
         let details = over(&via.target, addrs, &via.config);
-        Ok(match via.proxy.is_http() {
+        let tunnel = match via.proxy.is_http() {
             true => ConnectProxyConnector::default()
-                .connect(&details, None::<()>)?
-                .map(|tunnel| Box::new(tunnel) as Box<dyn Transport>),
+                .connect(&details, None::<()>)
+                .map(|tunnel| tunnel.map(|tunnel| Box::new(tunnel) as Box<dyn Transport>)),
             false => SocksConnector::default()
-                .connect(&details, None::<()>)?
-                .map(|tunnel| Box::new(tunnel) as Box<dyn Transport>),
-        })
+                .connect(&details, None::<()>)
+                .map(|tunnel| tunnel.map(|tunnel| Box::new(tunnel) as Box<dyn Transport>)),
+        };
+        tunnel.map_err(|error| via.named(error))
     }
 }
 
@@ -432,6 +458,22 @@ mod tests {
             Ok(None) => "direct".to_owned(),
             Ok(Some(proxy)) => proxy.description(),
             Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn connection_error_names_the_proxy() {
+        let reason = |proxy: &str, url: &str| {
+            let settings = NetworkSettings { proxy: Some(proxy.to_owned()), ..NetworkSettings::default() };
+            let agent =
+                Network::new(&settings, &Environment::default()).agent(url, &|config| config).unwrap();
+            crate::failure_reason(&agent.get(url).call().unwrap_err())
+        };
+        for proxy in ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "http://proxy.invalid:3128"] {
+            for url in ["http://192.0.2.1/", "https://192.0.2.1/"] {
+                let said = reason(proxy, url);
+                assert!(said.contains(proxy) && said.contains("cannot be reached"), "{proxy} {url}: {said}");
+            }
         }
     }
 

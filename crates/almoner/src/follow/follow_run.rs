@@ -585,6 +585,13 @@ impl RunFollower<'_> {
 
     /// Shows the next message that waits, a card or a question, and prompts for an answer.
     fn ask_next(&mut self) -> Result<(), Failure> {
+        // One answer can cover several messages, whose events are still on their way.
+        while let Some(number) = self.pending.first().copied() {
+            if self.acting.message(number)?.letter.mail.needs_you {
+                break;
+            }
+            self.pending.remove(&number);
+        }
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
             if let Some(question) = Question::load(self.acting, number)? {

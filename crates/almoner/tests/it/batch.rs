@@ -149,6 +149,7 @@ fn each_bad_file_is_one_failed_item() {
     for (name, why) in failed(&json) {
         assert!(!why.is_empty() && !why.contains(&name) && said.err.contains(&name), "{name}: {why}");
     }
+    assert!(said.err.contains("the subdirectory `deep` is left out"), "{}", said.err);
     assert!(said.err.contains("items failed") && said.err.contains("--retry-failed="), "{}", said.err);
     // A file that can be read by now is done by the retry.
     home.write("in/bad.txt", "good");
@@ -237,7 +238,7 @@ fn unwritten_answer_is_written_by_the_retry() {
 const NOTES: &str = "---\nslots: { out: dir rw }\n---\nTake a note.\n";
 
 /// Returns a home whose items each ask for one write.
-fn asking(count: usize) -> TestHome {
+pub(crate) fn asking(count: usize) -> TestHome {
     let home = TestHome::new();
     home.write("n.worker", NOTES);
     let mut entries = Vec::new();
@@ -252,7 +253,7 @@ fn asking(count: usize) -> TestHome {
     home
 }
 
-fn notes<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn notes<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let common = ["run", "n.worker", "in", "--each", "-j2", "-e", "out=./out:rw", "-m", "scripted:s.json"];
     [&common[..], more].concat()
 }
@@ -288,11 +289,34 @@ fn waiting_items_give_their_places_up_to_the_limit() {
     let (line, rest) = batch_line(&home);
     assert!(line.contains("4 items ask"), "{line}");
     // The first answer cannot be given again, and names none of the later questions.
-    home.almoner(&["approve", &numbers]).expect(8);
+    let first: u64 = numbers.split('-').next().unwrap().parse().unwrap();
+    for (list, reason) in [
+        (numbers.clone(), format!("message {first} needs no answer now")),
+        (rest.replace('-', ",900,"), "900".to_owned()),
+        (format!("1,{rest}"), "message 1 needs no answer now".to_owned()),
+    ] {
+        let refused = home.almoner(&["approve", &list]).expect(8).err;
+        assert!(refused.contains(&format!("cannot use {list}")) && refused.contains(&reason), "{refused}");
+    }
+    let reversed = home.almoner(&["approve", "20-12"]).expect(2).err;
+    assert!(reversed.contains("a range begins with its lower number"), "{reversed}");
     home.almoner(&["deny", &rest, "-r", "no more"]).expect(0);
     let done = home.almoner(&["resume", "r1"]);
     assert!(done.err.contains("12 items: 12 done"), "{}", done.err);
     assert_eq!(std::fs::read_dir(home.path("out")).unwrap().count(), 8);
+}
+
+/// Reported of other programs: coalesce-labs/catalyst#1301 (a wait holds a slot), gadzan/xacpx#148.
+#[test]
+fn fifty_items_with_two_jobs_all_come_to_their_question() {
+    let home = asking(50);
+    home.almoner(&notes(&[])).expect(7);
+    let (line, numbers) = batch_line(&home);
+    assert!(line.contains("50 items ask"), "{line}");
+    home.almoner(&["approve", &numbers]).expect(0);
+    let done = home.almoner(&["resume", "r1"]);
+    assert!(done.err.contains("50 items: 50 done"), "{}", done.err);
+    assert_eq!(std::fs::read_dir(home.path("out")).unwrap().count(), 50);
 }
 
 #[test]

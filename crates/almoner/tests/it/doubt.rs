@@ -42,7 +42,7 @@ fn lines(home: &TestHome) -> usize {
 fn interrupted_call_is_repeated_only_on_the_users_word() {
     let home = cut_off();
     let said = home.almoner(&["resume"]).expect(7);
-    assert!(said.err.contains("message 2"), "{said:?}");
+    assert!(said.err.contains("message 2") && said.err.contains("outcome 2 yes|no"), "{said:?}");
     let card = home.almoner(&["inbox", "2"]).expect(0);
     assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
     let entry = &home.almoner(&["inbox", "2", "--json"]).expect(0).json()["entries"][0];
@@ -61,6 +61,9 @@ fn interrupted_call_is_repeated_only_on_the_users_word() {
         let said = home.almoner(wrong);
         assert!(said.code != 0, "{wrong:?}: {said:?}");
     }
+    let refused = home.almoner(&["approve", "2"]).err;
+    assert!(refused.contains("it is a question whether something happened"), "{refused}");
+    assert!(refused.contains("almoner outcome 2 yes"), "{refused}");
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["resume", "--on-ask", "deny"]).expect(7);
     assert_eq!(lines(&home), 1);

@@ -262,6 +262,7 @@ fn document_that_only_the_command_can_open_is_read() {
     assert_eq!(said.out, "ok\n");
 }
 
+/// Reported of other programs: IBM/ado#166, teemtee/tmt#136.
 #[test]
 fn last_and_no_word_mean_the_newest_run() {
     let home = TestHome::with_clerk(WRITE);
@@ -291,6 +292,7 @@ fn last_and_no_word_mean_the_newest_run() {
     assert!(said.contains("`last` is the newest"), "{said}");
 }
 
+/// Reported of other programs: mag37/dockcheck#267, getnf/getnf#18.
 #[test]
 fn entries_are_named_in_every_usual_way() {
     let three = r#"{"calls": [
@@ -386,6 +388,7 @@ fn every_environment_finds_the_daemon_of_the_store() {
     Said::of(stop.output().unwrap()).expect(0);
 }
 
+/// Reported of other programs: intel/cc-oci-runtime#995, stablyai/orca#10726.
 #[test]
 fn home_with_long_path_works_or_names_the_length() {
     let home = answering("ok");

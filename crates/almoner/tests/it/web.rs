@@ -3,6 +3,7 @@
 mod addresses;
 mod attacks;
 mod audit;
+mod batch;
 mod browser;
 mod calling;
 mod cards;

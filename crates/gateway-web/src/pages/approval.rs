@@ -60,6 +60,18 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     })
 }
 
+/// Returns the calls of a card, for a page on which one answer covers several cards.
+pub fn calls(asked: &PageRequest, card: &Card) -> Markup {
+    html! {
+        @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, false, None)) }
+        (untrusted_sources(card))
+        @if let Some(said) = &card.said {
+            p.note { (MODEL_TEXT_HEADING) }
+            (parts::block("Its own words", said))
+        }
+    }
+}
+
 /// Returns the preview of the grants of an approval, if the user has asked for it or pressed an approving button.
 fn granted(asked: &PageRequest, card: &Card) -> Option<ApprovalPreview> {
     let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));

@@ -17,7 +17,7 @@ use passable::{Untrusted, visible_line};
 use crate::answer::{Answer, Page};
 use crate::page::parts;
 use crate::page_request::{PageRequest, take};
-use crate::pages::message_status;
+use crate::pages::{batch, message_status};
 
 /// The number of messages on a page, separately for those that need an answer and the others.
 const PAGE: usize = 20;
@@ -87,6 +87,7 @@ pub fn show(asked: &PageRequest) -> Result<Answer, Failure> {
         (filters(filter, page.open_count))
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
+            (batch::links(asked)?)
             (needs(asked, &known, filter, below, &page))
         }
         (stalled(&status.stalled))

@@ -4,6 +4,7 @@ mod approval;
 mod approval_answer;
 mod attachments;
 mod audit;
+mod batch;
 mod chat;
 mod doctor;
 mod grants;
@@ -36,6 +37,7 @@ pub const ROUTES: &[(&str, Option<PageHandler>, Option<PageHandler>)] = &[
     ("/m/{number}/answer", None, Some(approval_answer::answer)),
     ("/m/{number}/check", None, Some(messages::form::check)),
     ("/m/{number}/dismiss", None, Some(approval_answer::dismiss)),
+    ("/batch/{run}", Some(batch::show), Some(batch::answer)),
     ("/chat", Some(chat::list), Some(chat::begin)),
     ("/chat/{run}", Some(chat::show), Some(chat::say)),
     ("/chat/{run}/end", None, Some(chat::end)),

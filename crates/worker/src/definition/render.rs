@@ -4,6 +4,7 @@
 //! reads only the definition, its bundle and the given data.
 
 use std::io;
+use std::ops::Range;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
@@ -294,9 +295,9 @@ impl<'b> Renderer<'b> {
         match error.kind() {
             ErrorKind::OutOfFuel => RenderError::TooMuchWork { place },
             ErrorKind::UndefinedError => {
-                let asked =
-                    error.range().zip(error.template_source()).and_then(|(range, text)| text.get(range));
-                RenderError::Missing { place, line, name: asked.map(|asked| asked.trim().to_owned()) }
+                let asked = error.range().zip(error.template_source());
+                let name = asked.and_then(|(range, text)| whole_expression(text, range));
+                RenderError::Missing { place, line, name: name.map(str::to_owned) }
             }
             kind => RenderError::Failed {
                 place,
@@ -401,4 +402,14 @@ impl io::Write for LimitedWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+/// Returns the expression at a place of a template. The library's place of `input.a.b` begins at the last dot.
+fn whole_expression(text: &str, range: Range<usize>) -> Option<&str> {
+    let before = text.get(..range.start)?;
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let start = match text.get(range.clone())?.starts_with('.') {
+        true => before.trim_end_matches(is_part).len(),
+        false => range.start,
+    };
+    text.get(start..range.end).map(str::trim)
 }

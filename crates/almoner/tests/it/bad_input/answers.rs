@@ -45,6 +45,7 @@ fn answer_to_a_message_that_asks_nothing_is_refused() {
     desk.nothing_happened();
 }
 
+/// Reported of other programs: openai/openai-agents-python#4429, synaptent/aragora#1995.
 #[test]
 fn second_answer_is_reported_and_changes_nothing() {
     let desk = RunFixture::new();

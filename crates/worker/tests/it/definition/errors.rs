@@ -65,6 +65,7 @@ fn all_problems_of_a_file_are_reported() {
 }
 
 /// Digits that a comma sets apart are a key of their own within braces.
+/// Reported of other programs: protegeproject/webprotege#264, salaros/config-parser#14.
 #[test]
 fn comma_in_amount_is_explained() {
     for (limits, number) in [
@@ -86,6 +87,7 @@ fn comma_in_amount_is_explained() {
 }
 
 /// Braces of other languages: Handlebars, Mustache, LaTeX, CSS and Jinja of other programs.
+/// Reported of other programs: langchain-ai/langchainjs#4923, VictoriaMetrics/VictoriaMetrics#2592.
 #[test]
 fn template_error_names_raw_block() {
     for text in [
@@ -346,7 +348,7 @@ fn templates() {
     "#);
     assert_snapshot!(body("one\n{% if input.rubric %}\ntwo"), @r#"
     6:22 "\ntwo" [template/syntax] this template cannot be read: `{% if … %}` is not closed
-      braces that are text go between `{% raw %}` and `{% endraw %}`
+      close it with `{% endif %}`; braces that are text go between `{% raw %}` and `{% endraw %}`
     "#);
     assert_snapshot!(body("{{ input.rubric | uper }} {% if input is odd %}x{% endif %}"), @r#"
     5:19 "uper" [template/unknown-filter] there is no filter `uper`
@@ -407,6 +409,7 @@ fn templates() {
     assert_snapshot!(problems(&bundle("{% include 'a.md' %}", &[("a.md", "{% include 'b.md' %}"), ("b.md", "{% include 'a.md' %}")])), @r#"b.md:1:12 "'a.md'" [template/include] `a.md` includes itself"#);
 }
 
+/// Reported of other programs: shibing624/agentica#31, BaseIntelligence/bounty-challenge#17325.
 #[test]
 fn broken_front_matter_is_reported() {
     assert_snapshot!(problems(&bundle("---\ndescription: x\nDo it.", &[])), @r#"
