@@ -172,7 +172,7 @@ pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     text.push('\n');
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(Failure::new(Exit::Invalid, "there would be more servers than the file may hold")
-            .help("remove some first: `almoner mcp remove`"));
+            .help("remove some first: `almoner mcp remove NAME`"));
     }
     std::fs::create_dir_all(config).map_err(fail)?;
     let mut file = tempfile::NamedTempFile::new_in(config).map_err(fail)?;

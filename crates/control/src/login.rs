@@ -55,6 +55,8 @@ pub enum LoginAnswer {
     Removed {
         /// The address of the server.
         server: String,
+        /// Whether the authorization server took the tokens back. `None` if it does not offer that.
+        is_revoked: Option<bool>,
     },
     /// All logins.
     All {
@@ -78,6 +80,9 @@ pub struct LoginRow {
     pub expires_ms: Option<i64>,
     /// Whether the login goes on after that time without the user.
     pub lasts: bool,
+    /// The scope of a login that would allow the calls that the server refused for want of a scope.
+    #[serde(default)]
+    pub wider_scope: Option<String>,
     /// Whether the server wants a new login.
     pub is_over: bool,
 }

@@ -133,12 +133,12 @@ impl PendingLogin {
             return Err(foreign("its `state` is another one"));
         }
         let server = &self.discovery.server;
-        match &issuer {
-            Some(named) if *named != server.issuer => {
-                return Err(foreign("it is the answer of another server"));
-            }
-            None if server.names_itself => return Err(foreign("it does not say which server answers")),
-            _ => {}
+        let is_other = match &issuer {
+            Some(named) => *named != server.issuer,
+            None => server.names_itself,
+        };
+        if is_other {
+            return Err(OauthError::OtherServer { named: issuer, expected: server.issuer.clone() });
         }
         let place = host(server.authorization_endpoint.url());
         if let Some(code) = error {
@@ -204,8 +204,15 @@ mod tests {
         for (rest, reason) in [
             ("code=abc&state=other&iss=https://login.example", "`state`"),
             ("code=abc&iss=https://login.example", "`state`"),
-            ("code=abc&state=STATE&iss=https://evil.example", "another server"),
-            ("code=abc&state=STATE", "which server"),
+            (
+                "code=abc&state=STATE&iss=https://evil.example",
+                "another login server, https://evil.example, and this login is at https://login.example; the login is refused",
+            ),
+            ("error=x&state=STATE&iss=https://evil.example", "another login server, https://evil.example"),
+            (
+                "code=abc&state=STATE",
+                "does not say which login server it comes from, and https://login.example promises",
+            ),
             ("code=a&code=b&state=STATE&iss=https://login.example", "twice"),
             ("state=STATE&iss=https://login.example", "no code"),
             (

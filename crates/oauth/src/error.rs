@@ -52,12 +52,32 @@ pub enum OauthError {
     /// The address to which the browser was sent back does not belong to this login.
     #[error("the address does not belong to this login: {0}")]
     ForeignAnswer(&'static str),
+    /// The answer of this login does not come from the server at which the login began. Somebody may have mixed up two
+    /// servers, to get the code of one of them.
+    #[error("{}; the login is refused", mixed_up(.named, .expected))]
+    OtherServer {
+        /// The server that the answer names, if it names one.
+        named: Option<String>,
+        /// The authorization server of this login.
+        expected: String,
+    },
     /// The tokens are not valid any more, and only a new login gets others.
     #[error("the login at {host} is over")]
     LoginOver {
         /// The server.
         host: String,
     },
+}
+
+fn mixed_up(named: &Option<String>, expected: &str) -> String {
+    match named {
+        Some(named) => {
+            format!("the answer comes from another login server, {named}, and this login is at {expected}")
+        }
+        None => format!(
+            "the answer does not say which login server it comes from, and {expected} promises to say so"
+        ),
+    }
 }
 
 fn said(description: &Option<String>) -> String {

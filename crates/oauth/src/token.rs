@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::authorization::PendingLogin;
 use crate::error::OauthError;
-use crate::http_client::{self, HttpClient, host};
+use crate::http_client::{self, HttpClient, HttpRequest, host};
 use crate::registration::{Client, ClientAuthentication};
 use crate::server_url::ServerUrl;
 
@@ -65,12 +65,42 @@ pub fn refresh(
     })
 }
 
+/// Asks a server to take a token back, so that it is not valid any more (RFC 7009).
+///
+/// # Errors
+/// When the server refuses, or cannot be reached.
+pub fn revoke(
+    endpoint: &ServerUrl,
+    client: &Client,
+    token: &str,
+    is_refresh: bool,
+    http: &dyn HttpClient,
+) -> Result<(), OauthError> {
+    let kind = if is_refresh { "refresh_token" } else { "access_token" };
+    let request = client_request(endpoint, client, &[("token", token), ("token_type_hint", kind)]);
+    let place = host(endpoint.url());
+    let (status, answer) = http_client::json(http, request)?;
+    if (200..300).contains(&status) {
+        return Ok(());
+    }
+    Err(match answer.get("error").and_then(Value::as_str) {
+        Some(code) => OauthError::Refused { host: place, code: code.to_owned(), description: None },
+        None => OauthError::Invalid { host: place, reason: format!("it answered with the status {status}") },
+    })
+}
+
 fn ask(
     endpoint: &ServerUrl,
     client: &Client,
     fields: &[(&str, &str)],
     http: &dyn HttpClient,
 ) -> Result<Tokens, OauthError> {
+    let (status, answer) = http_client::json(http, client_request(endpoint, client, fields))?;
+    read(&host(endpoint.url()), status, &answer)
+}
+
+/// Returns the request of a client that says who it is.
+fn client_request(endpoint: &ServerUrl, client: &Client, fields: &[(&str, &str)]) -> HttpRequest {
     let mut fields = fields.to_vec();
     let secret = client.secret.as_ref().map_or("", |secret| secret.as_str());
     // A client without a secret says who it is in the form.
@@ -87,8 +117,7 @@ fn ask(
         let value = Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes())));
         request.headers.push(("authorization", value));
     }
-    let (status, answer) = http_client::json(http, request)?;
-    read(&host(endpoint.url()), status, &answer)
+    request
 }
 
 /// Reads the answer of a server. Servers differ in the types that they use, so a number may be a text.
@@ -133,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::http_client::{HttpRequest, HttpResponse};
+    use crate::http_client::HttpResponse;
 
     /// Servers answer in these ways (modelcontextprotocol/typescript-sdk#1120, ramosbugs/oauth2-rs#85,
     /// punkpeye/fastmcp#237).
@@ -202,5 +231,21 @@ mod tests {
         let down = Recorder(RefCell::default(), json!({"error": "temporarily_unavailable"}));
         let error = refresh(&endpoint, &with(ClientAuthentication::Public, None), "r", "https://m", &down);
         assert!(matches!(error, Err(OauthError::Refused { .. })));
+    }
+
+    #[test]
+    fn token_is_taken_back_in_the_name_of_the_client() {
+        let endpoint = ServerUrl::parse("https://login.example/revoke").unwrap();
+        let client = Client::own("me".to_owned(), None);
+        let http = Recorder(RefCell::default(), json!({"error": "unsupported_token_type"}));
+        for is_refresh in [true, false] {
+            let error = revoke(&endpoint, &client, "r", is_refresh, &http).unwrap_err();
+            assert!(error.to_string().contains("unsupported_token_type"), "{error}");
+        }
+        let expected = [
+            " token=r&token_type_hint=refresh_token&client_id=me",
+            " token=r&token_type_hint=access_token&client_id=me",
+        ];
+        assert_eq!(*http.0.borrow(), expected);
     }
 }

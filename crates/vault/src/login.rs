@@ -13,6 +13,9 @@ pub struct Login {
     pub resource: String,
     /// The address that gives out tokens.
     pub token_endpoint: String,
+    /// The address that takes tokens back, if the authorization server names one.
+    #[serde(default)]
+    pub revocation_endpoint: Option<String>,
     /// The identifier of this program there.
     pub client_id: String,
     /// The secret of this program there, if it has one.
@@ -46,9 +49,10 @@ impl Login {
     pub(crate) fn room(&self) -> usize {
         let texts = [&self.issuer, &self.resource, &self.token_endpoint, &self.client_id];
         let plain: usize = texts.iter().map(|text| text.len()).sum();
-        let scope = self.scope.as_ref().map_or(0, String::len);
+        let more = [&self.scope, &self.revocation_endpoint].into_iter().flatten().map(String::len);
+        let more: usize = more.sum();
         // An escape sequence turns one byte into six.
         let secret: usize = self.secrets().map(|secret| secret.reveal().len()).sum();
-        6 * (plain + scope + secret) + 512
+        6 * (plain + more + secret) + 512
     }
 }

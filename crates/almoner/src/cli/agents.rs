@@ -284,7 +284,7 @@ pub struct RevokeArgs {
 /// `almoner cancel`.
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// `r17`, or a name; a guest cancels what it asked for, by the name of its promise
+    /// `r17`, `last` for the newest run, or a name; a guest cancels what it asked for, by the name of its promise
     pub thing: String,
     /// The reason, which is shown to those who wait for it
     #[arg(short = 'r', long, default_value = "")]

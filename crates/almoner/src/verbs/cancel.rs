@@ -6,6 +6,7 @@ use passable::Untrusted;
 
 use crate::cli::agents::{CancelArgs, RemakeArgs};
 use crate::session;
+use crate::session::questions::LAST_RUN;
 use crate::session::{Session, print_reply, questions};
 use crate::ui::output;
 use control::exit::{Exit, ExitResult, Failure};
@@ -16,9 +17,10 @@ use control::protocol::AgentAct;
 /// # Errors
 /// When the run or the name does not exist, or nothing of it can be ended.
 pub fn cancel(acting: &Session<'_>, args: &CancelArgs) -> ExitResult {
-    let what = match args.thing.parse() {
-        Ok(run) => Cancel::Run { run },
-        Err(_) => Cancel::Name { path: session::parse_path(&args.thing)? },
+    let what = match (args.thing.as_str(), args.thing.parse()) {
+        (LAST_RUN, _) => Cancel::Run { run: questions::latest(acting)? },
+        (_, Ok(run)) => Cancel::Run { run },
+        (_, Err(_)) => Cancel::Name { path: session::parse_path(&args.thing)? },
     };
     if let Cancel::Run { run } = &what
         && let Some(ended) = refuse_ended(acting, *run)?

@@ -1,14 +1,17 @@
 //! `almoner mcp login`, `logout` and `logins`.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use passable::visible_line;
+use resource::web::Origin;
 use vault::Secret;
 
 use super::open;
+use super::save::shell_word;
 use crate::cli::mcp::LoginArgs;
 use crate::session::Session;
 use crate::ui::output;
@@ -22,6 +25,9 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// The time that a browser has to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The maximum number of connections at the same time. The oldest one is closed for a newer one.
+const MAX_CONNECTIONS: usize = 64;
 
 /// The maximum length of a request's first line, in bytes.
 const MAX_LINE_LEN: u64 = 16 << 10;
@@ -69,22 +75,32 @@ pub fn login(acting: &Session<'_>, args: &LoginArgs) -> ExitResult {
         other => return Err(odd(&other)),
     };
     let shown = visible_line(&issuer).into_owned();
-    output::note(&format!("log in at {shown}, in a browser of this machine:"));
+    let place = |url: &str| Origin::split(url).map(|(origin, _)| origin).ok();
+    let note = match (place(&url), place(&issuer)) {
+        (Some(page), Some(issuer)) if page != issuer => {
+            format!("log in at {shown}, in a browser of this machine; the page is at another server, {page}:")
+        }
+        _ => format!("log in at {shown}, in a browser of this machine:"),
+    };
+    output::note(&note);
     output::result(&visible_line(&url))?;
     if !args.print && !open::show_page(acting.place, "login.html", &url).unwrap_or(false) {
         output::note("no browser could be opened: open the address yourself");
     }
     let (send, arrivals) = channel();
     let from_browser = send.clone();
-    std::thread::spawn(move || listen(&listener, &own, &from_browser));
+    let state = id.clone();
+    std::thread::spawn(move || listen(&listener, &own, &state, &from_browser));
     if args.paste || output::can_ask() {
         output::note(
             "if the browser is elsewhere, it ends at an address that it cannot reach: paste that address here",
         );
         std::thread::spawn(move || read_pasted(&send));
     }
+    // No arrival gives the login more time.
+    let until = Instant::now() + LOGIN_TIMEOUT;
     loop {
-        let mut arrival = match arrivals.recv_timeout(LOGIN_TIMEOUT) {
+        let mut arrival = match arrivals.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(arrival) => arrival,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return Err(Failure::new(Exit::NeedsYou, "the login was not completed in time")
@@ -92,6 +108,7 @@ pub fn login(acting: &Session<'_>, args: &LoginArgs) -> ExitResult {
             }
         };
         let finish = LoginAct::Finish { id: id.clone(), redirected: arrival.redirected.clone() };
+        let is_browser = arrival.browser.is_some();
         let finished = ask(acting, finish);
         answer_browser(arrival.browser.take(), finished.is_ok());
         match finished {
@@ -108,26 +125,49 @@ pub fn login(acting: &Session<'_>, args: &LoginArgs) -> ExitResult {
                 return Ok(Exit::Ok);
             }
             Ok(other) => return Err(odd(&other)),
-            // A mistyped address does not end the login.
-            Err(failure) if failure.exit == Exit::Failure && output::can_ask() => output::failure(&failure),
+            // An address that answers no login leaves the login waiting.
+            Err(failure) if failure.exit == Exit::Invalid && (is_browser || output::can_ask()) => {
+                output::failure(&failure);
+            }
             Err(failure) => return Err(failure),
         }
     }
 }
 
-/// Waits for the browser to come back. Other requests, such as for an icon, are answered and forgotten.
-fn listen(listener: &TcpListener, own: &str, arrivals: &Sender<Arrival>) {
-    for stream in listener.incoming().map_while(Result::ok) {
-        let Some(target) = target(&stream) else { continue };
-        if target.split('?').next() != Some(CALLBACK) {
-            respond(stream, "404 Not Found", "There is nothing here.");
-            continue;
+/// Waits for the browser to come back. Other requests are answered and forgotten: for an icon, or without the `state`
+/// that only the browser of this login knows. Each connection has a thread, so that a silent one delays no other.
+fn listen(listener: &TcpListener, own: &str, state: &str, arrivals: &Sender<Arrival>) {
+    let mut open: VecDeque<TcpStream> = VecDeque::new();
+    for stream in listener.incoming().flatten() {
+        if open.len() >= MAX_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            // It may have ended long ago.
+            let _ended = oldest.shutdown(Shutdown::Both);
         }
-        let redirected = Secret::new(format!("{own}{target}"));
-        if arrivals.send(Arrival { redirected, browser: Some(stream) }).is_err() {
-            return;
-        }
+        open.extend(stream.try_clone());
+        let (own, state, arrivals) = (own.to_owned(), state.to_owned(), arrivals.clone());
+        std::thread::spawn(move || answer(stream, &own, &state, &arrivals));
     }
+}
+
+/// Answers one connection. Only the browser of this login is passed on.
+fn answer(stream: TcpStream, own: &str, state: &str, arrivals: &Sender<Arrival>) {
+    let Some(target) = target(&stream) else { return };
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    if path != CALLBACK {
+        return respond(stream, "404 Not Found", "There is nothing here.");
+    }
+    if !query.split('&').any(|pair| pair.strip_prefix("state=") == Some(state)) {
+        return respond(
+            stream,
+            "400 Bad Request",
+            "This is not the answer of the login that waits here. The login still waits.",
+        );
+    }
+    // A login that has ended needs no answer any more.
+    let _ended =
+        arrivals.send(Arrival { redirected: Secret::new(format!("{own}{target}")), browser: Some(stream) });
 }
 
 /// Returns the target of a request.
@@ -170,15 +210,39 @@ fn read_pasted(arrivals: &Sender<Arrival>) {
     }
 }
 
+/// Forgets the login at the address of a server that is removed, if there is one.
+pub fn forget(acting: &Session<'_>, address: &str) {
+    let server = address.split('?').next().unwrap_or(address).to_owned();
+    match ask(acting, LoginAct::Remove { server: server.clone() }) {
+        Ok(_) => output::note("the login there is forgotten too"),
+        Err(failure) if failure.exit == Exit::NotFound => {}
+        Err(_) => {
+            let shown = visible_line(&server).into_owned();
+            output::note(&format!(
+                "if you are logged in there: `almoner mcp logout {shown}` forgets the login"
+            ));
+        }
+    }
+}
+
 /// Runs `almoner mcp logout`.
 ///
 /// # Errors
 /// When there is no login at the server.
 pub fn logout(acting: &Session<'_>, server: &str) -> ExitResult {
     match ask(acting, LoginAct::Remove { server: server.to_owned() })? {
-        LoginAnswer::Removed { server } => {
+        LoginAnswer::Removed { server, is_revoked } => {
             output::result(&format!("logged out at {}", visible_line(&server)))?;
-            output::note("the tokens are forgotten here; the server may count them as valid until they end");
+            output::note(match is_revoked {
+                Some(true) => "the tokens are forgotten here, and the login server has taken them back",
+                Some(false) => {
+                    "the tokens are forgotten here, but the login server did not take them back; it may count them as valid \
+                     until they end"
+                }
+                None => {
+                    "the tokens are forgotten here; the login server takes none back, and may count them as valid until they end"
+                }
+            });
             Ok(Exit::Ok)
         }
         other => Err(odd(&other)),
@@ -209,11 +273,19 @@ fn line(row: &LoginRow) -> String {
         (false, false, None) => "until the server ends it".to_owned(),
     };
     let scope = row.scope.as_ref().map(|scope| format!(", scope {}", visible_line(scope)));
+    let wider = row.wider_scope.as_ref().map(|scope| {
+        let scopes: String = scope
+            .split_whitespace()
+            .map(|one| format!(" --scope {}", shell_word(&visible_line(one))))
+            .collect();
+        let server = visible_line(&row.server);
+        format!("; a call needs more: `almoner mcp login {server}{scopes}`")
+    });
     format!(
         "{}  at {} since {}, {until}{}\n",
         visible_line(&row.server),
         visible_line(&row.issuer),
         kernel::time::shown(row.since_ms),
-        scope.unwrap_or_default()
+        scope.unwrap_or_default() + &wider.unwrap_or_default()
     )
 }

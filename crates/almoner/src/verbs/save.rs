@@ -67,7 +67,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Returns a word with the quotes that a shell needs.
-fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),

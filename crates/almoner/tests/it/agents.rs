@@ -347,7 +347,8 @@ fn cancel_ends_requests_and_waiting_runs() {
     // A run that waits ends, and its card with it.
     let run = ["run", "note.worker", "-e", "out=notes:rw", "-m", "scripted:script.json"];
     home.almoner(&run).expect(7);
-    home.almoner(&["cancel", "r1", "-r", "not today"]).expect(0);
+    home.almoner(&["cancel", "last", "-r", "not today"]).expect(0);
+    assert!(home.almoner(&["cancel", "r1"]).expect(0).err.contains("r1 was cancelled before"));
     let ended = home.almoner(&["resume", "r1"]);
     assert!(ended.code != 0 && ended.code != 7, "{ended:?}");
     assert!(!home.path("notes/a.md").exists());

@@ -120,7 +120,16 @@ fn server_program_with_odd_habits_is_used() {
 fn unusable_server_program_says_which_message_was_wrong() {
     for (mode, words) in [
         ("crashes", vec!["it broke off: it ended with status 1, saying: ", "Error: Cannot find module 'x'"]),
-        ("future", vec!["it speaks the version \"2099-01-01\" of the protocol", "2025-11-25"]),
+        (
+            "future",
+            vec![
+                "it speaks the version 2099-01-01 of the protocol, and Almoner speaks 2026-07-28, 2025-11-25",
+            ],
+        ),
+        (
+            "dies-mute",
+            vec!["it broke off: it ended with status 9, and wrote nothing to its standard error output"],
+        ),
         ("refuses-greeting", vec!["it refused `initialize` (code -32001): Your session token has expired"]),
         ("no-list", vec!["its answer to `tools/list` cannot be used: it has no list `tools`"]),
         ("half", vec!["its answer to `tools/list` cannot be used: it is no JSON, or was cut"]),

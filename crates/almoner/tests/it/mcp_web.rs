@@ -152,8 +152,14 @@ fn web_server_is_called_with_its_key_in_both_protocols() {
     for (form, is_modern) in [(legacy as fn(&Heard) -> String, false), (modern, true)] {
         let server = Server::new(form);
         let home = home(&server, &["--key", "KEY"]);
-        let missing = home.almoner(&["mcp", "tools", "web"]);
-        assert!(missing.code != 0 && server.heard().is_empty(), "{missing:?}");
+        let missing = home.almoner(&["mcp", "tools", "web"]).expect(1);
+        let set = format!("`almoner secret set KEY --for http://127.0.0.1:{}`", server.port);
+        assert!(
+            missing.err.contains("the server web: there is no secret `KEY`") && missing.err.contains(&set),
+            "{}",
+            missing.err
+        );
+        assert!(server.heard().is_empty(), "{missing:?}");
         let origin = format!("http://127.0.0.1:{}", server.port);
         home.piped(&["secret", "set", "KEY", "--for", &origin, "--key", "file"], b"hunter2-periwinkle")
             .expect(0);
@@ -218,9 +224,17 @@ fn web_server_with_an_invalid_answer_is_refused() {
         (reply("404 Not Found", "", ""), "it answered with the status 404"),
         (
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{".to_owned(),
-            "its answer to `initialize` cannot be used: it broke off",
+            "its answer to `initialize` cannot be used: it broke off before its end",
         ),
-        (String::new(), "it cannot be reached: no connection could be made"),
+        (String::new(), "it closed the connection before it answered `initialize`"),
+        (
+            reply(
+                "400 Bad Request",
+                "content-type: application/json\r\n",
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2099-01-01"]}}}"#,
+            ),
+            "it speaks the version 2099-01-01 of the protocol, and Almoner speaks 2026-07-28, 2025-11-25",
+        ),
     ] {
         let server = Server::new(move |_| answer.clone());
         let home = home(&server, &[]);
@@ -343,6 +357,66 @@ fn answer_with_another_identifier_or_a_query_is_understood() {
         "{}",
         heard[0].head
     );
+}
+
+#[test]
+fn missing_secret_of_a_header_is_named() {
+    let server = Server::new(modern);
+    let home = home(&server, &["--header", "X-Key=secret:OTHER"]);
+    let set = format!("almoner secret set OTHER --for http://127.0.0.1:{}", server.port);
+    let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
+    assert!(said.err.contains("there is no secret `OTHER`") && said.err.contains(&set), "{}", said.err);
+    let said = run(&home, &["-e", "far=mcp:web[echo:reads]"]).expect(1);
+    assert!(said.err.contains("there is no secret `OTHER`") && said.err.contains(&set), "{}", said.err);
+    // The line works.
+    let words: Vec<&str> = set.split(' ').skip(1).collect();
+    home.piped(&[&words[..], &["--key", "file"]].concat(), b"hunter2-periwinkle").expect(0);
+    home.almoner(&["mcp", "tools", "web"]).expect(0);
+    assert!(server.heard().iter().all(|heard| heard.head.contains("x-key: hunter2-periwinkle")));
+}
+
+/// A server that hangs up in a call (QwenLM/qwen-code#7147, anthropics/claude-code#86875).
+#[test]
+fn connection_closed_in_a_call_is_said_as_it_is() {
+    let server = Server::new(|heard| match heard.body["method"] == "tools/call" {
+        true => String::new(),
+        false => modern(heard),
+    });
+    let home = home(&server, &[]);
+    run(&home, &["-e", "far=mcp:web[echo:reads]"]).expect(0);
+    let came = completed(&home);
+    let says = "the server web, tool `echo`: it closed the connection before it answered `tools/call`";
+    assert!(
+        came.contains(says) && came.contains("may have been done") && came.contains("mcp/gone"),
+        "{came}"
+    );
+}
+
+/// Servers that refuse the newest version, and name theirs (hkr04/cpp-mcp#10, corezoid/corezoid-ai-plugin#98).
+#[test]
+fn server_that_refuses_the_newest_version_is_greeted_with_its_own() {
+    let server = Server::new(|heard| {
+        let (id, params) = (&heard.body["id"], &heard.body["params"]);
+        if heard.body["method"] != "initialize" || params["protocolVersion"] == "2024-11-05" {
+            return greeted(heard, "");
+        }
+        let data = json!({ "supported": ["2024-11-05"], "requested": params["protocolVersion"] });
+        let error = json!({ "code": -32602, "message": "Unsupported protocol version", "data": data });
+        json_reply(&json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+    });
+    let home = home(&server, &[]);
+    home.almoner(&["mcp", "tools", "web"]).expect(0);
+}
+
+/// Programs of others say that the token expired, or nothing (anthropics/claude-code#68720, #44652).
+#[test]
+fn lacking_scope_is_named_with_the_line_to_log_in() {
+    let challenge = "www-authenticate: Bearer error=\"insufficient_scope\", scope=\"files:write\"\r\n";
+    let server = Server::new(move |_| reply("403 Forbidden", challenge, ""));
+    let home = home(&server, &[]);
+    let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
+    assert!(said.err.contains("status 403; its login lacks the scope `files:write`"), "{}", said.err);
+    assert!(said.err.contains("almoner mcp login web --scope 'files:write'"), "{}", said.err);
 }
 
 /// A process that ends with the test.

@@ -86,12 +86,19 @@ fn tokens(server: &Program) -> Vec<String> {
     all
 }
 
-/// Makes the authorization server forget all tokens.
-fn revoke(server: &Program) {
-    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-    stream.write_all(b"GET /revoke HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+/// Sends a request to a port of this machine, and returns the answer.
+fn get(port: u16, method: &str, target: &str, headers: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = format!("{method} {target} HTTP/1.1\r\nhost: x\r\n{headers}connection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Makes the authorization server forget all tokens.
+fn revoke(server: &Program) {
+    let answer = get(server.port, "GET", "/revoke", "");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
@@ -116,7 +123,11 @@ fn login_gives_runs_a_token_that_nothing_shows() {
     assert!(!holds(&home.root(), &token) && !holds(&home.work(), &token));
     // After a restart the login is still there, until it is forgotten.
     home.almoner(&["mcp", "tools", "guarded"]).expect(0);
-    home.almoner(&["mcp", "logout", &address(&server)]).expect(0);
+    // The authorization server takes the tokens back.
+    let out = home.almoner(&["mcp", "logout", &address(&server)]).expect(0);
+    assert!(out.err.contains("the login server has taken them back"), "{}", out.err);
+    let old = get(server.port, "POST", "/mcp", &format!("authorization: Bearer {token}\r\n"));
+    assert!(old.starts_with("HTTP/1.1 401"), "{old}");
     let said = home.almoner(&["mcp", "tools", "guarded"]);
     assert!(said.code != 0 && said.err.contains("almoner mcp login"), "{said:?}");
     home.almoner(&["mcp", "logout", "guarded"]).expect(4);
@@ -162,14 +173,56 @@ fn only_the_answer_of_the_login_itself_counts() {
         login.child.stdin.take().unwrap().write_all(format!("{}\n", change(&ended)).as_bytes()).unwrap();
         login.end()
     };
-    let wrong = paste(&|ended| ended.replace("state=", "state=x")).expect(1);
+    let wrong = paste(&|ended| ended.replace("state=", "state=x")).expect(6);
     assert!(wrong.err.contains("`state`"), "{}", wrong.err);
+    // RFC 9207: the answer of another server is refused, with the names of both.
     let foreign = paste(&|ended| ended.replace("iss=http", "iss=https")).expect(1);
-    assert!(foreign.err.contains("another server"), "{}", foreign.err);
-    let elsewhere = paste(&|ended| ended.replace("/callback", "/elsewhere")).expect(1);
+    let says = "the answer comes from another login server, https://127.0.0.1:";
+    assert!(foreign.err.contains(says) && foreign.err.contains("; the login is refused"), "{}", foreign.err);
+    let elsewhere = paste(&|ended| ended.replace("/callback", "/elsewhere")).expect(6);
     assert!(elsewhere.err.contains("another address"), "{}", elsewhere.err);
     paste(&|ended| ended.replace("code=", "code=x")).expect(1);
     assert_eq!(home.almoner(&["mcp", "logins"]).expect(0).out.trim(), "");
     paste(&|ended| ended.to_owned()).expect(0);
     home.almoner(&["mcp", "tools", "guarded"]).expect(0);
+}
+
+/// Returns the port to which the browser of a login is sent back.
+fn callback_port(login: &Login) -> u16 {
+    let redirect = login.url.split("redirect_uri=http%3A%2F%2F127.0.0.1%3A").nth(1).unwrap();
+    redirect.split('%').next().unwrap().parse().unwrap()
+}
+
+/// Logins of other programs end at the first wrong request (can1357/oh-my-pi#4106, JetBrains/teamcity-cli#346).
+#[test]
+fn wrong_requests_leave_the_login_waiting() {
+    let (home, _server) = bench(3600);
+    let login = Login::begin(&home, &[]);
+    let port = callback_port(&login);
+    // Connections that say nothing delay no other one.
+    let silent: Vec<TcpStream> = (0..70).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let begun = std::time::Instant::now();
+    for target in [
+        "/callback",
+        "/callback?code=x",
+        "/callback?code=x&state=wrong",
+        "/callback?error=access_denied&error_description=no",
+        "/callback?state=&iss=http://evil.example",
+    ] {
+        let page = get(port, "GET", target, "");
+        assert!(
+            page.starts_with("HTTP/1.1 400") && page.contains("The login still waits"),
+            "{target}: {page}"
+        );
+    }
+    assert!(get(port, "GET", "/favicon.ico", "").starts_with("HTTP/1.1 404"));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(9), "{:?}", begun.elapsed());
+    let page = browse(&login.url, "");
+    assert!(page.contains("You are logged in"), "{page}");
+    login.end().expect(0);
+    drop(silent);
+    // A removed server takes its login with it.
+    let said = home.almoner(&["mcp", "remove", "guarded"]).expect(0);
+    assert!(said.err.contains("the login there is forgotten too"), "{}", said.err);
+    assert_eq!(home.almoner(&["mcp", "logins"]).expect(0).out.trim(), "");
 }

@@ -204,6 +204,7 @@ if (mode === "crashes") {
   process.stderr.write("node:internal/loader:1\n  throw err;\n\nError: Cannot find module 'x'\n    at a\n    at b\n    at c {\n  requireStack: []\n}\n");
   process.exit(1);
 }
+if (mode === "dies-mute") process.exit(9);
 if (mode === "help") {
   process.stderr.write("usage: server [options]\n");
   process.exit(2);

@@ -82,6 +82,9 @@ def npm(name, needs, files, bin=None):
 SERVER, BLOBS = npm("tiny-server", {"tiny-dep": "^1.0.0"}, {"server.js": SERVER_JS}, {"tiny-server": "server.js"})
 DEP, MORE = npm("tiny-dep", {}, {"index.js": "exports.shout = (word) => `npm says ${word}`;\n"})
 BLOBS.update(MORE)
+# A package of the registry whose own need comes from another server.
+ASTRAY, MORE = npm("led-astray", {"tiny-dep": "http://localhost:PORT/npm/tiny-dep-1.2.3.tgz"}, {"a.js": ""}, {"led-astray": "a.js"})
+BLOBS.update(MORE)
 WHEELS = {
     "tiny_server_py-1.0-py3-none-any.whl": wheel(
         "tiny_server_py", "1.0", ["tiny-dep"], {"tiny_server_py.py": SERVER_PY}, "tiny-server-py = tiny_server_py:main"
@@ -107,7 +110,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path in BLOBS:
             return self.answer(BLOBS[path], "application/octet-stream")
-        for document in [SERVER, DEP]:
+        for document in [SERVER, DEP, ASTRAY]:
             if path == f"/npm/{document['name']}":
                 return self.answer(json.dumps(document).replace("PORT", str(self.server.server_port)).encode())
         if path.startswith("/simple/"):

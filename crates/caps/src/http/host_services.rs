@@ -147,6 +147,11 @@ pub trait HostServices: Send + Sync {
         let _ = server;
     }
 
+    /// Notes that a tool server refused a call, because the user's login lacks a scope.
+    fn login_lacks(&self, server: &str, scope: &str) {
+        let _ = (server, scope);
+    }
+
     /// Returns whether a tool server is known to want a login that is not there.
     fn wants_login(&self, server: &str) -> bool {
         let _ = server;

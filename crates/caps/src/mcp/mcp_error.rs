@@ -1,10 +1,13 @@
 //! The reasons why a server could not be asked.
 
 use kernel::proposal::Finding;
+use oauth::Challenge;
 use passable::{quoting, visible_line};
 
 /// The maximum number of characters of a server's words in an error.
 const MAX_WORDS: usize = 600;
+/// The maximum number of scopes that are named.
+const MAX_SCOPES: usize = 16;
 
 /// The reason why a server could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +18,20 @@ pub enum McpError {
     /// The server has ended, or hung up.
     #[error("it broke off{}", comma(.0))]
     Disconnected(String),
+    /// The server closed the connection while a request waited for its answer.
+    #[error("it closed the connection before it answered `{request}`")]
+    ConnectionClosed {
+        /// The method of the request.
+        request: String,
+    },
+    /// The server speaks other versions of the protocol.
+    #[error("it speaks the version {} of the protocol, and Almoner speaks {spoken}", .versions.join(" or "))]
+    OtherVersion {
+        /// The versions that the server names.
+        versions: Vec<String>,
+        /// The versions that are spoken here.
+        spoken: String,
+    },
     /// The server took too long.
     #[error("it did not answer `{request}` within {seconds} s{}", since(.output))]
     TimedOut {
@@ -44,7 +61,7 @@ pub enum McpError {
         reason: String,
     },
     /// The server wants a key, or does not accept the one that it was sent (401 or 403).
-    #[error("it does not let Almoner in: status {status}{}", comma(.words))]
+    #[error("it does not let Almoner in: status {status}{}{}", comma(.words), lacking(.challenge))]
     Denied {
         /// The status: 401 or 403.
         status: u16,
@@ -76,6 +93,23 @@ fn comma(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(": {words}") }
 }
 
+fn lacking(challenge: &Option<String>) -> String {
+    let scope = challenge.as_deref().and_then(lacking_scope);
+    scope.map(|scope| format!("; its login lacks the scope `{scope}`")).unwrap_or_default()
+}
+
+/// Returns the scope that a login lacks for a request, as the server describes it in `WWW-Authenticate`.
+fn lacking_scope(challenge: &str) -> Option<String> {
+    let challenge = Challenge::parse(challenge)?;
+    let is_lacking = challenge.error.as_deref() == Some("insufficient_scope");
+    let scope = challenge.scope.filter(|_| is_lacking)?;
+    let plain = |c: char| c.is_ascii_graphic() && !"\"\\`'".contains(c);
+    let words =
+        scope.split_ascii_whitespace().filter(|word| word.chars().all(plain) && !word.starts_with('-'));
+    let words: Vec<&str> = words.take(MAX_SCOPES).collect();
+    (!words.is_empty()).then(|| short(&words.join(" ")))
+}
+
 fn since(output: &str) -> String {
     if output.is_empty() { String::new() } else { format!("; when it was ended, {output}") }
 }
@@ -95,6 +129,12 @@ impl McpError {
             McpError::Refused { request: known, code, words } if known.is_empty() => {
                 McpError::Refused { request: request.to_owned(), code, words }
             }
+            McpError::ConnectionClosed { request: known } if known.is_empty() => {
+                McpError::ConnectionClosed { request: request.to_owned() }
+            }
+            McpError::TimedOut { request: known, seconds, output } if known.is_empty() => {
+                McpError::TimedOut { request: request.to_owned(), seconds, output }
+            }
             other => other,
         }
     }
@@ -102,6 +142,14 @@ impl McpError {
     /// Returns whether the request that failed may be sent again, since the server cannot have carried it out.
     pub(super) fn leaves_nothing_done(&self) -> bool {
         matches!(self, McpError::SessionExpired)
+    }
+
+    /// Returns the scope that the user's login lacks for the request, if the server refused the request for that.
+    pub fn lacking_scope(&self) -> Option<String> {
+        match self {
+            McpError::Denied { status: 403, challenge, .. } => challenge.as_deref().and_then(lacking_scope),
+            _ => None,
+        }
     }
 
     /// Returns the error as a finding about the server of this name, or about a tool of it.
@@ -113,6 +161,15 @@ impl McpError {
             McpError::Blocked(finding) => return (**finding).clone(),
             McpError::Unreachable(_) => ("mcp/unreachable", "it could not be started or reached".to_owned()),
             McpError::Disconnected(_) => ("mcp/gone", "it ended".to_owned()),
+            McpError::ConnectionClosed { .. } => ("mcp/gone", self.to_string()),
+            // A version is a date. Another text would be words of the server.
+            McpError::OtherVersion { versions, .. } if versions.iter().all(|it| is_date(it)) => {
+                ("mcp/version", self.to_string())
+            }
+            McpError::OtherVersion { spoken, .. } => (
+                "mcp/version",
+                format!("it does not speak a version of the protocol that Almoner speaks: {spoken}"),
+            ),
             McpError::TimedOut { request, seconds, .. } => {
                 ("mcp/late", format!("it did not answer `{request}` within {seconds} s"))
             }
@@ -120,6 +177,10 @@ impl McpError {
                 ("mcp/refused", format!("it refused `{request}` (code {code})"))
             }
             McpError::InvalidAnswer { .. } => ("mcp/odd", self.to_string()),
+            McpError::Denied { .. } if self.lacking_scope().is_some() => (
+                "mcp/denied",
+                "its login lacks a scope for this call; `almoner mcp logins` names the scope".to_owned(),
+            ),
             McpError::Denied { status, .. } => {
                 ("mcp/denied", format!("it does not let Almoner in (status {status})"))
             }
@@ -131,8 +192,17 @@ impl McpError {
         };
         Finding::new(rule, quoting!("the server {}: {}", visible_line(server), reason))
             .at("method")
-            .allowed("the same call, once the server works: `almoner mcp tools` tries it")
+            .allowed("the same call, once the server works: `almoner mcp tools NAME` tries it")
     }
+}
+
+/// Returns whether a text is written like a date: `2025-11-25`.
+fn is_date(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 /// Returns the beginning of a server's words.
@@ -150,6 +220,8 @@ mod tests {
         for (error, rule) in [
             (McpError::Unreachable(words()), "mcp/unreachable"),
             (McpError::Disconnected(words()), "mcp/gone"),
+            (McpError::ConnectionClosed { request: "tools/call".into() }, "mcp/gone"),
+            (McpError::OtherVersion { versions: vec![words()], spoken: "2025-11-25".into() }, "mcp/version"),
             (McpError::TimedOut { request: "initialize".into(), seconds: 3, output: words() }, "mcp/late"),
             (McpError::Refused { request: "tools/list".into(), code: -1, words: words() }, "mcp/refused"),
             (McpError::invalid("tools/list", "it is no object"), "mcp/odd"),
@@ -161,6 +233,30 @@ mod tests {
             let finding = error.finding("s");
             assert_eq!(finding.rule, rule);
             assert!(!format!("{finding:?}").contains("IGNORE"), "{finding:?}");
+        }
+    }
+
+    /// Servers name the scope in these ways (anthropics/claude-code#19066, giantswarm/mcp-debug#44).
+    #[test]
+    fn lacking_scope_is_named_without_odd_characters() {
+        for (status, challenge, scope) in [
+            (
+                403,
+                "Bearer error=\"insufficient_scope\", scope=\"files:read files:write\"",
+                Some("files:read files:write"),
+            ),
+            (403, "Bearer scope=a, error=insufficient_scope", Some("a")),
+            (403, "Bearer error=insufficient_scope, scope=\"a `rm` --all b\"", Some("a b")),
+            (403, "Bearer error=insufficient_scope", None),
+            (403, "Bearer error=invalid_token, scope=a", None),
+            (401, "Bearer error=insufficient_scope, scope=a", None),
+        ] {
+            let error =
+                McpError::Denied { status, words: String::new(), challenge: Some(challenge.to_owned()) };
+            assert_eq!(error.lacking_scope().as_deref(), scope, "{challenge}");
+            let finding = error.finding("s").message.to_string();
+            assert_eq!(finding.contains("lacks a scope"), scope.is_some(), "{finding}");
+            assert!(!finding.contains("files"), "{finding}");
         }
     }
 }

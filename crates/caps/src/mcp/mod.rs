@@ -132,6 +132,11 @@ impl McpCapability {
     /// Returns the completion of a call that failed. A call that the server refused for want of a login did not happen.
     /// Any other failure leaves it open, also if the server wants a login now: the call may have been done before.
     fn completion(&self, failure: &CallFailure, tool: &PinnedTool, begun: &StartedEffect) -> Completion {
+        if let (Some(scope), ServerTransport::Web(web)) = (failure.error.lacking_scope(), &self.server.line)
+            && let Some(place) = web.places.first()
+        {
+            self.outside.login_lacks(&login::login_address(place), &scope);
+        }
         match self.login_problem().filter(|_| failure.is_without_effect()) {
             Some(finding) => {
                 self.outside.refused_call(&login::call_name(begun), true);
@@ -245,7 +250,7 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &ToolListing) -> Option<
     };
     let mut finding = Finding::new("mcp/changed", message)
         .at("method")
-        .allowed("nothing, until the user has looked at it (`almoner mcp tools`) and endows it anew");
+        .allowed("nothing, until the user has looked at it (`almoner mcp tools NAME`) and endows it anew");
     finding.counter_example = what.map(|what| format!("changed: {what}"));
     Some(finding)
 }

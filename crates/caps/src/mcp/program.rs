@@ -73,7 +73,8 @@ pub(super) fn open(
             let said = last_lines(&String::from_utf8_lossy(&report.stderr.bytes));
             let how = report.end.description();
             match (&report.end, said.is_empty()) {
-                (End::Refused { .. }, _) | (_, true) => format!("it {how}"),
+                (End::Refused { .. }, _) => format!("it {how}"),
+                (_, true) => format!("it {how}, and wrote nothing to its standard error output"),
                 _ => format!("it {how}, saying: {said}"),
             }
         });

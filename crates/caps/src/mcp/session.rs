@@ -25,6 +25,8 @@ use crate::http::HostServices;
 const MODERN: &str = "2026-07-28";
 /// The versions of the protocol that begin with a greeting, the newest first.
 const GREETED: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The maximum number of a server's versions that are named.
+const MAX_VERSIONS: usize = 8;
 /// The key with which a request of the newer form names its version.
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -136,17 +138,17 @@ impl Session {
             self.meta = None;
         }
         let probe_until = (Instant::now() + PROBE_TIMEOUT).min(until);
-        let mut greeting = None;
+        let (mut greeting, mut version) = (None, GREETED[0]);
         loop {
             if probe.is_none() && greeting.is_none() {
-                greeting = Some(self.send_greeting()?);
+                greeting = Some(self.send_greeting(version)?);
             }
             let now_until = if greeting.is_some() { until } else { probe_until };
             let Some((id, answer)) = self.answer(now_until)? else {
                 if greeting.is_none() {
                     // The server may be slow, or may ignore messages that it does not know. It is greeted in both
                     // forms, and the first answer counts.
-                    greeting = Some(self.send_greeting()?);
+                    greeting = Some(self.send_greeting(version)?);
                     continue;
                 }
                 return Err(McpError::TimedOut {
@@ -157,20 +159,29 @@ impl Session {
             };
             let is = |sent: Option<u64>| sent.is_some_and(|sent| id.is_none_or(|id| id == sent));
             if is(greeting) {
+                // Some servers refuse the newest version, instead of answering with their own.
+                if let Err(McpError::OtherVersion { versions, .. }) = &answer
+                    && version == GREETED[0]
+                    && let Some(older) =
+                        GREETED.into_iter().find(|known| versions.iter().any(|it| it == known))
+                {
+                    (greeting, version) = (Some(self.send_greeting(older)?), older);
+                    continue;
+                }
                 return self.greeted(answer.map_err(|error| error.of("initialize"))?);
             }
             if is(probe) {
                 probe = None;
-                if self.discovered(answer)? {
+                if self.discovered(answer.map_err(|error| error.of("server/discover")))? {
                     return Ok(());
                 }
             }
         }
     }
 
-    fn send_greeting(&mut self) -> Result<u64, McpError> {
+    fn send_greeting(&mut self, version: &str) -> Result<u64, McpError> {
         let params = json!({
-            "protocolVersion": GREETED[0],
+            "protocolVersion": version,
             "capabilities": {},
             "clientInfo": client_info(),
         });
@@ -182,15 +193,32 @@ impl Session {
         match answer {
             Ok(result) => {
                 let versions = result.get("supportedVersions").and_then(Json::as_array);
-                let is_modern = versions.is_some_and(|all| all.iter().any(|version| version == MODERN));
+                let speaks = |known: &str| {
+                    versions.is_some_and(|all| all.iter().any(|version| version.as_str() == Some(known)))
+                };
+                let is_modern = speaks(MODERN);
+                if let Some(versions) = versions.filter(|all| !is_modern && !all.is_empty())
+                    && !GREETED.iter().any(|known| speaks(known))
+                {
+                    return Err(other_version(versions));
+                }
                 self.meta = is_modern.then(|| request_meta(MODERN));
                 Ok(is_modern)
             }
             Err(error @ McpError::Refused { code, .. }) if MODERN_REJECTIONS.contains(&code) => Err(error),
-            // A server of an older form refuses the question. Then it is greeted.
-            Err(McpError::Refused { .. } | McpError::InvalidAnswer { .. } | McpError::Status { .. }) => {
+            // A server that names a version of the older form is greeted.
+            Err(McpError::OtherVersion { versions, .. })
+                if versions.iter().any(|version| GREETED.contains(&version.as_str())) =>
+            {
                 Ok(false)
             }
+            // A server of an older form refuses the question, or hangs up. Then it is greeted.
+            Err(
+                McpError::Refused { .. }
+                | McpError::InvalidAnswer { .. }
+                | McpError::Status { .. }
+                | McpError::ConnectionClosed { .. },
+            ) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -205,13 +233,7 @@ impl Session {
             None | Some(Json::Null) => {}
             Some(Json::String(version)) if GREETED.contains(&version.as_str()) => {}
             Some(Json::String(version)) if version == MODERN => self.meta = Some(request_meta(MODERN)),
-            Some(other) => {
-                return Err(McpError::Unreachable(format!(
-                    "it speaks the version {} of the protocol; Almoner speaks {}, {MODERN}",
-                    visible_line(&short(&other.to_string())),
-                    GREETED.join(", ")
-                )));
-            }
+            Some(other) => return Err(other_version(std::slice::from_ref(other))),
         }
         self.link.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
     }
@@ -350,6 +372,9 @@ impl Session {
         self.link.close();
         let reason = self.carrier.take().and_then(ServerHandle::end).unwrap_or_default();
         match error {
+            McpError::Disconnected(_) if reason.is_empty() => {
+                McpError::Disconnected("it closed its standard output".to_owned())
+            }
             McpError::Disconnected(_) => McpError::Disconnected(reason),
             McpError::TimedOut { request, seconds, .. } => {
                 McpError::TimedOut { request, seconds, output: reason }
@@ -379,12 +404,25 @@ fn reply(id: &Json, method: &str) -> Json {
     reply
 }
 
+/// Returns the error that a server speaks only other versions of the protocol.
+fn other_version(versions: &[Json]) -> McpError {
+    let text = |version: &Json| version.as_str().map_or_else(|| version.to_string(), str::to_owned);
+    let shown = |version: &Json| visible_line(&short(&text(version))).into_owned();
+    let versions = versions.iter().take(MAX_VERSIONS).map(shown).collect();
+    McpError::OtherVersion { versions, spoken: format!("{MODERN}, {}", GREETED.join(", ")) }
+}
+
 /// Returns the refusal that an `error` of the server describes.
 fn refusal(error: &Json) -> McpError {
     let words = match error.get("message").unwrap_or(error) {
         Json::String(text) => text.clone(),
         other => other.to_string(),
     };
+    // A refusal for the sake of the version names the versions that the server speaks.
+    let supported = error.pointer("/data/supported").and_then(Json::as_array);
+    if let Some(versions) = supported.filter(|all| !all.is_empty() && all.iter().all(Json::is_string)) {
+        return other_version(versions);
+    }
     let code = error.get("code").and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
     McpError::Refused { request: String::new(), code: code.unwrap_or_default(), words }
 }

@@ -4,17 +4,19 @@
 //! redirect is followed, and a key is put in here and nowhere before.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use framing::events::Events;
+use kernel::proposal::Finding;
 use network::failure_reason;
 use resource::programs::Setting;
 use resource::web::{Place, SecretUse, Web};
 use serde_json::Value as Json;
 use ureq::http::{HeaderName, HeaderValue, Method, Request, Response};
+use zeroize::Zeroizing;
 
 use super::login;
 use super::mcp_error::{McpError, short};
@@ -35,6 +37,13 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_RESUME_INTERVAL: Duration = Duration::from_secs(10);
 /// The time for telling the server that the session is over.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The errors of a connection that the server has closed.
+const CLOSED: [ErrorKind; 4] = [
+    ErrorKind::UnexpectedEof,
+    ErrorKind::ConnectionReset,
+    ErrorKind::ConnectionAborted,
+    ErrorKind::BrokenPipe,
+];
 
 /// One server: its address, and the facts that are known about its session.
 struct WebServer {
@@ -197,7 +206,7 @@ impl WebServer {
         time: Duration,
     ) -> Result<Response<ureq::Body>, McpError> {
         let token = login::token(&self.web, &self.place, &*self.outside)
-            .map_err(|_| McpError::Unreachable("the vault is locked".to_owned()))?;
+            .map_err(|why| blocked(why.finding("its login", &self.place.origin)))?;
         let token = token.as_ref().map(|token| token.as_str());
         let response = self.send(authorized(request.clone(), token)?, time)?;
         if response.status().as_u16() != 401 || request.headers().contains_key("authorization") {
@@ -224,11 +233,19 @@ impl WebServer {
             .map_err(|finding| McpError::Unreachable(finding.message.to_string()))?;
         let agent = edge::agent(&self.place.origin, &addresses, time, &self.outside.network())
             .map_err(|error| McpError::Unreachable(error.to_string()))?;
-        agent.run(request).map_err(|error| {
-            McpError::Unreachable(match error {
-                ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
-                other => format!("no connection could be made: {}", failure_reason(&other)),
-            })
+        agent.run(request).map_err(|error| match error {
+            ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+                McpError::Unreachable("it accepted no connection in time".to_owned())
+            }
+            ureq::Error::Timeout(_) => {
+                McpError::TimedOut { request: String::new(), seconds: time.as_secs(), output: String::new() }
+            }
+            ureq::Error::Io(error) if CLOSED.contains(&error.kind()) => {
+                McpError::ConnectionClosed { request: String::new() }
+            }
+            other => {
+                McpError::Unreachable(format!("no connection could be made: {}", failure_reason(&other)))
+            }
         })
     }
 
@@ -274,18 +291,26 @@ impl WebServer {
                     // The secret is the whole value of the header.
                     let used =
                         SecretUse { name: secret.clone(), header: header.clone(), before: String::new() };
-                    let value = self.outside.secret(secret, &self.place.origin).map_err(|_| unfit())?;
-                    edge::in_header(&used, &value).map_err(|_| unfit())?
+                    edge::in_header(&used, &self.secret(secret)?).map_err(blocked)?
                 }
             };
             headers.insert(name, value);
         }
         if let Some(used) = &self.web.secret {
-            let secret = self.outside.secret(&used.name, &self.place.origin).map_err(|_| unfit())?;
+            let secret = self.secret(&used.name)?;
             let header = HeaderName::from_bytes(used.header.as_bytes()).map_err(|_| unfit())?;
-            headers.insert(header, edge::in_header(used, &secret).map_err(|_| unfit())?);
+            headers.insert(header, edge::in_header(used, &secret).map_err(blocked)?);
         }
         Ok(request)
+    }
+
+    /// Returns the value of a secret for this server.
+    ///
+    /// # Errors
+    /// When the secret is missing or is for other servers, or the vault is locked.
+    fn secret(&self, name: &str) -> Result<Zeroizing<String>, McpError> {
+        let origin = &self.place.origin;
+        self.outside.secret(name, origin).map_err(|why| blocked(why.finding(name, origin)))
     }
 
     fn learn(&self, response: &Response<ureq::Body>) {
@@ -314,7 +339,7 @@ impl WebServer {
             let mut bytes = Vec::new();
             let read = reader.take(MAX_LEN as u64).read_to_end(&mut bytes);
             if read.is_err() {
-                return Err(invalid(request, "it broke off"));
+                return Err(invalid(request, "it broke off before its end"));
             }
             if bytes.len() >= MAX_LEN {
                 return Err(invalid(request, "it is longer than 8 MiB"));
@@ -455,6 +480,10 @@ fn forward(messages: Vec<Json>, request: Option<&Json>, incoming: &IncomingSende
         }
         incoming.send(Incoming::Message(message)).is_ok()
     })
+}
+
+fn blocked(finding: Finding) -> McpError {
+    McpError::Blocked(Box::new(finding))
 }
 
 fn invalid(request: &Json, reason: &str) -> McpError {

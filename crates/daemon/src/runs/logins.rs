@@ -14,7 +14,7 @@ use vault::{Login, Secret};
 use zeroize::Zeroizing;
 
 use crate::state::daemon::{self, HostDaemon};
-use crate::state::logins::with_tokens;
+use crate::state::logins::{client_of, with_tokens};
 use crate::state::secret_access;
 use config::{clock, mcp_file};
 use control::exit::{Exit, Failure};
@@ -46,14 +46,13 @@ pub fn answer(daemon: &HostDaemon, act: LoginAct) -> Result<LoginAnswer, Failure
         LoginAct::Finish { id, redirected } => finish(daemon, &id, &redirected),
         LoginAct::Remove { server } => {
             let (address, _) = address_of(daemon, &server)?;
-            match daemon.as_daemon().change_login(&address, None)? {
-                true => Ok(LoginAnswer::Removed { server: address }),
-                false => {
-                    let shown = visible_line(&address).into_owned();
-                    Err(Failure::new(Exit::NotFound, format!("there is no login at {shown}"))
-                        .help("`almoner mcp logins` lists them"))
-                }
-            }
+            let login = daemon.vault.login(&address).map_err(|_| locked())?.ok_or_else(|| {
+                let shown = visible_line(&address).into_owned();
+                Failure::new(Exit::NotFound, format!("there is no login at {shown}"))
+                    .help("`almoner mcp logins` lists them")
+            })?;
+            daemon.as_daemon().change_login(&address, None)?;
+            Ok(LoginAnswer::Removed { is_revoked: revoke(daemon, &address, &login), server: address })
         }
         LoginAct::List => {
             let all = daemon.vault.logins().map_err(|_| locked())?;
@@ -61,6 +60,19 @@ pub fn answer(daemon: &HostDaemon, act: LoginAct) -> Result<LoginAnswer, Failure
             Ok(LoginAnswer::All { rows })
         }
     }
+}
+
+/// Asks the authorization server to take the tokens of a login back. Returns `None` if it does not offer that.
+fn revoke(daemon: &HostDaemon, address: &str, login: &Login) -> Option<bool> {
+    let endpoint = ServerUrl::parse(login.revocation_endpoint.as_ref()?).ok()?;
+    let web = daemon.as_daemon().login_web(address).ok()?;
+    let http = LoginClient::new(web, daemon.server_services());
+    let client = client_of(login);
+    // The token that gets others is the one that lasts, and the other one often ends with it.
+    let tokens = login.refresh.iter().map(|token| (token, true)).chain([(&login.access, false)]);
+    let revoked = tokens
+        .map(|(token, is_refresh)| oauth::revoke(&endpoint, &client, token.reveal(), is_refresh, &http));
+    Some(revoked.fold(true, |all, one| all & one.is_ok()))
 }
 
 fn locked() -> Failure {
@@ -75,6 +87,7 @@ fn row(daemon: &HostDaemon, server: &str, login: &Login) -> LoginRow {
         since_ms: login.since_ms,
         expires_ms: login.expires_ms,
         lasts: login.refresh.is_some(),
+        wider_scope: daemon.logins.wider_scope(server, login.scope.as_deref()),
         is_over: daemon.logins.wanted(server).is_some(),
     }
 }
@@ -129,7 +142,7 @@ fn begin(
     let discovery = oauth::discover(&url, challenge.as_deref(), &http).map_err(|error| match error {
         OauthError::NoMetadata { .. } if greeted.status != 401 => {
             Failure::new(Exit::Conflict, format!("{shown} asks for no login")).help(
-                "`almoner mcp tools` shows what it has; a key goes along by `almoner mcp add … --key SECRET`",
+                "`almoner mcp tools NAME` shows what it has; a key goes along by `almoner mcp change NAME --key SECRET`",
             )
         }
         other => failure(&other),
@@ -173,25 +186,7 @@ fn own_secret(daemon: &HostDaemon, name: &str, endpoint: &ServerUrl) -> Result<Z
 }
 
 fn finish(daemon: &HostDaemon, id: &str, redirected: &Secret) -> Result<LoginAnswer, Failure> {
-    let all = daemon.extensions.get(PendingLogins::default);
-    let found = all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-    let (address, pending, _) =
-        found.filter(|(_, _, since)| since.elapsed() < PENDING_TIMEOUT).ok_or_else(|| {
-            Failure::new(Exit::NotFound, "this login is not waiting any more")
-                .help("begin it anew: `almoner mcp login`")
-        })?;
-    let code = match pending.code(redirected.reveal()) {
-        Ok(code) => code,
-        Err(error) => {
-            let failed = failure(&error);
-            // A mistyped address does not end the login. A refusal of the server does.
-            if let OauthError::ForeignAnswer(_) = error {
-                let mut all = all.0.lock().unwrap_or_else(PoisonError::into_inner);
-                all.insert(id.to_owned(), (address, pending, Instant::now()));
-            }
-            return Err(failed);
-        }
-    };
+    let (address, pending, code) = take_answered(daemon, id, redirected)?;
     let http = LoginClient::new(daemon.as_daemon().login_web(&address)?, daemon.server_services());
     let tokens = oauth::exchange_code(&pending, &code, &http).map_err(|error| match error {
         // The server's own words may repeat the code.
@@ -205,6 +200,7 @@ fn finish(daemon: &HostDaemon, id: &str, redirected: &Secret) -> Result<LoginAns
         issuer: server.issuer.clone(),
         resource: pending.discovery.resource.to_string(),
         token_endpoint: server.token_endpoint.url().to_string(),
+        revocation_endpoint: server.revocation_endpoint.as_ref().map(|place| place.url().to_string()),
         client_id: client.id.clone(),
         client_secret: client.secret.as_ref().map(|secret| Secret::new(secret.as_str())),
         secret_in_form: client.authentication == ClientAuthentication::Form,
@@ -219,13 +215,40 @@ fn finish(daemon: &HostDaemon, id: &str, redirected: &Secret) -> Result<LoginAns
     Ok(LoginAnswer::Done(row(daemon, &address, &login)))
 }
 
-/// Returns the failure for an error of a login.
+/// Returns the waiting login that an address answers, with the server and the code. The login does not wait any more
+/// then.
+///
+/// An address that answers no login leaves the login waiting, without more time. A refusal ends it.
+///
+/// # Errors
+/// When no such login waits, the address does not answer it, or the server refuses.
+fn take_answered(
+    daemon: &HostDaemon,
+    id: &str,
+    redirected: &Secret,
+) -> Result<(String, PendingLogin, Zeroizing<String>), Failure> {
+    let all = daemon.extensions.get(PendingLogins::default);
+    let mut all = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|_, (_, _, since)| since.elapsed() < PENDING_TIMEOUT);
+    let gone = || {
+        Failure::new(Exit::NotFound, "this login is not waiting any more")
+            .help("begin it anew: `almoner mcp login NAME`")
+    };
+    let answered = all.get(id).ok_or_else(gone)?.1.code(redirected.reveal());
+    if let Err(error @ OauthError::ForeignAnswer(_)) = &answered {
+        return Err(failure(error));
+    }
+    let (address, pending, _) = all.remove(id).ok_or_else(gone)?;
+    Ok((address, pending, answered.map_err(|error| failure(&error))?))
+}
+
+/// Returns the failure for an error of a login. The exit code `Invalid` says that the login still waits.
 fn failure(error: &OauthError) -> Failure {
     let help = match error {
         OauthError::Address { .. } => "the server names an address that is not safe; tell its operator",
         OauthError::Unreachable { .. } => "`almoner doctor network` shows how servers are reached",
         OauthError::NoMetadata { .. } => {
-            "it may want a key instead: `almoner secret set NAME --for URL`, then `almoner mcp add … --key NAME`"
+            "it may want a key instead: `almoner secret set KEY --for URL`, then `almoner mcp change NAME --key KEY`"
         }
         OauthError::Invalid { .. } => "this is the server's fault; tell its operator",
         OauthError::NoRegistration { .. } => {
@@ -235,7 +258,14 @@ fn failure(error: &OauthError) -> Failure {
         OauthError::ForeignAnswer(_) => {
             "paste the whole address that the browser shows at the end of this login"
         }
-        OauthError::LoginOver { .. } => "`almoner mcp login` begins a new one",
+        OauthError::OtherServer { .. } => {
+            "no code was sent to either server; is the address of the tool server right? `almoner mcp list` shows it"
+        }
+        OauthError::LoginOver { .. } => "`almoner mcp login NAME` begins a new one",
     };
-    Failure::new(Exit::Failure, visible_line(&error.to_string()).into_owned()).help(help)
+    let exit = match error {
+        OauthError::ForeignAnswer(_) => Exit::Invalid,
+        _ => Exit::Failure,
+    };
+    Failure::new(exit, visible_line(&error.to_string()).into_owned()).help(help)
 }

@@ -103,6 +103,12 @@ impl caps::HostServices for DaemonServices {
         }
     }
 
+    fn login_lacks(&self, server: &str, scope: &str) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.logins.lack(server, scope);
+        }
+    }
+
     fn wants_login(&self, server: &str) -> bool {
         self.shared.upgrade().is_some_and(|shared| shared.logins.wanted(server).is_some())
     }

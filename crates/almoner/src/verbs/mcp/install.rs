@@ -10,10 +10,12 @@ use kernel::BlobHash;
 use passable::visible_line;
 use serde_json::{Map, Value as Json, json};
 
-use super::package::{PackageSpec, Registry};
+use super::package::{PackageSpec, Registry, USUAL_REGISTRIES, npm_parts};
 use config::mcp_file::{InstalledPackage, Server};
 use control::exit::{Exit, Failure};
 
+/// The directory of npm's packages.
+const PARTS: &str = "node_modules/";
 /// The file with the versions and digests of everything that npm installs.
 const NPM_LOCK: &str = "package-lock.json";
 /// The same for pip.
@@ -33,6 +35,10 @@ pub struct Installation {
     pub lock: BlobHash,
     /// The number of packages that come with it.
     pub others: usize,
+    /// The other packages that are asked for, with their versions.
+    extra: Vec<String>,
+    /// The package that holds the program.
+    holder: String,
     /// The packages whose scripts are not run.
     pub scripts: Vec<String>,
     /// Whether the directory stays.
@@ -72,6 +78,8 @@ impl Installation {
             integrity: String::new(),
             lock: BlobHash::of(b""),
             others: 0,
+            extra: vec![],
+            holder: spec.name.clone(),
             scripts: vec![],
             is_done: false,
         };
@@ -98,6 +106,15 @@ impl Installation {
             self.lock,
             self.directory.display()
         );
+        if !self.extra.is_empty() {
+            text += &format!("  it also asks for: {}\n", visible_line(&self.extra.join(", ")));
+        }
+        if let Some(program) = self.spec.program.as_ref().filter(|_| self.spec.registry == Registry::Npm) {
+            let (program, holder) = (visible_line(program), visible_line(&self.holder));
+            text += &format!("  it starts: {program}, a program of the package {holder}\n");
+        } else if let Some(program) = &self.spec.program {
+            text += &format!("  it starts: {}\n", visible_line(program));
+        }
         if !self.scripts.is_empty() {
             let names = self.scripts.join(", ");
             text += &format!(
@@ -111,6 +128,12 @@ impl Installation {
     fn wrong(&self, what: impl std::fmt::Display, help: &str) -> Failure {
         let name = visible_line(&self.spec.name).into_owned();
         Failure::new(Exit::Failure, format!("cannot install {name}: {what}")).help(help.to_owned())
+    }
+
+    fn foreign_part(&self, part: &str, address: &str) -> Failure {
+        let (part, address) = (visible_line(part), visible_line(address));
+        let what = format!("{part} does not come from the registry, but from {address}");
+        self.wrong(what, "install it yourself, then `almoner mcp add NAME -- PROGRAM ARGS…`")
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
@@ -163,10 +186,8 @@ impl Installation {
         let asked = self.spec.version.clone().unwrap_or_else(|| "latest".to_owned());
         let mut needs = Map::from_iter([(self.spec.name.clone(), Json::from(asked))]);
         for extra in &self.spec.extra {
-            let at = extra.get(1..).and_then(|rest| rest.find('@')).map(|at| at + 1);
-            let (name, version) =
-                at.map_or((extra.as_str(), "latest"), |at| (&extra[..at], &extra[at + 1..]));
-            needs.insert(name.to_owned(), Json::from(version));
+            let (name, version) = npm_parts(extra);
+            needs.insert(name.to_owned(), Json::from(version.unwrap_or("latest")));
         }
         self.write("package.json", &json!({ "private": true, "dependencies": needs }).to_string())?;
         self.run(
@@ -184,7 +205,7 @@ impl Installation {
         let text = self.read(NPM_LOCK)?;
         let lock: Json = serde_json::from_str(&text).unwrap_or_default();
         let packages = lock["packages"].as_object().cloned().unwrap_or_default();
-        let own = packages.get(&format!("node_modules/{}", self.spec.name)).cloned().unwrap_or_default();
+        let own = packages.get(&format!("{PARTS}{}", self.spec.name)).cloned().unwrap_or_default();
         let odd = packages.iter().find(|(place, part)| {
             !place.is_empty()
                 && part["integrity"].as_str().is_none_or(|it| !it.starts_with("sha512-"))
@@ -194,6 +215,18 @@ impl Installation {
             let what = format!("{} has no digest in the registry", visible_line(place));
             return Err(self.wrong(what, "a part without a digest is not installed"));
         }
+        let settings = self.run(&npm, &["config", "list", "--json"])?;
+        let settings: Json = serde_json::from_str(&settings).unwrap_or_default();
+        if let Some((place, address)) = part_from_elsewhere(&packages, &registries(&settings)) {
+            return Err(self.foreign_part(place, address));
+        }
+        let extra = self.spec.extra.iter().map(|extra| {
+            let name = npm_parts(extra).0;
+            let version = packages.get(&format!("{PARTS}{name}")).and_then(|part| part["version"].as_str());
+            format!("{name} {}", version.unwrap_or("in no version"))
+        });
+        self.extra = extra.collect();
+        self.holder = holder(&self.spec, &packages).to_owned();
         self.version = own["version"].as_str().unwrap_or_default().to_owned();
         self.integrity = own["integrity"].as_str().unwrap_or_default().to_owned();
         if self.version.is_empty() || self.integrity.is_empty() {
@@ -201,9 +234,8 @@ impl Installation {
         }
         self.others = packages.len().saturating_sub(2);
         let scripts = packages.iter().filter(|(_, part)| part["hasInstallScript"] == true);
-        self.scripts = scripts
-            .map(|(place, _)| place.rsplit("node_modules/").next().unwrap_or(place).to_owned())
-            .collect();
+        self.scripts =
+            scripts.map(|(place, _)| place.rsplit(PARTS).next().unwrap_or(place).to_owned()).collect();
         self.lock = BlobHash::of(text.as_bytes());
         Ok(())
     }
@@ -240,11 +272,19 @@ impl Installation {
             let hashes = &part["download_info"]["archive_info"];
             let digest = hashes["hashes"]["sha256"].as_str().or(hashes["hash"].as_str()).unwrap_or_default();
             let digest = digest.trim_start_matches("sha256=");
+            if part["is_direct"] == true {
+                return Err(
+                    self.foreign_part(name, part["download_info"]["url"].as_str().unwrap_or_default())
+                );
+            }
             if name.is_empty() || version.is_empty() || digest.len() != 64 {
                 return Err(self.wrong(
                     format!("{} has no digest in the registry", visible_line(name)),
                     "a part without a digest is not installed",
                 ));
+            }
+            if self.spec.extra.iter().any(|extra| plain_name(extra) == plain_name(name)) {
+                self.extra.push(format!("{name} {version}"));
             }
             if plain_name(name) == own {
                 self.version = version.to_owned();
@@ -328,27 +368,12 @@ impl Installation {
 
     /// Returns the program of a package of npm, and the script for it.
     fn npm_program(&self) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-        let home = Path::new("node_modules").join(&self.spec.name);
+        let home = Path::new(PARTS).join(&self.holder);
         let manifest: Json = serde_json::from_str(&self.read(home.join("package.json"))?).unwrap_or_default();
-        let short = self.spec.name.rsplit('/').next().unwrap_or(&self.spec.name);
+        let short = short_name(&self.holder);
         let wanted = self.spec.program.as_deref();
-        let file = match &manifest["bin"] {
-            Json::String(file) if wanted.is_none_or(|wanted| wanted == short) => Some(file.clone()),
-            Json::Object(programs) => {
-                let one = || programs.values().next().filter(|_| programs.len() == 1 && wanted.is_none());
-                programs.get(wanted.unwrap_or(short)).or_else(one).and_then(Json::as_str).map(str::to_owned)
-            }
-            _ => None,
-        };
-        // A program of one of the other packages, as with `npx -p`.
-        let linked = || {
-            let link = self.directory.join("node_modules/.bin").join(wanted?);
-            std::fs::canonicalize(link).ok()
-        };
-        let path = match file {
-            Some(file) => std::fs::canonicalize(self.directory.join(&home).join(file)).ok(),
-            None => linked(),
-        };
+        let file = program_file(&self.holder, &manifest["bin"], wanted);
+        let path = file.and_then(|file| std::fs::canonicalize(self.directory.join(&home).join(file)).ok());
         let Some(path) = path.filter(|path| path.starts_with(&self.directory)) else {
             let names =
                 manifest["bin"].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
@@ -416,9 +441,72 @@ impl Installation {
     }
 }
 
-/// Returns a name of PyPI without its extras, in the spelling in which names are compared.
+/// Returns the name of a package of npm without its scope.
+fn short_name(package: &str) -> &str {
+    package.rsplit('/').next().unwrap_or(package)
+}
+
+/// Returns the file of a program in the `bin` of a package of npm.
+fn program_file<'a>(package: &str, bin: &'a Json, wanted: Option<&str>) -> Option<&'a str> {
+    let short = short_name(package);
+    match bin {
+        Json::String(file) if wanted.is_none_or(|wanted| wanted == short) => Some(file),
+        Json::Object(programs) => {
+            let one = || programs.values().next().filter(|_| programs.len() == 1 && wanted.is_none());
+            programs.get(wanted.unwrap_or(short)).or_else(one).and_then(Json::as_str)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the package that holds the program, as with `npx -p`: the first that is asked for and has it, else another
+/// one of the lock.
+fn holder<'a>(spec: &'a PackageSpec, packages: &'a Map<String, Json>) -> &'a str {
+    let has = |name: &&str| {
+        let part = packages.get(&format!("{PARTS}{name}"));
+        part.is_some_and(|part| program_file(name, &part["bin"], spec.program.as_deref()).is_some())
+    };
+    let asked = std::iter::once(spec.name.as_str()).chain(spec.extra.iter().map(|extra| npm_parts(extra).0));
+    let others = packages.keys().filter_map(|place| place.strip_prefix(PARTS));
+    let others = others.filter(|name| spec.program.is_some() && !name.contains(PARTS));
+    asked.chain(others).find(has).unwrap_or(&spec.name)
+}
+
+/// Returns the beginnings of the addresses from which npm may fetch: those of its registries, as the user has set them.
+fn registries(settings: &Json) -> Vec<String> {
+    let own = settings.as_object().into_iter().flatten();
+    let own = own.filter(|(name, _)| *name == "registry" || name.ends_with(":registry"));
+    let own = own.filter_map(|(_, value)| value.as_str());
+    let hosts = own.chain(USUAL_REGISTRIES).filter_map(|address| {
+        let (scheme, rest) = address.split_once("://")?;
+        Some(format!("{scheme}://{}/", rest.split('/').next()?).to_ascii_lowercase())
+    });
+    hosts.collect()
+}
+
+/// Returns a part of npm's lock that comes from elsewhere than a registry, with its address.
+fn part_from_elsewhere<'a>(
+    packages: &'a Map<String, Json>,
+    registries: &[String],
+) -> Option<(&'a str, &'a str)> {
+    packages.iter().filter(|(place, part)| !place.is_empty() && part["inBundle"] != true).find_map(
+        |(place, part)| {
+            let address = part["resolved"].as_str().unwrap_or("an address that the lock does not name");
+            let is_known = registries.iter().any(|registry| {
+                address.get(..registry.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(registry))
+            });
+            (!is_known || part["link"] == true).then_some((place.as_str(), address))
+        },
+    )
+}
+
+/// Returns a name of PyPI without its extras and its version, in the spelling in which names are compared.
 fn plain_name(name: &str) -> String {
-    name.split('[').next().unwrap_or(name).to_ascii_lowercase().replace(['_', '.'], "-")
+    name.split(['[', '@', '=', '<', '>', '~', '!', ' '])
+        .next()
+        .unwrap_or(name)
+        .to_ascii_lowercase()
+        .replace(['_', '.'], "-")
 }
 
 /// Returns the words of a tool that name the fault: the lines that speak of an error, or the last ones.
@@ -450,9 +538,68 @@ mod tests {
         assert_eq!(fault(""), "");
     }
 
+    /// Locks name other hosts for parts that look like packages of the registry (pnpm/pnpm#4361,
+    /// lirantal/lockfile-lint#105).
+    #[test]
+    fn lock_with_a_part_from_elsewhere_is_refused() {
+        let settings =
+            json!({ "registry": "http://127.0.0.1:5/npm/", "@own:registry": "https://npm.corp.example" });
+        let allowed = registries(&settings);
+        for (resolved, is_good) in [
+            ("http://127.0.0.1:5/npm/x-1.tgz", true),
+            ("https://npm.corp.example/x.tgz", true),
+            (concat!("https://registry.npmjs", ".org/x/-/x-1.tgz"), true),
+            (concat!("http://registry.npmjs", ".org/x/-/x-1.tgz"), false),
+            (concat!("https://registry.npmjs", ".org.evil.example/x.tgz"), false),
+            (concat!("https://registry.npmjs", ".org@evil.example/x.tgz"), false),
+            ("http://127.0.0.1:56/x.tgz", false),
+            ("git+ssh://git@host.example/a/b.git#abc", false),
+            ("file:../x.tgz", false),
+        ] {
+            let lock = json!({ "": {}, "node_modules/a": { "resolved": "http://127.0.0.1:5/a.tgz" },
+                "node_modules/a/node_modules/x": { "resolved": resolved } });
+            let found = part_from_elsewhere(lock.as_object().unwrap(), &allowed);
+            let expected = (!is_good).then_some(("node_modules/a/node_modules/x", resolved));
+            assert_eq!(found, expected, "{resolved}");
+        }
+        for part in [json!({}), json!({ "link": true, "resolved": "http://127.0.0.1:5/a" })] {
+            let lock = json!({ "node_modules/x": part });
+            assert!(part_from_elsewhere(lock.as_object().unwrap(), &allowed).is_some(), "{lock}");
+        }
+        let bundled = json!({ "node_modules/x": { "inBundle": true } });
+        assert_eq!(part_from_elsewhere(bundled.as_object().unwrap(), &allowed), None);
+    }
+
+    #[test]
+    fn program_belongs_to_the_first_package_that_has_it() {
+        let lock = json!({
+            "": {},
+            "node_modules/own": { "bin": { "own": "a.js" } },
+            "node_modules/@s/more": { "bin": { "tool": "b.js" } },
+            "node_modules/deep": { "bin": { "tool": "c.js", "other": "d.js" } },
+        });
+        for (program, expected) in [
+            (None, "own"),
+            (Some("own"), "own"),
+            (Some("tool"), "@s/more"),
+            (Some("other"), "deep"),
+            (Some("no"), "own"),
+        ] {
+            let spec = PackageSpec {
+                registry: Registry::Npm,
+                name: "own".to_owned(),
+                version: None,
+                extra: vec!["@s/more@1".to_owned()],
+                program: program.map(str::to_owned),
+                arguments: vec![],
+            };
+            assert_eq!(holder(&spec, lock.as_object().unwrap()), expected, "{program:?}");
+        }
+    }
+
     #[test]
     fn names_of_pypi_are_compared_in_one_spelling() {
-        for name in ["mcp-server_Git", "MCP.server.git", "mcp-server-git[x,y]"] {
+        for name in ["mcp-server_Git", "MCP.server.git", "mcp-server-git[x,y]", "mcp-server-git>=1"] {
             assert_eq!(plain_name(name), "mcp-server-git");
         }
     }

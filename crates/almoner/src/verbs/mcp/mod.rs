@@ -78,6 +78,9 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
             mcp_file::find(config, name)?;
             let mut all = mcp_file::read(config)?;
             let gone = all.servers.remove(name);
+            let address = gone.as_ref().and_then(|server| server.url.clone());
+            let address =
+                address.filter(|url| !all.servers.values().any(|other| other.url.as_ref() == Some(url)));
             mcp_file::write(config, &all)?;
             output::result(&format!("forgot {name}"))?;
             if gone.is_some_and(|server| server.package.is_some()) {
@@ -88,6 +91,9 @@ pub fn mcp(acting: &Session<'_>, args: &McpArgs) -> ExitResult {
                         output::note(&format!("its package is still in {}: {error}", output::path(&place)))
                     }
                 }
+            }
+            if let Some(address) = address {
+                mcp_login::forget(acting, &address);
             }
             output::note("what was handed over of it stays until it is revoked: `almoner grants`");
             Ok(Exit::Ok)
@@ -144,7 +150,11 @@ fn add(place: &Place, args: &AddArgs) -> ExitResult {
     if all.servers.contains_key(&args.name) {
         let what = format!("there is a server `{}` already", args.name);
         return Err(Failure::new(Exit::Conflict, what)
-            .help(format!("another name, or `almoner mcp remove {}` first", args.name)));
+            .help(format!(
+                "`almoner mcp change {0} …` changes what it gets (`almoner mcp change --help`); for another program or address: \
+                 `almoner mcp remove {0}`, then the same command",
+                args.name
+            )));
     }
     let mut server = Server::default();
     apply(&mut server, &args.access)?;

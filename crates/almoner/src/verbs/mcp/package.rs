@@ -80,7 +80,7 @@ const UVX_VALUES: [&str; 12] = [
     "--index-strategy",
 ];
 /// The addresses of the two registries.
-const USUAL_REGISTRIES: [&str; 2] =
+pub const USUAL_REGISTRIES: [&str; 2] =
     [concat!("https://registry.npmjs", ".org"), concat!("https://pypi", ".org/simple")];
 /// The options that fetch from another registry than the usual one.
 const OTHER_REGISTRIES: [&str; 5] =
@@ -213,22 +213,20 @@ fn npm(words: &[String]) -> Result<CommandLine, String> {
         (None, Some((first, arguments))) => (first.as_str(), None, arguments),
         (None, None) => return Err("it names no package".to_owned()),
     };
-    let at = first.get(1..).and_then(|rest| rest.find('@')).map(|at| at + 1);
-    let (name, version) = match at {
-        Some(at) => (&first[..at], Some(&first[at + 1..])),
-        None => (first, None),
-    };
+    let (name, version) = npm_parts(first);
     if name == "mcp-remote" && program.is_none() {
         return remote(arguments);
     }
-    if !is_npm_name(name) || version.is_some_and(|version| !is_version(version)) {
-        return Err(from_elsewhere(first));
+    let extra = packages.get(1..).unwrap_or_default();
+    if let Some(odd) = std::iter::once(first).chain(extra.iter().copied()).find(|package| !is_of_npm(package))
+    {
+        return Err(from_elsewhere(odd));
     }
     Ok(CommandLine::Package(PackageSpec {
         registry: Registry::Npm,
         name: name.to_owned(),
         version: version.filter(|version| !version.is_empty()).map(str::to_owned),
-        extra: packages.iter().skip(1).map(|&package| package.to_owned()).collect(),
+        extra: extra.iter().map(|&package| package.to_owned()).collect(),
         program,
         arguments: arguments.to_vec(),
     }))
@@ -293,6 +291,21 @@ fn from_elsewhere(package: &str) -> String {
     format!(
         "`{package}` does not come from the registry; install it yourself, then `almoner mcp add NAME -- PROGRAM ARGS…`"
     )
+}
+
+/// Splits a package of npm at its version, if it names one.
+pub fn npm_parts(package: &str) -> (&str, Option<&str>) {
+    let at = package.get(1..).and_then(|rest| rest.find('@')).map(|at| at + 1);
+    match at.and_then(|at| package.split_at_checked(at)) {
+        Some((name, version)) => (name, version.strip_prefix('@')),
+        None => (package, None),
+    }
+}
+
+/// Returns whether npm looks a package up in its registry, and not at an address or in a directory.
+fn is_of_npm(package: &str) -> bool {
+    let (name, version) = npm_parts(package);
+    is_npm_name(name) && version.is_none_or(is_version)
 }
 
 /// Returns whether a text can be the name of a package of npm.
@@ -391,6 +404,12 @@ mod tests {
             ("npx -y ./local", "does not come from the registry"),
             ("npx -y https://a.example/b.tgz", "does not come from the registry"),
             ("npx -y a@file:../b", "does not come from the registry"),
+            ("npx -p a -p x@http://127.0.0.1:1/x.tgz x", "`x@http://127.0.0.1:1/x.tgz` does not come"),
+            ("npx -p a --package=git+file:///b b", "does not come from the registry"),
+            ("npx -p a -p github:b/c c", "does not come from the registry"),
+            ("npx -p a -p ../b b", "does not come from the registry"),
+            ("npx -p a -p b@npm:c b", "does not come from the registry"),
+            ("bunx -p a -p b@file:../c b", "does not come from the registry"),
             ("npx -y", "names no package"),
             ("npx -c x", "line for a shell"),
             ("npx -y mcp-remote", "names no address"),

@@ -19,6 +19,8 @@ pub struct Placeholders<'a> {
 const FOLDERS: [&str; 6] =
     ["workspaceFolder", "workspaceRoot", "workspacefolder", "CLAUDE_PROJECT_DIR", "workspacePath", "cwd"];
 const HOMES: [&str; 3] = ["HOME", "userHome", "USERPROFILE"];
+/// The names of the sign between the parts of a path.
+const SEPARATORS: [&str; 2] = ["pathSeparator", "/"];
 
 /// A place for which there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,14 @@ impl MissingValue {
     }
 }
 
+/// A text whose places are filled.
+pub struct Filled {
+    /// The text.
+    pub text: String,
+    /// The names of the places that this machine filled: from the environment, the home or the folder.
+    pub own: Vec<String>,
+}
+
 /// A part of a text.
 #[derive(Debug, PartialEq)]
 enum Part<'t> {
@@ -47,42 +57,53 @@ impl Placeholders<'_> {
     ///
     /// # Errors
     /// The first place for which there is no value.
-    pub fn fill(&self, text: &str) -> Result<String, MissingValue> {
-        let mut filled = String::new();
+    pub fn fill(&self, text: &str) -> Result<Filled, MissingValue> {
+        let mut filled = Filled { text: String::new(), own: vec![] };
         for part in parts(text) {
             match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Place(name, otherwise) => filled.push_str(&self.value(name, otherwise)?),
+                Part::Text(text) => filled.text.push_str(text),
+                Part::Place(name, otherwise) => match self.value(name).or(otherwise.map(str::to_owned)) {
+                    Some(value) => {
+                        filled.text.push_str(&value);
+                        if self.is_own(name) {
+                            filled.own.push(name.to_owned());
+                        }
+                    }
+                    None => return Err(MissingValue { name: name.to_owned() }),
+                },
             }
         }
-        match (filled.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => Ok(home.join(rest).to_string_lossy().into_owned()),
-            _ => Ok(filled),
+        if let (Some(rest), Some(home)) = (filled.text.strip_prefix("~/"), &self.home) {
+            filled.text = home.join(rest).to_string_lossy().into_owned();
         }
+        Ok(filled)
     }
 
-    fn value(&self, name: &str, otherwise: Option<&str>) -> Result<String, MissingValue> {
+    /// Returns whether this machine fills a place, and not the user or the file.
+    fn is_own(&self, name: &str) -> bool {
+        !self.given.contains_key(name) && !SEPARATORS.contains(&name) && self.value(name).is_some()
+    }
+
+    /// Returns the value of a place, unless only the file has one.
+    pub fn value(&self, name: &str) -> Option<String> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         if let Some(given) = self.given.get(name) {
-            return Ok(given.clone());
+            return Some(given.clone());
         }
         if HOMES.contains(&name)
             && let Some(home) = &self.home
         {
-            return Ok(shown(home));
+            return Some(shown(home));
         }
         if FOLDERS.contains(&name) {
-            return Ok(shown(&self.folder));
+            return Some(shown(&self.folder));
         }
         match name {
             "workspaceFolderBasename" => {
-                Ok(self.folder.file_name().map(|name| shown(Path::new(name))).unwrap_or_default())
+                Some(self.folder.file_name().map(|name| shown(Path::new(name))).unwrap_or_default())
             }
-            "pathSeparator" | "/" => Ok("/".to_owned()),
-            _ => (self.variable)(name)
-                .filter(|value| !value.is_empty())
-                .or(otherwise.map(str::to_owned))
-                .ok_or_else(|| MissingValue { name: name.to_owned() }),
+            name if SEPARATORS.contains(&name) => Some("/".to_owned()),
+            _ => (self.variable)(name).filter(|value| !value.is_empty()),
         }
     }
 }
@@ -177,7 +198,17 @@ mod tests {
             ("", Ok("")),
         ] {
             let expected = filled.map(str::to_owned).map_err(|name| MissingValue { name: name.to_owned() });
-            assert_eq!(places.fill(text), expected, "{text}");
+            assert_eq!(places.fill(text).map(|filled| filled.text), expected, "{text}");
+        }
+        for (text, own) in [
+            (
+                "${REGION}-${HOME}-${workspaceFolderBasename}",
+                vec!["REGION", "HOME", "workspaceFolderBasename"],
+            ),
+            ("${REGION:-there}", vec!["REGION"]),
+            ("${OTHER:-there}${token-id}${pathSeparator} plain", vec![]),
+        ] {
+            assert_eq!(places.fill(text).map(|filled| filled.own).unwrap_or_default(), own, "{text}");
         }
         assert_eq!(names("Bearer ${input:a} {env:B} $C"), ["a", "B"]);
     }

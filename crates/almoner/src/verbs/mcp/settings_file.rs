@@ -145,8 +145,11 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Entry>, String> {
     let mut tables: Vec<&Json> = SERVER_POINTERS
         .iter()
         .filter_map(|place| json.pointer(place))
+        // One entry that is no object costs only itself.
         .filter(|table| {
-            table.is_array() || table.as_object().is_some_and(|table| table.values().all(Json::is_object))
+            let is_table =
+                |table: &Map<String, Json>| table.is_empty() || table.values().any(Json::is_object);
+            table.is_array() || table.as_object().is_some_and(is_table)
         })
         .collect();
     // In settings of VS Code `mcp` holds `servers` and `inputs`; elsewhere it is the table itself.
@@ -159,8 +162,10 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Entry>, String> {
     // Some files are the table itself.
     let is_entry =
         |entry: &Json| ["command", "url", "serverUrl", "httpUrl"].iter().any(|key| entry.get(*key).is_some());
-    if tables.is_empty() && json.as_object().is_some_and(|all| !all.is_empty() && all.values().all(is_entry))
-    {
+    let is_whole = |all: &Map<String, Json>| {
+        all.values().any(is_entry) && all.values().all(|entry| is_entry(entry) || !entry.is_object())
+    };
+    if tables.is_empty() && json.as_object().is_some_and(is_whole) {
         tables.push(&json);
     }
     if tables.is_empty() {
@@ -236,6 +241,8 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -264,6 +271,42 @@ mod tests {
             assert_eq!(entries[0].name, "a", "{file}");
             assert!(entries[0].description.is_object(), "{file}");
         }
+    }
+
+    /// Other programs lose the whole file (PrefectHQ/fastmcp#4711, AstrBotDevs/AstrBot#5673).
+    #[test]
+    fn entry_that_is_no_object_costs_only_itself() {
+        for (file, text, all) in [
+            (
+                "x.json",
+                r#"{ "mcpServers": { "a": { "command": "sh" }, "b": "oops", "c": null } }"#,
+                vec!["a", "b", "c"],
+            ),
+            ("x.json", r#"{ "servers": { "a": 7, "b": { "url": "https://a.example" } } }"#, vec!["a", "b"]),
+            (
+                "x.json",
+                r#"{ "mcpServers": { "type": "stdio", "b": { "command": "sh" } } }"#,
+                vec!["b", "type"],
+            ),
+            ("x.json", r#"{ "mcpServers": [7, { "name": "b", "command": "sh" }] }"#, vec!["server-1", "b"]),
+            ("x.json", r#"{ "a": { "command": "sh" }, "b": [] }"#, vec!["a", "b"]),
+            ("x.toml", "[mcp_servers]\nb = 1\n[mcp_servers.a]\ncommand = \"sh\"\n", vec!["a", "b"]),
+            ("x.yaml", "extensions:\n  a:\n    cmd: sh\n  b: no\n", vec!["a", "b"]),
+            (
+                "x.json",
+                r#"{ "projects": { "/p": { "mcpServers": { "a": 1, "b": { "command": "sh" } } } } }"#,
+                vec!["a", "b"],
+            ),
+        ] {
+            let entries = read(text, Path::new(file)).unwrap_or_else(|why| panic!("{text}: {why}"));
+            let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            assert_eq!(names, all.into_iter().collect(), "{text}");
+            assert_eq!(entries.iter().filter(|entry| entry.description.is_object()).count(), 1, "{text}");
+        }
+        // A manifest with an address in it is no list of servers.
+        let manifest =
+            r#"{ "name": "x", "repository": { "url": "https://a.example" }, "scripts": { "test": "x" } }"#;
+        assert!(read(manifest, Path::new("package.json")).is_err());
     }
 
     #[test]

@@ -27,6 +27,8 @@ use resource::{McpSpec, Resource};
 const DEFAULT_MEMORY: u64 = 2 << 30;
 /// The maximum length of a tool's name for a model.
 const MAX_TOOL_NAME_LEN: usize = 64;
+/// The rule of the finding that the vault is locked.
+const LOCKED: &str = "http/locked";
 
 /// Returns the tool server that is bound to a slot.
 ///
@@ -177,7 +179,9 @@ fn list_tools(daemon: &HostDaemon, server: &ToolServer) -> Result<caps::ToolList
             let help = format!("`almoner mcp login {name}`; or {}", way_out(server, &error));
             return Failure::new(Exit::NeedsYou, message).help(help);
         }
-        Failure::new(Exit::Failure, message).help(way_out(server, &error))
+        let is_locked = matches!(&error, caps::McpError::Blocked(finding) if finding.rule == LOCKED);
+        let exit = if is_locked { Exit::NeedsYou } else { Exit::Failure };
+        Failure::new(exit, message).help(way_out(server, &error))
     })
 }
 
@@ -190,7 +194,18 @@ fn way_out(server: &ToolServer, error: &caps::McpError) -> String {
         ServerTransport::Program(_) => None,
     };
     match (error, origin) {
-        (E::Blocked(finding), _) => finding.allowed.clone().unwrap_or_default(),
+        (E::Blocked(finding), _) => {
+            let allowed = finding.allowed.clone().unwrap_or_default();
+            match allowed.split('`').nth(1) {
+                Some(command) => format!("`{command}`, then the same command"),
+                None => allowed,
+            }
+        }
+        (E::Denied { .. }, Some(_)) if error.lacking_scope().is_some() => {
+            let lacking = error.lacking_scope().unwrap_or_default();
+            let lacking: String = lacking.split(' ').map(|scope| format!(" --scope '{scope}'")).collect();
+            format!("`almoner mcp login {name}{lacking}`; name the other scopes too that you still want")
+        }
         (E::Denied { .. }, Some(origin)) => match server.secrets().first() {
             Some(key) => format!(
                 "is the secret {key} right, and has it what this server wants? `almoner secret set {key} --for {origin}` \
@@ -208,6 +223,14 @@ fn way_out(server: &ToolServer, error: &caps::McpError) -> String {
             format!(
                 "if that is the server that you mean: `almoner mcp remove {name}`, and add it anew with that address"
             )
+        }
+        (E::OtherVersion { .. }, _) => {
+            "an older or a newer version of the server may speak one of these; ask who publishes it"
+                .to_owned()
+        }
+        (E::ConnectionClosed { .. }, _) => {
+            "try again; if it stays so, this is the fault of the server, or of something between it and you"
+                .to_owned()
         }
         (E::Refused { .. } | E::InvalidAnswer { .. } | E::Status { .. } | E::SessionExpired, _) => {
             format!(
