@@ -23,6 +23,16 @@ const SUFFIX: &str = ".base";
 /// The maximum number of files and directories in a copy when its changes are looked for.
 const MAX_ENTRIES: usize = 1_000_000;
 
+/// The maximum size of a file whose changes are looked for, in bytes.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// The maximum number of bytes that are read of a copy when its changes are looked for. A program can leave files that
+/// have any size and take no space.
+const MAX_READ_BYTES: u64 = 1 << 30;
+
+/// The maximum number of characters of a path in a description.
+const MAX_SHOWN_CHARS: usize = 200;
+
 /// The state of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct EntryBase {
@@ -84,7 +94,11 @@ impl StageBase {
     pub(super) fn record(stage: &Path) -> io::Result<()> {
         let place = file(stage);
         let mut out = io::BufWriter::new(fs::File::create(&place)?);
-        for (path, now) in entries(stage)? {
+        let Entries { all, left_out } = entries(stage)?;
+        if let Some((_, error)) = left_out.into_iter().next() {
+            return Err(error);
+        }
+        for (path, now) in all {
             let kind = kind(&stage.join(&path), &now)?;
             let entry = EntryBase { kind, mode: now.mode(), mark: mark(&now) };
             writeln!(out, "{}", entry.line(&path))?;
@@ -105,13 +119,31 @@ impl StageBase {
         Ok(StageBase { entries })
     }
 
-    /// Returns the changes in the copy since then.
+    /// Returns the changes in the copy since then. A part of the copy that cannot be read, or is too large, is left out
+    /// and named.
     ///
     /// # Errors
-    /// When the copy cannot be read.
-    pub fn changes(mut self, stage: &Path) -> io::Result<StageChanges> {
+    /// When the directory of the copy cannot be read.
+    pub fn changes(self, stage: &Path) -> io::Result<StageChanges> {
+        self.changes_within(stage, MAX_FILE_BYTES, MAX_READ_BYTES)
+    }
+
+    fn changes_within(mut self, stage: &Path, most: u64, most_in_all: u64) -> io::Result<StageChanges> {
         let mut found = StageChanges::default();
-        for (path, meta) in entries(stage)? {
+        let Entries { mut all, left_out } = entries(stage)?;
+        for (directory, error) in &left_out {
+            found.beyond.push(format!(
+                "`{}` is left out with all that is in it: {}",
+                shown(directory),
+                reason(error)
+            ));
+            // The present entries of this directory are unknown, so no change is claimed of any.
+            self.entries.retain(|path, _| !Path::new(path).starts_with(directory) || path == directory);
+        }
+        // The small files come first, so that one large file does not hide the others.
+        all.sort_by_key(|(_, meta)| meta.len());
+        let mut read = 0_u64;
+        for (path, meta) in all {
             let base = self.entries.remove(&path);
             if let Some(base) = &base
                 && matches!(base.kind, EntryKind::File(_))
@@ -120,7 +152,22 @@ impl StageBase {
             {
                 continue;
             }
-            let now = kind(&stage.join(&path), &meta)?;
+            if meta.is_file() {
+                let sum = read.saturating_add(meta.len());
+                if meta.len() > most || sum > most_in_all {
+                    let size = meta.len();
+                    found.beyond.push(format!("`{}`: it is too large, with {size} bytes", shown(&path)));
+                    continue;
+                }
+                read = sum;
+            }
+            let now = match kind(&stage.join(&path), &meta) {
+                Ok(now) => now,
+                Err(error) => {
+                    found.beyond.push(format!("`{}`: {}", shown(&path), reason(&error)));
+                    continue;
+                }
+            };
             let before = base.as_ref().map(|base| base.kind);
             if before != Some(now) {
                 found.note(&path, before, Some(now));
@@ -207,8 +254,13 @@ fn file(stage: &Path) -> PathBuf {
 }
 
 fn shown(path: &OsStr) -> String {
-    path.to_str()
-        .map_or_else(|| path.as_bytes().escape_ascii().to_string(), |path| visible_line(path).into_owned())
+    let shown = path
+        .to_str()
+        .map_or_else(|| path.as_bytes().escape_ascii().to_string(), |path| visible_line(path).into_owned());
+    match shown.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown,
+    }
 }
 
 /// Returns a path without spaces and line breaks.
@@ -239,28 +291,63 @@ fn decoded(text: &str) -> Option<OsString> {
     Some(OsString::from_vec(path))
 }
 
-/// Returns every entry of a copy with its path, following no link. Almoner's temporary files are left out.
-fn entries(stage: &Path) -> io::Result<Vec<(OsString, fs::Metadata)>> {
-    let mut all = Vec::new();
+/// Returns the reason why a part of a copy cannot be read.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidFilename => "its path is too long".to_owned(),
+        io::ErrorKind::PermissionDenied => "its permissions let nobody read it".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    }
+}
+
+/// The entries of a copy.
+struct Entries {
+    /// The entries, by their paths.
+    all: Vec<(OsString, fs::Metadata)>,
+    /// The directories that cannot be read, each with the reason.
+    left_out: Vec<(OsString, io::Error)>,
+}
+
+/// Returns every entry of a copy with its path, following no link. Almoner's temporary files are not among them.
+///
+/// # Errors
+/// When the directory of the copy cannot be read.
+fn entries(stage: &Path) -> io::Result<Entries> {
+    let mut found = Entries { all: Vec::new(), left_out: Vec::new() };
     let mut ways = vec![PathBuf::new()];
     while let Some(way) = ways.pop() {
-        for entry in fs::read_dir(stage.join(&way))? {
-            let entry = entry?;
-            let meta = entry.metadata()?;
-            let path = way.join(entry.file_name());
-            if entry.file_name().to_str().is_some_and(is_temporary) {
-                continue;
-            }
-            if all.len() == MAX_ENTRIES {
-                return Err(io::ErrorKind::QuotaExceeded.into());
-            }
-            if meta.is_dir() {
-                ways.push(path.clone());
-            }
-            all.push((path.into_os_string(), meta));
+        match read_entries(stage, &way, &mut found.all, &mut ways) {
+            Ok(()) => {}
+            Err(error) if way.as_os_str().is_empty() => return Err(error),
+            Err(error) => found.left_out.push((way.into_os_string(), error)),
         }
     }
-    Ok(all)
+    Ok(found)
+}
+
+/// Adds the entries of one directory, and its subdirectories to `ways`.
+fn read_entries(
+    stage: &Path,
+    way: &Path,
+    all: &mut Vec<(OsString, fs::Metadata)>,
+    ways: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(stage.join(way))? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_temporary) {
+            continue;
+        }
+        let meta = entry.metadata()?;
+        if all.len() == MAX_ENTRIES {
+            return Err(io::Error::other(format!("there are more than {MAX_ENTRIES} files and directories")));
+        }
+        let path = way.join(entry.file_name());
+        if meta.is_dir() {
+            ways.push(path.clone());
+        }
+        all.push((path.into_os_string(), meta));
+    }
+    Ok(())
 }
 
 fn mark(meta: &fs::Metadata) -> (u64, u64, i128) {
@@ -354,5 +441,91 @@ mod tests {
         );
         remove(&stage);
         assert_eq!(fs::read_dir(base.path().join("stages")).unwrap().count(), 0);
+    }
+
+    /// Returns a copy of a directory with `kept/a.md` and `b.md`.
+    fn copy(base: &Path) -> PathBuf {
+        let (real, stage) = (base.join("real"), base.join("stages/1"));
+        fs::create_dir_all(real.join("kept")).unwrap();
+        fs::write(real.join("kept/a.md"), "a").unwrap();
+        fs::write(real.join("b.md"), "b").unwrap();
+        make(&real, &stage, StageUse::Programs).unwrap();
+        stage
+    }
+
+    fn paths(found: &StageChanges) -> Vec<&str> {
+        found.changes.iter().map(|change| change.path.as_str()).collect()
+    }
+
+    #[test]
+    fn too_deep_directory_is_named_and_the_rest_found() {
+        use rustix::fs::{Mode, OFlags, mkdirat, openat};
+        let base = tempfile::tempdir().unwrap();
+        let stage = copy(base.path());
+        fs::write(stage.join("b.md"), "new").unwrap();
+        // The system takes paths of 4096 bytes at most. A program goes deeper step by step.
+        let name = "d".repeat(250);
+        let mut directory = rustix::fs::open(&stage, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..20 {
+            mkdirat(&directory, &name, Mode::RWXU).unwrap();
+            directory = openat(&directory, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let found = StageBase::read(&stage).unwrap().changes(&stage).unwrap();
+        assert!(paths(&found).contains(&"b.md"), "{found:?}");
+        let [left_out] = found.beyond.iter().filter(|one| one.contains("left out")).collect::<Vec<_>>()[..]
+        else {
+            panic!("{:?}", found.beyond)
+        };
+        assert!(left_out.len() < 400 && left_out.starts_with("`ddd"), "{left_out}");
+        remove(&stage);
+        assert!(!stage.exists());
+    }
+
+    #[test]
+    fn unread_directory_claims_no_removed_file() {
+        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+        let base = tempfile::tempdir().unwrap();
+        let stage = copy(base.path());
+        let kept = stage.join("kept");
+        fs::write(stage.join("b.md"), "new").unwrap();
+        fs::set_permissions(&kept, fs::Permissions::from_mode(0o000)).unwrap();
+        // For root, permissions hold only in a thread without capabilities.
+        let read = || {
+            let none = CapabilitySet::empty();
+            set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+                .unwrap();
+            StageBase::read(&stage).unwrap().changes(&stage).unwrap()
+        };
+        let found = std::thread::scope(|scope| scope.spawn(read).join().unwrap());
+        assert_eq!(paths(&found), ["b.md"]);
+        let left_out = "`kept` is left out with all that is in it: its permissions let nobody read it";
+        assert!(found.beyond.iter().any(|one| one == left_out), "{:?}", found.beyond);
+        fs::set_permissions(&kept, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Reported of other programs: markfasheh/duperemove#8, hpc/mpifileutils#299 (holes are read as data).
+    #[test]
+    fn sparse_file_is_named_and_not_read() {
+        let base = tempfile::tempdir().unwrap();
+        let stage = copy(base.path());
+        fs::write(stage.join("b.md"), "new").unwrap();
+        let sparse =
+            |name: &str, size: u64| fs::File::create(stage.join(name)).unwrap().set_len(size).unwrap();
+        sparse("huge", 1 << 40);
+        sparse("kept/a.md", 1 << 40);
+        let changes = || StageBase::read(&stage).unwrap();
+        let begun = std::time::Instant::now();
+        let found = changes().changes(&stage).unwrap();
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+        assert_eq!(paths(&found), ["b.md"]);
+        let mut beyond = found.beyond;
+        beyond.sort();
+        let large = |name: &str| format!("`{name}`: it is too large, with 1099511627776 bytes");
+        assert_eq!(beyond, [large("huge"), large("kept/a.md")]);
+        // Many files of a smaller size have a limit, too.
+        sparse("huge", 3000);
+        sparse("kept/a.md", 4000);
+        let found = changes().changes_within(&stage, 5000, 6000).unwrap();
+        assert_eq!((paths(&found), found.beyond.len()), (vec!["huge", "b.md"], 1));
     }
 }
