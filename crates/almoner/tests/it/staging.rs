@@ -303,6 +303,30 @@ fn staged_move_applies_both_ends_and_keeps_permissions() {
 }
 
 #[test]
+fn move_with_a_conflict_at_one_end_changes_neither() {
+    let moves = calls(&[("out_move", json!({ "from": "a.md", "to": "sub/z.md" }))]);
+    for (theirs, only) in [("sub/z.md", None), ("a.md", None), ("sub/z.md", Some("a.md"))] {
+        let home = home(json!([moves.clone(), done()]));
+        run(&home, "out:stage", &[]).expect(0);
+        home.write(&format!("out/{theirs}"), "theirs\n");
+        let before = files(&home);
+        let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+        assert!(diff.contains("the other end of its move"), "{diff}");
+        let only = only.map_or(vec![], |only| vec!["--only", only]);
+        home.almoner(&[&["apply", "r1"], &only[..]].concat()).expect(8);
+        assert_eq!(files(&home), before);
+        // Both ends can be applied once nothing is in the way.
+        match theirs {
+            "a.md" => home.write("out/a.md", "one two\n"),
+            _ => std::fs::remove_file(home.path("out/sub/z.md")).unwrap(),
+        }
+        home.almoner(&["apply", "r1"]).expect(0);
+        assert!(!home.path("out/a.md").exists());
+        assert_eq!(home.read("out/sub/z.md"), "one two\n");
+    }
+}
+
+#[test]
 fn staged_slot_cannot_share_its_directory() {
     let home = home(json!([done()]));
     home.write("clerk.worker", "---\nslots: { out: dir rw, other: dir rw }\n---\nDo it.\n");

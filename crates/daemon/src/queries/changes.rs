@@ -60,10 +60,13 @@ impl Change {
     }
 
     /// Returns whether `wanted` names this path, either as the run named it or as an absolute path.
-    fn is_named(&self, wanted: &str) -> bool {
+    pub fn is_named(&self, wanted: &str) -> bool {
         self.path == wanted || self.full() == wanted
     }
 }
+
+/// The place of the last tasks in the order in which tasks are carried out.
+const MAX_RANK: usize = 3;
 
 /// A change to make at a path, with its progress.
 pub struct PathTask {
@@ -78,6 +81,16 @@ pub struct PathTask {
 }
 
 impl PathTask {
+    /// Returns the place of the task in the order in which tasks are carried out.
+    fn rank(&self) -> usize {
+        match (self.expected, self.target) {
+            (PathState::Nothing, _) => 0,
+            (_, PathState::File(_) | PathState::Directory) => 1,
+            (PathState::File(_), PathState::Nothing) => 2,
+            (PathState::Directory, PathState::Nothing) => MAX_RANK,
+        }
+    }
+
     /// Returns the task as an entry of the report to the caller.
     pub fn entry(self) -> UndoEntry {
         UndoEntry {
@@ -237,21 +250,59 @@ fn undo_state(
     }
 }
 
+/// Holds back the other ends of each move of which one end cannot be applied. Half a move would lose the file or
+/// duplicate it. Returns the ends that are applied already, which have to be taken back.
+pub fn hold_back_moves(tasks: &mut [PathTask]) -> Vec<usize> {
+    let mut ends: BTreeMap<StepRef, Vec<usize>> = BTreeMap::new();
+    for (at, task) in tasks.iter().enumerate() {
+        task.change.steps.iter().for_each(|step| ends.entry(*step).or_default().push(at));
+    }
+    let is_held =
+        |task: &PathTask| matches!(task.state, UndoState::Conflict { .. } | UndoState::Failed { .. });
+    let mut held: Vec<usize> = (0..tasks.len()).filter(|at| is_held(&tasks[*at])).collect();
+    let mut applied = Vec::new();
+    // A file may be moved to the former path of another one, so that more than two ends belong together.
+    while let Some(at) = held.pop() {
+        let path = visible_line(&tasks[at].change.path).into_owned();
+        let why = format!("the other end of its move, `{path}`, cannot be applied");
+        let others: BTreeSet<usize> =
+            tasks[at].change.steps.iter().flat_map(|step| &ends[step]).copied().collect();
+        for other in others {
+            let task = &mut tasks[other];
+            if task.state == UndoState::Done {
+                applied.push(other);
+            }
+            if matches!(task.state, UndoState::Would | UndoState::Done) {
+                task.state = UndoState::Failed { why: Untrusted::new(why.clone()) };
+                held.push(other);
+            }
+        }
+    }
+    applied
+}
+
 /// Returns the tasks that can be carried out, as entries of the journal.
 pub fn restored_files(tasks: &[PathTask]) -> Vec<RestoredFile> {
     tasks.iter().filter(|task| task.state == UndoState::Would).map(PathTask::restored_file).collect()
 }
 
-/// Carries out the tasks. Each path is checked once more at the moment of its change. If a path is already in the
-/// wanted state, leftovers of an interrupted attempt beside it are removed.
-pub fn carry_out(tasks: &mut [PathTask], held: BlobLookup<'_>) {
+/// Carries out the tasks. Each path is checked once more at the moment of its change. If one end of a move fails, its
+/// other ends are taken back, unless this is an undo. If a path is already in the wanted state, leftovers of an interrupted attempt beside it are removed.
+pub fn carry_out(tasks: &mut [PathTask], is_undo: bool, held: BlobLookup<'_>) {
     // The permissions are read first, while the files that have them still exist.
     let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks)).collect();
-    // Folders come last, because a folder can be removed only after the files in it.
-    for is_folder in [false, true] {
-        for (task, mode) in tasks.iter_mut().zip(&modes) {
-            if task.state == UndoState::Would && (task.expected == PathState::Directory) == is_folder {
-                task.state = restore(task, *mode, held);
+    // A moved file is at its new place before it goes from its old one. Folders go last, after the files in them.
+    for rank in 0..=MAX_RANK {
+        for (at, mode) in modes.iter().enumerate() {
+            let task = &mut tasks[at];
+            if task.state != UndoState::Would || task.rank() != rank {
+                continue;
+            }
+            task.state = restore(task, *mode, held);
+            if !is_undo && matches!(task.state, UndoState::Failed { .. }) {
+                for applied in hold_back_moves(tasks) {
+                    take_back(&mut tasks[applied], held);
+                }
             }
         }
     }
@@ -259,6 +310,16 @@ pub fn carry_out(tasks: &mut [PathTask], held: BlobLookup<'_>) {
         if let Ok(root) = Undo::open(&task.change.root) {
             root.tidy(&task.change.path, task.expected, task.target, task.change.at.1.run);
         }
+    }
+}
+
+/// Restores the state that a path had before its task was carried out. If this fails, the task stays done.
+fn take_back(task: &mut PathTask, held: BlobLookup<'_>) {
+    std::mem::swap(&mut task.expected, &mut task.target);
+    let restored = restore(task, None, held);
+    std::mem::swap(&mut task.expected, &mut task.target);
+    if restored != UndoState::Done {
+        task.state = UndoState::Done;
     }
 }
 
@@ -490,5 +551,48 @@ fn staged_copy(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
             Some(path)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn move_that_fails_at_its_end_leaves_the_file_in_place() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().to_str().unwrap().to_owned();
+        let file = |text: &str| PathState::File(BlobHash::of(text.as_bytes()));
+        let step = StepRef { run: RunNumber(1), step: 1 };
+        let task = |path: &str, before: PathState, after: PathState| {
+            let change = Change {
+                at: (0, step),
+                root: root.clone(),
+                stage: None,
+                path: path.to_owned(),
+                steps: [step].into(),
+                before,
+                after,
+                by_program: false,
+            };
+            PathTask { change, expected: before, target: after, state: UndoState::Would }
+        };
+        // The file was changed after it was looked at: at the old place, or at the new one.
+        for (changed, old, new) in [("old.md", "theirs", None), ("new.md", "mine", Some("theirs"))] {
+            std::fs::write(base.path().join("old.md"), old).unwrap();
+            if let Some(text) = new {
+                std::fs::write(base.path().join("new.md"), text).unwrap();
+            }
+            let mut tasks = vec![
+                task("old.md", file("mine"), PathState::Nothing),
+                task("new.md", PathState::Nothing, file("mine")),
+            ];
+            carry_out(&mut tasks, false, &|_, _| Some(b"mine".to_vec()));
+            for task in &tasks {
+                assert!(matches!(task.state, UndoState::Failed { .. }), "{changed}: {:?}", task.state);
+            }
+            let read = |name: &str| std::fs::read_to_string(base.path().join(name)).ok();
+            assert_eq!((read("old.md").as_deref(), read("new.md").as_deref()), (Some(old), new), "{changed}");
+        }
     }
 }

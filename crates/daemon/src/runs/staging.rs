@@ -304,6 +304,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
         staged_bytes(daemon, change, digest)
     });
     guard_protected(&mut tasks, only);
+    changes::hold_back_moves(&mut tasks);
     let (mut files, mut shown) = (Vec::new(), 0);
     // The files are sorted by their paths.
     tasks.sort_by_key(|task| task.change.full());
@@ -471,6 +472,7 @@ pub fn apply(
     let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
     let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
     guard_protected(&mut tasks, only);
+    changes::hold_back_moves(&mut tasks);
     let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Named)?;
     let held =
         |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
@@ -481,7 +483,7 @@ pub fn apply(
         let said = UserCommand { verb: "apply".to_owned(), text };
         daemon.apply_as(daemon.host, Some(said), Act::Apply { run, files })?;
     }
-    changes::carry_out(&mut tasks, &held);
+    changes::carry_out(&mut tasks, false, &held);
     // A change that cannot be applied stays in the copy.
     let is_all = only.is_empty()
         && parts.is_empty()
@@ -495,12 +497,12 @@ pub fn apply(
 }
 
 /// Holds back changes that a program made to files whose names say that they hold keys, or that some program obeys
-/// them. No gate has judged these changes, so a person has to name each such file.
+/// them. No gate has judged these changes, so a person has to name each such file. It is not enough that the person
+/// names the other end of its move.
 fn guard_protected(tasks: &mut [PathTask], only: &[String]) {
-    if !only.is_empty() {
-        return;
-    }
-    for task in tasks.iter_mut().filter(|task| task.change.by_program && task.state == UndoState::Would) {
+    let is_named = |change: &Change| only.iter().any(|wanted| change.is_named(wanted));
+    let open = tasks.iter_mut().filter(|task| task.change.by_program && task.state == UndoState::Would);
+    for task in open.filter(|task| !is_named(&task.change)) {
         if let Some(why) = protected(&task.change.full()) {
             let why = format!(
                 "a program has changed it, and {}; `--only {}` applies it",

@@ -49,7 +49,7 @@ pub fn undo(
         }
         // The copy may be gone, so that these are the last bytes of what was applied.
         changes::keep_present(daemon, tasks.iter().filter(|task| task.change.stage.is_some()))?;
-        changes::carry_out(&mut tasks, &held);
+        changes::carry_out(&mut tasks, true, &held);
         // This records the undo as completed. From now on, files at these paths no longer count as the run's.
         let files: Vec<RestoredFile> = tasks
             .iter()
