@@ -447,7 +447,7 @@ impl Fold {
 }
 
 /// The rule of findings about a call that a person refused.
-pub(crate) const DENIAL_RULE: &str = "host/denied";
+pub const DENIAL_RULE: &str = "host/denied";
 
 /// Returns whether any of these fingerprints is new, and adds all of them to `refused`.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {

@@ -1,6 +1,7 @@
 //! The steps that a worker file makes without a model: `then` and `write`.
 
 use kernel::Value;
+use kernel::proposal::Finding;
 use kernel::run::{Attachment, CallSite, Completion, Run, RunOutcome, Shape, Trouble};
 use serde_json::{Map, Value as Json, json};
 
@@ -182,6 +183,12 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
     }
 }
 
+/// Returns whether a person has denied a call.
+pub(crate) fn is_denied(call: &Call) -> bool {
+    let is_denial = |findings: &[Finding]| findings.iter().any(|finding| finding.rule == DENIAL_RULE);
+    matches!(&call.completion, Some(Completion::Refused(findings)) if is_denial(findings))
+}
+
 /// Returns the outcome of a write in the form for the run's result. A write that a person has denied is no failure.
 pub(crate) fn write_outcome(call: &Call, planned: &[PlannedFile]) -> Json {
     let (slot, path) = (&call.proposal.slot, call.proposal.args.first().map(Value::to_json));
@@ -191,7 +198,7 @@ pub(crate) fn write_outcome(call: &Call, planned: &[PlannedFile]) -> Json {
     };
     match &call.completion {
         Some(Completion::Done { .. }) => json!({ "slot": slot, "path": path, "written": true }),
-        Some(Completion::Refused(findings)) if findings.iter().any(|f| f.rule == DENIAL_RULE) => json!({
+        Some(Completion::Refused(findings)) if is_denied(call) => json!({
             "slot": slot, "path": path, "written": false, "why": findings.first().map(|f| f.message.clone()),
         }),
         Some(Completion::Refused(findings)) => {

@@ -234,6 +234,30 @@ fn unwritten_answer_is_written_by_the_retry() {
     assert!(none.err.contains("nothing failed"), "{}", none.err);
 }
 
+#[test]
+fn denied_file_is_not_written_by_the_retry() {
+    let worker = "---\noutput: { kind: string }\nslots: { out: dir rw }\nwrite:\n\
+        \x20 - { each: out, path: \"{{ output.kind }}.txt\", content: \"{{ item.name }}\" }\n---\nWhat is it?\n";
+    let asks = ["run", "w.worker", "in", "--each", "-e", "out=./out:rw", "-m", "scripted:s.json"];
+    // The second of these items cannot be written to the path that its answer names.
+    for (second, code, failed) in [("B", 5, 0), ("../B", 1, 1)] {
+        let home = TestHome::new();
+        home.write("w.worker", worker);
+        home.write("in/a.md", "this is a");
+        home.write("in/b.md", "this is b");
+        home.write("s.json", script(&[("this is a", Some("A")), ("this is b", Some(second))]));
+        home.almoner(&asks).expect(7);
+        home.almoner(&["deny", "1", "-r", "not these"]).expect(0);
+        let said = home.almoner(&["resume", "r1"]).expect(code);
+        assert!(said.err.contains(&format!("{failed} failed")), "{said:?}");
+        home.write("w.worker", worker.replace("{{ output.kind }}.txt", "{{ item.stem }}.txt"));
+        home.write("s.json", "[]");
+        let again = home.almoner(&run(&["--retry-failed"])).expect(if failed == 0 { 4 } else { 0 });
+        assert!(!home.path("out/a.txt").exists() && !home.path("out/A.txt").exists(), "{again:?}");
+        assert_eq!(home.path("out/b.txt").exists(), failed == 1, "{again:?}");
+    }
+}
+
 /// A worker that writes a note about each document, and asks for it.
 const NOTES: &str = "---\nslots: { out: dir rw }\n---\nTake a note.\n";
 

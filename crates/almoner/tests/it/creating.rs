@@ -208,6 +208,22 @@ fn denied_creation_reaches_the_model_with_its_reason() {
 }
 
 #[test]
+fn one_answer_to_several_leaves_no_slot_open() {
+    let home = home(&[create(&file("{ post: outbox }"), &Json::Null)], &[]);
+    home.write("in/a.txt", "a");
+    home.write("in/b.txt", "b");
+    let args = ["-e", "docs=docs", "-e", "out=out:rw", "-mscripted:script.json"];
+    home.almoner(&[&["run", "boss.worker", "in", "--each", "-j2"], &args[..]].concat()).expect(7);
+    let inbox = home.almoner(&["inbox"]).expect(0).out;
+    assert!(inbox.contains("2 items ask"), "{inbox}");
+    let said = home.almoner(&["approve", "1-2"]).expect(2);
+    assert!(said.err.contains("nothing fills the slot `post`"), "{said:?}");
+    // Nothing was answered, so that both can still be denied.
+    let denied = home.almoner(&["deny", "1-2", "-r", "no"]).expect(0);
+    assert!(denied.out.contains("answered 2 messages"), "{denied:?}");
+}
+
+#[test]
 fn user_fills_slots_missing_from_the_maker() {
     let send =
         json!({ "name": "post_send", "arguments": { "to": "a@own.example", "subject": "s", "body": "b" } });

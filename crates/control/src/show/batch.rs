@@ -104,7 +104,9 @@ impl Batch {
                     }
                 }
             }
-            State::Finished { outcome: RunOutcome::Failed(trouble) } if is_write_code(&trouble.code) => {
+            State::Finished { outcome: RunOutcome::Failed(trouble) }
+                if WriteFailure::from_code(&trouble.code) == Some(WriteFailure::Tried) =>
+            {
                 let done = outcomes.iter().filter(|(_, why)| why.is_none()).map(|(index, _)| *index);
                 unwritten
                     .extend(done.chain(rewritten.iter().copied()).map(|at| (at, trouble.message.clone())));
@@ -174,7 +176,22 @@ impl Batch {
     }
 }
 
-/// Returns whether a run ended with this code because it could write none of its files. A person has denied none.
-fn is_write_code(code: &str) -> bool {
-    matches!(code, "output/write" | "write/failed" | "conflict/write")
+/// The reason why a run has written none of its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteFailure {
+    /// The files could not be written. A retry writes them.
+    Tried,
+    /// A person has denied them. A retry does not write them.
+    Denied,
+}
+
+impl WriteFailure {
+    /// Returns the reason for the error code of a run, or `None` if the run failed otherwise.
+    pub fn from_code(code: &str) -> Option<WriteFailure> {
+        match code {
+            "output/write" | "write/failed" | "conflict/write" => Some(WriteFailure::Tried),
+            "denied/write" => Some(WriteFailure::Denied),
+            _ => None,
+        }
+    }
 }

@@ -23,6 +23,7 @@ use crate::state::{daemon, gateway_tokens, vault};
 use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
+use control::powers::ApprovalExtras;
 use control::protocol::{ClientKeys, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
 
 /// Answers one request. `services` are those of the store's own host, and `brought` are the keys that the client has
@@ -99,7 +100,13 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::AnswerAll { text, approvals, denied } => {
             let choice = match denied {
                 Some(reason) => Choice::Deny { reason },
-                None => Choice::Approve { for_run: false },
+                None => {
+                    for seen in &approvals {
+                        let nothing = ApprovalExtras::default();
+                        approval_extras::check_extras(daemon, seen.message, None, nothing)?;
+                    }
+                    Choice::Approve { for_run: false }
+                }
             };
             let answer = AnswerAll { text, approvals, choice };
             Response::Reply(daemon.apply(Act::AnswerAll(answer))?.reply)

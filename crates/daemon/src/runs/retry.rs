@@ -2,20 +2,22 @@
 //!
 //! The new run works on the bytes that the old run stored, not on files that may have changed. A document that has a
 //! result keeps it: no child runs for the document, and nothing is written again for it alone. If only the file of a
-//! result could not be written, the new run writes it, and asks no model. A file that could not be read is read again.
+//! result could not be written, the new run writes it, and asks no model. A file that a person has denied is not
+//! written. A file that could not be read is read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::run::{Attachment, Earlier, Entry, Input, Rejection, RunOutcome, Shape, State};
+use kernel::run::{Attachment, Completion, Earlier, Entry, Input, Rejection, RunOutcome, Shape, State};
 use kernel::{RunNumber, Value};
 use worker::definition::Definition;
+use worker::fold::DENIAL_RULE;
 
 use super::documents::DocumentImporter;
 use crate::queries::runs;
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, StartSpec};
-use control::show::batch::UnwrittenFile;
+use control::show::batch::{UnwrittenFile, WriteFailure};
 
 /// Returns the input of a run that retries the documents without a result in `old`.
 ///
@@ -49,10 +51,17 @@ pub fn input(
     let mut results: BTreeMap<usize, Value> =
         before.map(|earlier| earlier.results.clone()).unwrap_or_default();
     let mut unwritten: BTreeSet<usize> = before.map(|earlier| earlier.unwritten.clone()).unwrap_or_default();
+    let mut is_denied = false;
     runs::for_each_step(daemon, old, 1, |step| {
-        if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry {
-            results.insert(index, value);
-            unwritten.insert(index);
+        match step.entry {
+            Entry::Collected { index, outcome: RunOutcome::Done(value) } => {
+                results.insert(index, value);
+                unwritten.insert(index);
+            }
+            Entry::Completed { completion: Completion::Refused(findings), .. } => {
+                is_denied |= findings.iter().any(|finding| finding.rule == DENIAL_RULE);
+            }
+            _ => {}
         }
         true
     })?;
@@ -62,6 +71,13 @@ pub fn input(
         let files = UnwrittenFile::of(value);
         has_unwritten_file = files.iter().any(|file| file.index.is_none());
         unwritten = files.into_iter().filter_map(|file| file.index).collect();
+    }
+    if let State::Finished { outcome: RunOutcome::Failed(trouble) } = &run.state
+        && WriteFailure::from_code(&trouble.code) == Some(WriteFailure::Denied)
+        && is_denied
+    {
+        // A person does not want these files. Files that only a gate refused are tried again.
+        unwritten.clear();
     }
     if definition.write.is_empty() {
         unwritten.clear();

@@ -129,7 +129,11 @@ impl Driver<'_> {
             .find_map(|call| call.completion.as_ref())
             .map_or("output/write", write_failure_code);
         files.splice(..0, written.iter().map(|call| steps::write_outcome(call, &writes)));
-        if !files.is_empty() && !done {
+        // If a person has denied some files of many documents, the result tells which of the others failed.
+        let is_partly_denied = matches!(self.run.shape, Shape::Each { .. })
+            && files.iter().any(|file| file["failed"] == true)
+            && written.iter().any(|call| steps::is_denied(call));
+        if !files.is_empty() && !done && !is_partly_denied {
             let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
             let help = format!("the answer is kept: `almoner export {}` has it", self.run.number);
             return self.fail(trouble(code, format!("nothing was written: {why}"), help));
