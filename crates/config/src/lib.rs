@@ -24,4 +24,5 @@ pub mod secret_variables;
 pub mod settings;
 pub mod trust;
 pub mod vendor_keys;
+pub mod whole_file;
 pub mod worker_file;

@@ -74,7 +74,7 @@ impl Eq for Cause {}
 impl Failure {
     /// Returns a failure without advice.
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        let (message, help) = (Untrusted::new(message), String::new());
+        let (message, help) = (Untrusted::new(plain_words(message.into())), String::new());
         Failure { exit, message, help, silent: false, cause: Cause::default() }
     }
 
@@ -138,12 +138,48 @@ impl Error for Failure {
     }
 }
 
+/// The words of the operating system for failures that a user meets, and ours. Each system library has its own words.
+const PLAIN_WORDS: [(&str, &str); 6] = [
+    ("No space left on device (os error 28)", "the disk is full"),
+    ("Disk quota exceeded (os error 122)", "your part of the disk is full"),
+    ("Quota exceeded (os error 122)", "your part of the disk is full"),
+    ("File name too long (os error 36)", "the path is too long"),
+    ("Filename too long (os error 36)", "the path is too long"),
+    ("Read-only file system (os error 30)", "the disk is read-only"),
+];
+
+/// Returns a message with the words of the operating system replaced by plain ones. Errors of all crates end here.
+fn plain_words(mut message: String) -> String {
+    if message.contains("(os error ") {
+        for (theirs, ours) in PLAIN_WORDS {
+            message = message.replace(theirs, ours);
+        }
+    }
+    message
+}
+
 /// The result of every command.
 pub type ExitResult = Result<Exit, Failure>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn full_disk_is_named_in_plain_words() {
+        for (code, words) in
+            [(28, "the disk is full"), (122, "your part of"), (36, "too long"), (30, "read-only")]
+        {
+            let error = std::io::Error::from_raw_os_error(code);
+            for failure in [
+                Failure::new(Exit::Failure, format!("cannot write a.md: {error}")),
+                Failure::from_error(Exit::Failure, error),
+            ] {
+                let shown = failure.render(None);
+                assert!(shown.contains(words) && !shown.contains("os error"), "{shown}");
+            }
+        }
+    }
 
     #[test]
     fn quoted_text_in_failure_cannot_forge_help_line() {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use kernel::run::{Entry, Run, Step};
@@ -13,6 +12,7 @@ use crate::cli::maintenance::ExportArgs;
 use crate::session::Session;
 use crate::session::questions;
 use crate::ui::output;
+use config::whole_file::NewFile;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Copy, Request, Response};
@@ -152,18 +152,18 @@ impl Blobs {
     }
 }
 
-/// The target of an export: a new file that no other user may read, or standard output.
+/// The target of an export: a new file that no other user may read, or standard output. The file gets its name when the
+/// export is complete.
 enum ExportOutput {
     Screen,
-    File { file: std::io::BufWriter<std::fs::File>, to: String },
+    File { file: std::io::BufWriter<NewFile>, to: String },
 }
 
 impl ExportOutput {
     fn open(to: Option<&Path>) -> Result<ExportOutput, Failure> {
         let Some(to) = to.filter(|to| *to != Path::new("-")) else { return Ok(ExportOutput::Screen) };
         let shown = output::path(to);
-        let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
-        match opened {
+        match NewFile::begin(to, 0o600) {
             Ok(file) => Ok(ExportOutput::File { file: std::io::BufWriter::new(file), to: shown }),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(Failure::new(Exit::Conflict, format!("{shown} is there already"))
@@ -186,9 +186,10 @@ impl ExportOutput {
     fn finish(self) -> Result<(), Failure> {
         match self {
             ExportOutput::Screen => Ok(()),
-            ExportOutput::File { mut file, to } => file
-                .flush()
-                .and_then(|()| file.get_ref().sync_all())
+            ExportOutput::File { file, to } => file
+                .into_inner()
+                .map_err(std::io::IntoInnerError::into_error)
+                .and_then(NewFile::finish)
                 .map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}"))),
         }
     }

@@ -1,8 +1,5 @@
 //! `almoner setup`: the available models, and the command to type next.
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-
 use model::{DetectedModel, Vendor};
 use passable::visible_line;
 use serde_json::json;
@@ -15,6 +12,7 @@ use config::model_choice::{KnownModels, describe};
 use config::place::{self, Place};
 use config::settings;
 use config::vendor_keys;
+use config::whole_file;
 use control::exit::{Exit, ExitResult, Failure};
 
 /// Runs `almoner setup`.
@@ -101,12 +99,7 @@ fn write(place: &Place, model: &str) -> Result<(), Failure> {
         "# docs/settings.md says what may stand here.\n\n[models]\n# The model for runs that name none, as after `-m`.\ndefault = {}\n",
         serde_json::Value::String(model.to_owned())
     );
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    made.and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    })
-    .map_err(|e| {
+    whole_file::create(&path, 0o600, text.as_bytes()).map_err(|e| {
         Failure::new(Exit::Failure, format!("{}: {e}", output::path(&path))).help("is the directory yours?")
     })
 }

@@ -1,6 +1,5 @@
 //! `almoner new`, `almoner import` and `almoner schema`: worker files, and their schema for editors.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use passable::visible_line;
@@ -9,6 +8,7 @@ use worker::definition::{self, Bundle, MAX_BYTES};
 use super::run;
 use crate::cli::{ImportArgs, NewArgs, SchemaArgs};
 use crate::ui::output;
+use config::whole_file;
 use control::exit::{Exit, ExitResult, Failure};
 
 /// The text of a new worker file.
@@ -97,11 +97,10 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes a new file. An existing file is never replaced.
+/// Writes a new file. An existing file is never replaced, and a full disk leaves no file.
 fn create_file(path: &Path, text: &str) -> Result<(), Failure> {
     let shown = output::path(path);
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| match e.kind() {
+    whole_file::create(path, whole_file::NEW_FILE_MODE, text.as_bytes()).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => {
             Failure::new(Exit::Conflict, format!("{shown} is there already"))
                 .help("choose another name, or remove it; nothing was changed")

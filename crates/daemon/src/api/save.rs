@@ -16,6 +16,7 @@ use super::services::Services;
 use crate::state::worker_files;
 use config::case::{self, Case, Recorded, pretty};
 use config::endowment_text;
+use config::whole_file;
 use control::ask::Ask;
 use control::binding::{SlotBinding, SlotContent};
 use control::exit::{Exit, Failure};
@@ -392,16 +393,19 @@ impl Ask for Services {
     }
 }
 
+/// Writes new files, and the directories above them. If one cannot be written, none of the files stays.
 fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
-    for (path, bytes) in files {
+    for (at, (path, bytes)) in files.iter().enumerate() {
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let fail = |e: std::io::Error| {
+        let made = made.and_then(|()| whole_file::create(path, whole_file::NEW_FILE_MODE, bytes));
+        made.map_err(|e| {
+            for (path, _) in &files[..at] {
+                // The first error is reported.
+                let _ = std::fs::remove_file(path);
+            }
             Failure::new(Exit::Failure, format!("{}: {e}", display_path(path)))
-                .help("check the directory and its permissions")
-        };
-        made.map_err(fail)?;
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-        file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).map_err(fail)?;
+                .help("check the directory, its permissions and its room; no file was written")
+        })?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::server::{Server, calls, says, status};
 use super::{RunFixture, check, files, namespace, runs};
-use crate::test_home::TestHome;
+use crate::test_home::{Said, TestHome};
 
 /// A worker whose result is written down by a template, without the model's doing.
 const FORM: &str = "---
@@ -94,6 +94,44 @@ fn full_or_read_only_directory_is_reported_without_half_files() {
     assert!(servers.iter().all(|server| server.requests().len() == 2));
     assert_eq!(files(&out).len(), 3);
     desk.nothing_lost();
+}
+
+/// Reported of other programs: netbirdio/netbird#237, LMMS/lmms#26 (the old file is emptied when the disk is full),
+/// vshulcz/deja-vu#808 (an empty file stays).
+#[test]
+fn full_disk_keeps_the_old_output_and_leaves_no_new_file() {
+    if !namespace::inside("bad_input::effects::full_disk_keeps_the_old_output_and_leaves_no_new_file") {
+        return;
+    }
+    let home = TestHome::new();
+    home.write("hello.worker", super::HELLO);
+    home.write("hello.json", super::SAYS_HELLO);
+    home.write("plain.md", "Say what is to be done.\n");
+    let out = home.path("out");
+    std::fs::create_dir(&out).unwrap();
+    namespace::small_disk(&out, 64);
+    home.write("out/result.txt", "an older result");
+    home.almoner(&[&super::RUN_HELLO[..], &["--output", "fits.txt"]].concat()).expect(0);
+    namespace::fill(&out.join("filler"));
+    let before = files(&out);
+    let plain = home.path("plain.md");
+    let hello = [home.path("hello.worker"), home.path("hello.json")].map(|path| path.display().to_string());
+    let model = format!("scripted:{}", hello[1]);
+    let commands: [&[&str]; 3] = [
+        &["run", &hello[0], "-m", &model, "--output", "result.txt"],
+        &["new", "made"],
+        &["import", plain.to_str().unwrap()],
+    ];
+    for args in commands {
+        let mut command = home.command(args);
+        let said = Said::of(command.current_dir(&out).output().unwrap()).expect(1);
+        assert!(said.err.contains("the disk is full") && !said.err.contains("os error"), "{said:?}");
+        assert_eq!(files(&out), before, "{args:?}");
+    }
+    // The result is kept, and is written once there is room.
+    std::fs::remove_file(out.join("filler")).unwrap();
+    home.almoner(&["resume", "last", "--output", "out/result.txt"]).expect(0);
+    assert_eq!(home.read("out/result.txt"), home.read("fits.txt"));
 }
 
 #[test]
