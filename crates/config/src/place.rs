@@ -84,7 +84,7 @@ impl Place {
     ///
     /// # Errors
     /// When neither `ALMONER_HOME` nor `HOME` is set, and the system knows no home of the user. When `sudo` has kept
-    /// the home of another user.
+    /// the home of another user. When the path of the store is too long.
     pub fn from_env() -> Result<Place, Failure> {
         let env = |name: &str| {
             match std::env::var_os(name) {
@@ -95,7 +95,10 @@ impl Place {
             .filter(|value| !value.is_empty())
         };
         let model = env("ALMONER_MODEL").and_then(|model| model.into_string().ok());
-        Ok(Place { model, ..Place::from(&env)? })
+        let place = Place { model, ..Place::from(&env)? };
+        // Otherwise each command would name the first of its own files, and no way out.
+        store::check_path(&place.store()).map_err(open_failure)?;
+        Ok(place)
     }
 
     fn from(env: &dyn Fn(&str) -> Option<OsString>) -> Result<Place, Failure> {

@@ -16,6 +16,9 @@ use crate::{place, schema};
 /// The mark of a file of this program: "ALMO" at offset 68.
 pub(crate) const APPLICATION: i32 = 0x414c_4d4f;
 
+/// The maximum length of the path of the database, in bytes. SQLite takes 512 with the endings of its own files.
+const MAX_DATABASE_PATH_BYTES: usize = 504;
+
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The number of bytes that are read of the database file: up to the end of the application's mark.
 const HEAD: usize = 72;
@@ -37,6 +40,19 @@ pub fn inspect(dir: &Path) -> Result<(), OpenError> {
         Ok(meta) if meta.is_file() && meta.uid() == geteuid().as_raw() => recognise(dir).map(|_| ()),
         _ => is_absent_whole(dir),
     }
+}
+
+/// Checks that the path of a store is not too long for the database and the system. Nothing is written.
+///
+/// # Errors
+/// [`OpenError::PathTooLong`], as [`crate::Store::open`] would return it.
+pub fn check_path(dir: &Path) -> Result<(), OpenError> {
+    let path = dir.join(place::DATABASE);
+    let is_refused = |error: io::Error| error.kind() == io::ErrorKind::InvalidFilename;
+    if path.as_os_str().len() > MAX_DATABASE_PATH_BYTES || path.symlink_metadata().is_err_and(is_refused) {
+        return Err(OpenError::PathTooLong { path });
+    }
+    Ok(())
 }
 
 /// Refuses a store whose database is missing while other parts of the store exist.

@@ -53,7 +53,7 @@ pub use backup::BackupError;
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};
-pub use header::inspect;
+pub use header::{check_path, inspect};
 pub use inline_blob::InlineBlob;
 pub use marks::Hold;
 pub use probe::fsync_rate;

@@ -145,6 +145,10 @@ fn result_keeps_its_own_characters_in_pipes_and_files() {
     let runs = home.almoner(&["runs"]).expect(0).out;
     home.almoner(&[&RUN[..], &["-o", "no/such/dir/x"]].concat()).expect(4);
     home.almoner(&[&RUN[..], &["-o", "."]].concat()).expect(2);
+    std::os::unix::fs::symlink("no/such/file", home.path("dangling")).unwrap();
+    home.almoner(&[&RUN[..], &["-o", "dangling"]].concat()).expect(4);
+    // Nobody makes a file there, not even root.
+    assert_ne!(home.almoner(&[&RUN[..], &["-o", "/proc/self/x"]].concat()).code, 0);
     assert_eq!(home.almoner(&["runs"]).expect(0).out, runs);
 }
 
@@ -392,14 +396,14 @@ fn every_environment_finds_the_daemon_of_the_store() {
 #[test]
 fn home_with_long_path_works_or_names_the_length() {
     let home = answering("ok");
+    let command = |root: &std::path::Path, args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("ALMONER_HOME", root);
+        Said::of(command.output().unwrap())
+    };
     let run = |root: &std::path::Path| {
-        let command = |args: &[&str]| {
-            let mut command = home.command(args);
-            command.env("ALMONER_HOME", root);
-            Said::of(command.output().unwrap())
-        };
-        let said = command(&RUN);
-        command(&["stop"]);
+        let said = command(root, &RUN);
+        command(root, &["stop"]);
         said
     };
     let part = "a-directory-with-a-rather-long-name";
@@ -407,6 +411,14 @@ fn home_with_long_path_works_or_names_the_length() {
     assert_eq!(run(&long).expect(0).out, "ok\n");
     assert!(long.as_os_str().len() > 200);
     let longer = (0..18).fold(home.path("deeper"), |dir, _| dir.join(part));
-    let said = run(&longer);
-    assert!(said.code != 0 && said.err.contains("too long") && said.err.contains("shorter path"), "{said:?}");
+    // The second path has a name that no file system takes, the third is longer than the system takes.
+    let longest = (0..120).fold(home.path("deepest"), |dir, _| dir.join(part));
+    for root in [longer, home.path(&"x".repeat(300)), longest] {
+        for args in [&RUN[..], &["mcp", "add", "server", "--", "true"], &["daemon"], &["inbox"]] {
+            let said = command(&root, args).expect(1);
+            let has = |part: &str| said.err.contains(part);
+            assert!(has("cannot open the store: the path") && has("is too long"), "{args:?}: {said:?}");
+            assert!(has("shorter path (`ALMONER_HOME`)") && !has("os error"), "{args:?}: {said:?}");
+        }
+    }
 }
