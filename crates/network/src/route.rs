@@ -344,7 +344,7 @@ impl Via {
     fn named(&self, error: ureq::Error) -> ureq::Error {
         let proxy = self.proxy.description();
         match error {
-            ureq::Error::Io(error) if error.get_ref().is_none() => {
+            ureq::Error::Io(error) => {
                 let words = format!("the proxy {proxy} cannot be reached: {error}");
                 io::Error::new(error.kind(), words).into()
             }
