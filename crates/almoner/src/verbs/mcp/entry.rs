@@ -262,11 +262,15 @@ impl Reading<'_> {
             let value = value.trim_matches('"');
             let named = option.trim_start_matches('-');
             match self.secret_place(word) {
-                Some(place) if !option.starts_with('-') => return Err(self.refusal("argument", place)),
+                Some(place) if !option.starts_with("--") => return Err(self.refusal("argument", place)),
                 None if !holds_secret(named, value) && !holds_secret("", word) => continue,
                 _ => {}
             }
-            let (option, named) = if named.is_empty() { ("…", "SECRET") } else { (option, named) };
+            let (option, named) = match named.len() {
+                0 => ("…", "SECRET"),
+                1 => (option, "SECRET"),
+                _ => (option, named),
+            };
             let variable = secret_name(&[named]);
             return Err(format!(
                 "its argument `{option}` looks like a secret, and arguments are no place for one; if it takes a variable instead: \

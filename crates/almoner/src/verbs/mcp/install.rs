@@ -195,6 +195,8 @@ impl Installation {
             &[
                 "install",
                 "--package-lock-only",
+                // The lock must name where each part comes from, whatever the user's own settings leave out.
+                "--no-omit-lockfile-registry-resolved",
                 "--ignore-scripts",
                 "--no-audit",
                 "--no-fund",
