@@ -74,7 +74,7 @@ const ALLOWED_FILES: &[(&str, &[WorldPart], &str)] = &[
     ("crates/almoner/src/verbs/mcp/mod.rs", &[Files], "removes the package of a server"),
     ("crates/almoner/src/verbs/mcp/modules.rs", &[Files], "finds the modules of a program that a person names"),
     ("crates/almoner/src/verbs/mcp/settings_file.rs", &[Files], "reads the settings of other agents"),
-    ("crates/almoner/src/verbs/mcp_login.rs", &[Network], "waits for the browser to come back from a login"),
+    ("crates/almoner/src/verbs/mcp_login.rs", &[Network, Clocks], "waits for the browser to come back from a login, for a limited time"),
     ("crates/almoner/src/verbs/models.rs", &[Files], "looks whether there is room for weights"),
     ("crates/almoner/src/verbs/open.rs", &[Files, Processes], "opens a browser, which reads where to go from a file"),
     ("crates/almoner/src/verbs/setup.rs", &[Files], "writes the first settings, after a question"),

@@ -11,9 +11,9 @@ use serde_json::Value as Json;
 use super::modules::modules;
 use super::package::{self, CommandLine, PackageSpec, is_windows};
 use super::placeholders::{self, Filled, Placeholders};
+use super::secret_words::{holds_secret, is_word, secret_name};
 use super::settings_file::Entry;
 use config::mcp_file::Server;
-use config::secret_variables::is_secret;
 use resource::mcp::is_server_name;
 use resource::secret::PREFIX as SECRET;
 
@@ -72,29 +72,6 @@ fn server_name(name: &str) -> Option<String> {
     let begin = plain.len().saturating_sub(MAX_NAME_LEN);
     let plain = plain.get(begin..)?.trim_start_matches(['-', '_', '.']);
     is_server_name(plain).then(|| plain.to_owned())
-}
-
-/// Returns whether a variable or a header holds a secret, by its name or its value.
-fn holds_secret(name: &str, value: &str) -> bool {
-    // `postgresql://user:password@host`, and headers within a value.
-    let in_address = value.split_once("://").is_some_and(|(_, rest)| {
-        rest.split('/')
-            .next()
-            .and_then(|host| host.split_once('@'))
-            .is_some_and(|(user, _)| user.contains(':'))
-    });
-    in_address || value.contains("Bearer ") || value.contains("Basic ") || is_secret(name, value)
-}
-
-/// Returns the name of a secret, made of words.
-fn secret_name(words: &[&str]) -> String {
-    let name = words.join("_").to_ascii_uppercase();
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
-}
-
-/// Returns whether a text can be the name of a variable, an option or a header.
-fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 fn texts(json: Option<&Json>) -> Result<Vec<String>, String> {

@@ -6,6 +6,7 @@ mod install;
 mod modules;
 mod package;
 mod placeholders;
+mod secret_words;
 mod settings_file;
 
 use std::collections::BTreeMap;
