@@ -4,11 +4,10 @@ mod alternatives;
 mod header;
 pub(crate) mod html;
 pub(crate) mod mailbox;
+mod structure;
 pub(crate) mod transfer;
 
-use mail_parser::{
-    ContentType, Message, MessageParser, MessagePart, MessagePartId, MimeHeaders as _, PartType,
-};
+use mail_parser::{ContentType, Message, MessagePart, MessagePartId, MimeHeaders as _, PartType};
 
 use crate::guard::guarded;
 use crate::mail::alternatives::{Version, VersionKind};
@@ -21,9 +20,6 @@ const MAX_DEPTH: usize = 8;
 const MAX_NESTING: usize = 50;
 /// The maximum number of parts of a mail.
 const MAX_PARTS: usize = 2_000;
-/// The maximum number of times that a mail may name the type of a mail in it. The parser's memory is freed by
-/// recursion, so a mail that nests without end would use up the stack.
-const MAX_MAIL_TYPES: usize = 500;
 /// The maximum number of mails of a mailbox.
 const MAX_MAILS: usize = 10_000;
 
@@ -34,7 +30,8 @@ const SHOWN: &[&str] = &["From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Subje
 /// and the names of the attachments.
 pub(crate) fn text(bytes: &[u8], limits: &Limits, depth: usize) -> Result<Reading, DocumentError> {
     let bytes = mailbox::normalize(bytes);
-    let mails = mailbox::mails(&bytes);
+    let (bytes, wrong_length) = mailbox::without_length(&bytes);
+    let mails = mailbox::mails(bytes);
     let mut reading = Reading::new(limits);
     let [one] = mails.as_slice() else {
         let shown = mails.len().min(MAX_MAILS);
@@ -55,18 +52,23 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits, depth: usize) -> Result<Readin
         }
         return Ok(reading);
     };
-    read(one, &reading, limits, depth)
+    let mut reading = read(one, &reading, limits, depth)?;
+    if let Some(note) = wrong_length {
+        reading.note(&note)?;
+    }
+    Ok(reading)
 }
 
 /// Reads one mail.
 fn read(mail: &[u8], whole: &Reading, limits: &Limits, depth: usize) -> Result<Reading, DocumentError> {
     let (before, mail) = mailbox::header_start(mail);
-    if names_of_mail_types(mail) > MAX_MAIL_TYPES {
-        return Err(DocumentError::MailBroken { reason: "it has too many mails in it".into() });
+    if structure::is_tangled(mail) {
+        return Err(DocumentError::MailBroken { reason: "it has too many parts in parts".into() });
     }
-    let rendered = guarded(|| match MessageParser::default().parse(mail) {
+    let masked = structure::mask(mail);
+    let rendered = guarded(|| match structure::parse(&masked, mail) {
         Some(message) => {
-            let mut reader = Reader { limits, depth, nesting: 0, parts: 0, readable: 0, left_out: 0 };
+            let mut reader = Reader::new(limits, depth);
             let mut reading = whole.part();
             reader.mail(&message, &mut reading, true)?;
             if !is_blank(&String::from_utf8_lossy(before)) {
@@ -90,13 +92,6 @@ fn read(mail: &[u8], whole: &Reading, limits: &Limits, depth: usize) -> Result<R
     }
 }
 
-/// Returns how often a mail names the type of a mail in it.
-fn names_of_mail_types(mail: &[u8]) -> usize {
-    let of =
-        |name: &[u8]| mail.windows(name.len()).filter(|window| window.eq_ignore_ascii_case(name)).count();
-    of(b"message/") + of(b"/digest")
-}
-
 /// The reader of one mail and of the mails in it.
 struct Reader<'a> {
     limits: &'a Limits,
@@ -108,9 +103,18 @@ struct Reader<'a> {
     readable: usize,
     /// The number of parts that were left out.
     left_out: usize,
+    /// The number of bytes of versions that were compared.
+    compared: usize,
+    /// Whether the text says that the mail has no end.
+    is_incomplete: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(limits: &'a Limits, depth: usize) -> Self {
+        let (nesting, parts, readable, left_out, compared) = (0, 0, 0, 0, 0);
+        Self { limits, depth, nesting, parts, readable, left_out, compared, is_incomplete: false }
+    }
+
     /// Reads the header and the parts of a mail. The mail in a file must have a header of its own. A mail in a mail
     /// may lack it.
     fn mail(
@@ -167,7 +171,6 @@ impl Reader<'_> {
                 self.nesting -= 1;
                 read
             }
-            PartType::Message(inner) => self.inner_mail(part, inner, into),
             _ => self.leaf(message, part, into),
         }
     }
@@ -198,7 +201,17 @@ impl Reader<'_> {
         parts: &[MessagePartId],
         into: &mut Reading,
     ) -> Result<(), DocumentError> {
+        self.end_of_parts(message, part, into)?;
         match subtype(part).as_str() {
+            "digest" => parts.iter().try_for_each(|id| match message.part(*id) {
+                // In a digest, a part without a type is a mail.
+                Some(mail) if mail.content_type().is_none() && self.parts < MAX_PARTS => {
+                    self.parts += 1;
+                    let bytes = transfer::decode(raw_body(message, mail), &encoding(message, mail)).bytes;
+                    self.inner_mail(attachment_name(mail), &bytes, into)
+                }
+                _ => self.part(message, *id, into),
+            }),
             "alternative" => {
                 let mut versions = Vec::new();
                 for id in parts {
@@ -206,7 +219,7 @@ impl Reader<'_> {
                     self.part(message, *id, &mut reading)?;
                     versions.push(Version { reading, kind: version_kind(message, *id) });
                 }
-                alternatives::choose(into, versions)
+                alternatives::choose(into, versions, &mut self.compared)
             }
             "encrypted" => {
                 let bytes = part.offset_end.saturating_sub(part.offset_body);
@@ -216,20 +229,44 @@ impl Reader<'_> {
         }
     }
 
+    /// Notes that the line after the last part is missing. The mail was probably cut.
+    fn end_of_parts(
+        &mut self,
+        message: &Message<'_>,
+        part: &MessagePart<'_>,
+        into: &mut Reading,
+    ) -> Result<(), DocumentError> {
+        let Some(boundary) = attribute(part.content_type(), "boundary") else { return Ok(()) };
+        let end = format!("--{}--", structure::unmask(boundary));
+        let rest = message.raw_message.get(part.offset_body as usize..).unwrap_or_default();
+        let has_end = rest.windows(end.len()).rev().any(|window| window == end.as_bytes());
+        if has_end || std::mem::replace(&mut self.is_incomplete, true) {
+            return Ok(());
+        }
+        into.note("incomplete: the line after the last part of the mail is missing, so more may be missing")
+    }
+
     /// Reads a mail that is attached to a mail.
     fn inner_mail(
         &mut self,
-        part: &MessagePart<'_>,
-        inner: &Message<'_>,
+        name: Option<String>,
+        bytes: &[u8],
         into: &mut Reading,
     ) -> Result<(), DocumentError> {
         if self.depth >= MAX_DEPTH {
             return self.leave_out(into, &format!("a mail in more than {MAX_DEPTH} mails"));
         }
-        let name = attachment_name(part).unwrap_or_else(|| "a mail".to_owned());
+        if structure::is_tangled(bytes) {
+            return self.leave_out(into, "a mail with too many parts in parts");
+        }
+        let name = name.unwrap_or_else(|| "a mail".to_owned());
         into.push_block(&format!("--- attached: {name} (message/rfc822) ---"))?;
+        let masked = structure::mask(bytes);
         self.depth += 1;
-        let read = self.mail(inner, into, false);
+        let read = match structure::parse(&masked, bytes) {
+            Some(inner) => self.mail(&inner, into, false),
+            None => into.push_block(&TextBlock::read(bytes, None).text),
+        };
         self.depth -= 1;
         read?;
         self.readable += 1;
@@ -243,11 +280,7 @@ impl Reader<'_> {
         part: &MessagePart<'_>,
         into: &mut Reading,
     ) -> Result<(), DocumentError> {
-        let raw = message.raw_message.as_ref();
-        let raw = raw.get(part.offset_body as usize..part.offset_end as usize).unwrap_or_default();
-        let encoding =
-            raw_values(message, part, "Content-Transfer-Encoding").first().copied().unwrap_or_default();
-        let found = transfer::decode(raw, &String::from_utf8_lossy(encoding));
+        let found = transfer::decode(raw_body(message, part), &encoding(message, part));
         let (kind, name) = (media_type(part), attachment_name(part));
         let bytes = found.bytes.as_ref();
         let label = part.content_type().and_then(|kind| kind.attribute("charset"));
@@ -255,7 +288,8 @@ impl Reader<'_> {
             attribute(part.content_type(), "format").is_some_and(|it| it.eq_ignore_ascii_case("flowed"));
         let shown = name.clone().unwrap_or_default();
         let block = match (kind.as_str(), kind.split('/').next().unwrap_or_default()) {
-            _ if bytes.trim_ascii().is_empty() => return Ok(()),
+            _ if bytes.trim_ascii().is_empty() => return self.empty_part(message, part, into, &kind),
+            ("message/rfc822" | "message/global", _) => return self.inner_mail(name, bytes, into),
             ("text/html" | "application/xhtml+xml", _) => {
                 let label = label.map(str::to_owned).or_else(|| html::charset(bytes));
                 let decoded = charset::decode(bytes, label.as_deref());
@@ -318,6 +352,26 @@ impl Reader<'_> {
         let is_attached = name.is_some() || !matches!(kind.as_str(), "text/plain" | "text/html");
         self.text_block(into, block, is_attached.then_some((shown.as_str(), kind.as_str(), size)))?;
         found.note.map_or(Ok(()), |note| into.note(&in_part(&shown, &kind, &note)))
+    }
+
+    /// Notes a part without content that is a file. An empty text needs no note.
+    fn empty_part(
+        &mut self,
+        message: &Message<'_>,
+        part: &MessagePart<'_>,
+        into: &mut Reading,
+        kind: &str,
+    ) -> Result<(), DocumentError> {
+        let name = attachment_name(part);
+        // Apple Mail writes the length of a part that it keeps elsewhere, or that it has not yet loaded.
+        if !raw_values(message, part, "X-Apple-Content-Length").is_empty() {
+            let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+            return self.leave_out(
+                into,
+                &format!("{kind}{name}: Apple Mail keeps it in another file than the mail"),
+            );
+        }
+        name.map_or(Ok(()), |name| into.note(&format!("left out: {kind} {name}: it is empty")))
     }
 
     fn text_block(
@@ -451,7 +505,8 @@ fn media_type(part: &MessagePart<'_>) -> String {
         None => "text/plain".to_owned(),
         Some(kind) => {
             let subtype = kind.subtype().map(|subtype| format!("/{subtype}")).unwrap_or_default();
-            let written: String = one_line(&format!("{}{subtype}", kind.ctype())).to_ascii_lowercase();
+            let written = format!("{}{}", kind.ctype(), structure::unmask(&subtype));
+            let written: String = one_line(&written).to_ascii_lowercase();
             match written.as_str() {
                 "" | "text" => "text/plain".to_owned(),
                 _ => written,
@@ -461,7 +516,20 @@ fn media_type(part: &MessagePart<'_>) -> String {
 }
 
 fn subtype(part: &MessagePart<'_>) -> String {
-    part.content_type().and_then(ContentType::subtype).unwrap_or_default().to_ascii_lowercase()
+    let subtype = part.content_type().and_then(ContentType::subtype).unwrap_or_default();
+    structure::unmask(subtype).to_ascii_lowercase()
+}
+
+/// Returns the bytes of a part as they stand in the mail.
+fn raw_body<'a>(message: &'a Message<'_>, part: &MessagePart<'_>) -> &'a [u8] {
+    let range = part.offset_body as usize..part.offset_end as usize;
+    message.raw_message.get(range).unwrap_or_default()
+}
+
+/// Returns the transfer encoding that a part names.
+fn encoding(message: &Message<'_>, part: &MessagePart<'_>) -> String {
+    let values = raw_values(message, part, "Content-Transfer-Encoding");
+    String::from_utf8_lossy(values.first().copied().unwrap_or_default()).into_owned()
 }
 
 fn attribute<'a>(kind: Option<&'a ContentType<'_>>, name: &str) -> Option<&'a str> {
@@ -470,8 +538,8 @@ fn attribute<'a>(kind: Option<&'a ContentType<'_>>, name: &str) -> Option<&'a st
 
 /// Returns the name of an attached file on one line.
 fn attachment_name(part: &MessagePart<'_>) -> Option<String> {
-    let written =
-        part.attachment_name().map(|name| header::decode(name.as_bytes())).filter(|name| !name.is_empty());
+    let written = part.attachment_name().map(|name| header::decode(structure::unmask(name).as_bytes()));
+    let written = written.filter(|name| !name.is_empty());
     let is_attached = part.content_disposition().is_some_and(ContentType::is_attachment);
     written.or_else(|| is_attached.then(|| "(without a name)".to_owned()))
 }
@@ -549,10 +617,31 @@ mod tests {
     }
 
     #[test]
-    fn endless_nesting_is_refused() {
-        let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(100_000);
-        let mail = format!("From: a@b.example\r\n{nested}");
-        let error = text(mail.as_bytes(), &Limits::default(), 0).unwrap_err();
-        assert_eq!(error, DocumentError::MailBroken { reason: "it has too many mails in it".into() });
+    fn endless_nesting_is_read_to_a_limit() {
+        let check = |line: &str, is_mail: bool| {
+            let nested = format!("{line}\r\n\r\n").repeat(if is_mail { 100_000 } else { 20_000 });
+            let mail = format!("From: a@b.example\r\n{nested}");
+            let read = text(mail.as_bytes(), &Limits::default(), 0);
+            let (_, notes) = read.unwrap_or_else(|error| panic!("{line}: {error}")).finish();
+            let is_noted = notes.iter().any(|note| note.contains("more than 8 mails"));
+            assert!(is_noted || !is_mail, "{line}: {notes:?}");
+        };
+        check("Content-Type: message/rfc822", true);
+        check("content-type : MESSAGE / RFC822", true);
+        check("C o n t e n t-Type: message/\r\n\tglobal; a=b", false);
+        check("Content-Type: message(x)/(y)rfc822 (z)", false);
+        check("Content-Type: message\r\n /rfc822", false);
+        check("Content-Type: message/\"rfc822", false);
+        check("Content-Type: message/rfc822\r\nX-A: b", false);
+        // The parts of digests are mails, and an encoded mail has mails in it.
+        let digest = |at| format!("Content-Type: multipart/digest; boundary=b{at}\n\n--b{at}\n\n");
+        let digests: String = (0..20_000).map(digest).collect();
+        assert!(text(format!("From: a@b.example\n{digests}").as_bytes(), &Limits::default(), 0).is_err());
+        let inner = "Content-Type: message/rfc822\n\n".repeat(100_000);
+        let mail = format!(
+            "From: a@b.example\nContent-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable\n\n{inner}"
+        );
+        let (_, notes) = text(mail.as_bytes(), &Limits::default(), 0).unwrap().finish();
+        assert_eq!(notes, ["left out: a mail in more than 8 mails"]);
     }
 }

@@ -1,5 +1,7 @@
 //! The text of a document while it is read, with the notes about what is not in it.
 
+use std::collections::HashSet;
+
 use crate::{DocumentError, Limits};
 
 /// The maximum number of notes that are listed one by one. The text has all of them.
@@ -88,9 +90,10 @@ impl Reading {
 
     /// Returns the lines of the text, without those of the notes.
     pub(crate) fn body(&self) -> String {
+        let notes: HashSet<&str> = self.notes.iter().map(String::as_str).collect();
         let is_note = |line: &str| {
             let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
-            inner.is_some_and(|inner| self.notes.iter().any(|note| note == inner))
+            inner.is_some_and(|inner| notes.contains(inner))
         };
         self.text.lines().filter(|line| !is_note(line)).map(|line| format!("{line}\n")).collect()
     }

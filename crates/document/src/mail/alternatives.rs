@@ -1,15 +1,17 @@
 //! The choice between versions of the same text, usually as plain text and as HTML.
 //!
 //! The plain text is preferred. But senders leave it blank, or write into it only that the mail is in HTML. So its
-//! words are compared with those of the HTML: no word of either is lost.
+//! words are compared with those of the HTML, in their order and with the signs of numbers. If one version has all of
+//! the other, it stands alone. Otherwise both are given.
 
 use std::collections::BTreeSet;
 
 use crate::DocumentError;
 use crate::reading::{Reading, count, is_blank};
 
-/// The maximum number of words of the HTML that are listed after the plain text. With more, the whole HTML follows.
-const MAX_LISTED: usize = 20;
+/// The maximum number of bytes of versions that are compared in one mail. Versions may stand in versions, and would be
+/// compared again in each. Further versions are all given.
+const MAX_COMPARED: usize = 64 << 20;
 
 /// One version of a text.
 pub(super) struct Version {
@@ -27,7 +29,12 @@ pub(super) enum VersionKind {
 }
 
 /// Adds the text of a mail of which there are these versions.
-pub(super) fn choose(into: &mut Reading, versions: Vec<Version>) -> Result<(), DocumentError> {
+/// `compared` counts the bytes that were compared.
+pub(super) fn choose(
+    into: &mut Reading,
+    versions: Vec<Version>,
+    compared: &mut usize,
+) -> Result<(), DocumentError> {
     let (mut plain, mut html): (Option<Reading>, Option<Reading>) = (None, None);
     let mut others = Vec::new();
     for Version { reading, kind } in versions {
@@ -51,47 +58,96 @@ pub(super) fn choose(into: &mut Reading, versions: Vec<Version>) -> Result<(), D
             into.append(html)?;
             into.append_notes(plain)?;
         }
-        (Some(plain), Some(html)) => choose_of_two(into, plain, html)?,
+        (Some(plain), Some(html)) => choose_of_two(into, plain, html, compared)?,
         (Some(only), None) | (None, Some(only)) => into.append(only)?,
         (None, None) => {}
     }
     others.into_iter().try_for_each(|other| into.append(other))
 }
 
-fn choose_of_two(into: &mut Reading, plain: Reading, html: Reading) -> Result<(), DocumentError> {
+fn choose_of_two(
+    into: &mut Reading,
+    plain: Reading,
+    html: Reading,
+    compared: &mut usize,
+) -> Result<(), DocumentError> {
     let (plain_body, html_body) = (plain.body(), html.body());
-    let (in_plain, in_html) = (word_set(&plain_body), word_set(&html_body));
-    let missing: Vec<&str> = in_html.difference(&in_plain).copied().collect();
-    if missing.len() > MAX_LISTED || missing.len() * 4 > in_html.len() {
-        if in_plain.is_subset(&in_html) {
-            into.append(html)?;
-            return into.append_notes(plain);
-        }
+    *compared = compared.saturating_add(plain_body.len()).saturating_add(html_body.len());
+    let is_comparable = *compared <= MAX_COMPARED;
+    let (mut plain_links, mut html_links) = (BTreeSet::new(), BTreeSet::new());
+    if is_comparable {
+        (plain_links, html_links) = (links(&plain_body), links(&html_body));
+    }
+    if is_comparable && is_part(words(&html_body), words(&plain_body)) {
         into.append(plain)?;
-        into.push_block("--- the same mail in HTML has other words: ---")?;
-        return into.append(html);
+        let links = html_links.difference(&plain_links).count();
+        if links > 0 {
+            let links = count(links, "link target", "link targets");
+            into.note(&format!("left out: {links} of the HTML version of a mail"))?;
+        }
+        return into.append_notes(html);
+    }
+    if is_comparable && plain_links.is_subset(&html_links) && is_part(words(&plain_body), words(&html_body)) {
+        into.append(html)?;
+        return into.append_notes(plain);
     }
     into.append(plain)?;
-    if !missing.is_empty() {
-        // These words are in the text, so the person needs no note.
-        into.push_block(&format!("[the HTML version of this text also has: {}]", missing.join(" ")))?;
-    }
-    let links = links(&html_body).difference(&links(&plain_body)).count();
-    if links > 0 {
-        let links = count(links, "link target", "link targets");
-        into.note(&format!("left out: {links} of the HTML version of a mail"))?;
-    }
-    into.append_notes(html)
+    into.push_block("--- the same mail in HTML differs: ---")?;
+    into.append(html)
 }
 
-/// Returns the words of a text, without those of link targets.
-fn word_set(text: &str) -> BTreeSet<&str> {
-    text.split_whitespace()
-        .map(after_link)
-        .flat_map(|token| token.split(|char: char| !char.is_alphanumeric() && !matches!(char, '.' | ',')))
-        .map(|word| word.trim_matches(['.', ',']))
-        .filter(|word| !word.is_empty())
-        .collect()
+/// Returns whether the words of one text are all in the other, in the same order.
+fn is_part<'a>(mut words: impl Iterator<Item = &'a str>, mut of: impl Iterator<Item = &'a str>) -> bool {
+    // A hyphen and a minus have several characters.
+    let plain = |char: char| if is_dash(char) { '-' } else { char };
+    let same = |one: &str, other: &str| one == other || one.chars().map(plain).eq(other.chars().map(plain));
+    // A sign that stands alone belongs to the word behind it, so it is not passed over.
+    let is_end = |word: &str, other: &str| same(word, other) || other.chars().all(is_sign);
+    words.all(|word| of.find(|other| is_end(word, other)).is_some_and(|other| same(word, other)))
+}
+
+/// Returns the words of a text in their order, without those of link targets. The signs of a number are part of it.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| {
+        let tokens = line.split_whitespace().map(after_link).enumerate();
+        tokens.filter_map(|(at, token)| word(token, at == 0))
+    })
+}
+
+/// Returns a token without the marks and the punctuation around it. A sign at the start of a line is a bullet.
+fn word(token: &str, is_first: bool) -> Option<&str> {
+    let is_core = |char: char| char.is_alphanumeric() || is_currency(char) || matches!(char, '%' | '‰' | '°');
+    let Some(from) = token.find(is_core) else {
+        return (!is_first && token.chars().count() == 1 && token.contains(is_sign)).then_some(token);
+    };
+    let to = token.rfind(is_core).and_then(|at| Some(at + token.get(at..)?.chars().next()?.len_utf8()))?;
+    let (before, core, after) = (token.get(..from)?, token.get(from..to)?, token.get(to..)?);
+    let is_number = |char: char| char.is_numeric() || is_currency(char);
+    let signs = match core.starts_with(is_number) {
+        true => {
+            before.len() - before.trim_end_matches(|char| is_sign(char) || matches!(char, '.' | ',')).len()
+        }
+        false => 0,
+    };
+    // Some programs write the minus behind the number.
+    let behind = match (core.ends_with(is_number), after.chars().next()) {
+        (true, Some(sign)) if is_dash(sign) || sign == '+' => sign.len_utf8(),
+        _ => 0,
+    };
+    token.get(from - signs..to + behind)
+}
+
+fn is_sign(char: char) -> bool {
+    is_dash(char)
+        || matches!(char, '+' | '±' | '(' | '<' | '>' | '=' | '~' | '≤' | '≥' | '≠' | '≈' | '×' | '÷' | '/')
+}
+
+fn is_dash(char: char) -> bool {
+    matches!(char, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+fn is_currency(char: char) -> bool {
+    matches!(char, '$' | '¢'..='¥' | '\u{20a0}'..='\u{20cf}' | '֏' | '฿' | '﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦')
 }
 
 /// Returns the part of a token that is no link target. A word may follow a target without a blank.
@@ -130,7 +186,7 @@ mod tests {
                 Version { reading: part, kind: *kind }
             });
             let versions: Vec<_> = versions.collect();
-            choose(&mut reading, versions).unwrap();
+            choose(&mut reading, versions, &mut 0).unwrap();
             assert_eq!(reading.text(), expected);
         };
         use VersionKind::{Html, Other, Plain};
@@ -140,12 +196,15 @@ mod tests {
         check(&[(Plain, "Pay"), (Html, "\u{200b}")], "Pay\n");
         check(
             &[(Plain, "See the HTML version"), (Html, "Amount due: 88.50 EUR")],
-            "See the HTML version\n\n--- the same mail in HTML has other words: ---\n\nAmount due: 88.50 EUR\n",
+            "See the HTML version\n\n--- the same mail in HTML differs: ---\n\nAmount due: 88.50 EUR\n",
         );
         check(
             &[(Plain, "one two three four 88.50"), (Html, "one two three four 88.05")],
-            "one two three four 88.50\n\n[the HTML version of this text also has: 88.05]\n",
+            "one two three four 88.50\n\n--- the same mail in HTML differs: ---\n\none two three four 88.05\n",
         );
+        check(&[(Plain, "* Pay *now*\n> 5 EUR"), (Html, "- Pay now\n5 EUR!")], "* Pay *now*\n> 5 EUR\n");
+        check(&[(Plain, "Pay 5"), (Html, "Please: Pay 5 EUR")], "Please: Pay 5 EUR\n");
+        check(&[(Plain, "2–3 days"), (Html, "2-3 days")], "2–3 days\n");
         check(&[(Plain, "Pay"), (Html, "Pay"), (Other, "BEGIN:VCALENDAR")], "Pay\n\nBEGIN:VCALENDAR\n");
         check(&[(Other, "BEGIN:VCALENDAR")], "BEGIN:VCALENDAR\n");
         check(
@@ -159,5 +218,46 @@ mod tests {
             ],
             "Pay here https://a.example/x please\n",
         );
+    }
+
+    #[test]
+    fn versions_that_differ_in_a_sign_or_in_order_are_both_given() {
+        for (plain, html) in [
+            ("balance -100 EUR", "balance 100 EUR"),
+            ("balance 100 EUR", "balance \u{2212}100 EUR"),
+            ("balance (100)", "balance 100"),
+            ("pay $100", "pay €100"),
+            ("pay 100", "pay £100"),
+            ("grows by 5%", "grows by 5"),
+            ("at 10:30", "at 10 30"),
+            ("at 1.50", "at 1,50"),
+            ("temperature -.5", "temperature .5"),
+            ("Ada pays Bob 5", "Bob pays Ada 5"),
+            ("pay 5 or 6", "pay 6 or 5"),
+            ("100 - 50", "100 50"),
+            ("100-", "100"),
+            ("5 5 6", "5 6 6"),
+        ] {
+            let mut reading = Reading::new(&Limits::default());
+            let versions = [(plain, VersionKind::Plain), (html, VersionKind::Html)].map(|(text, kind)| {
+                let mut part = reading.part();
+                part.push(text).unwrap();
+                Version { reading: part, kind }
+            });
+            choose(&mut reading, versions.into(), &mut 0).unwrap();
+            assert!(reading.text().contains(plain) && reading.text().contains(html), "{}", reading.text());
+        }
+    }
+
+    #[test]
+    fn versions_beyond_the_compared_bytes_are_both_given() {
+        let mut reading = Reading::new(&Limits::default());
+        let versions = [VersionKind::Plain, VersionKind::Html].map(|kind| {
+            let mut part = reading.part();
+            part.push("same").unwrap();
+            Version { reading: part, kind }
+        });
+        choose(&mut reading, versions.into(), &mut MAX_COMPARED.clone()).unwrap();
+        assert_eq!(reading.text(), "same\n\n--- the same mail in HTML differs: ---\n\nsame\n");
     }
 }

@@ -10,6 +10,8 @@ use crate::charset;
 const MAX_SKIPPED: usize = 5;
 /// The maximum number of header lines that are looked at to recognize a mail.
 const MAX_HEADER_LINES: usize = 200;
+/// The beginnings of the properties after the mail of an `.emlx` file.
+const PROPERTIES: &[&[u8]] = &[b"<?xml", b"<!DOCTYPE plist", b"<plist"];
 /// The beginning of the line before each mail of a mailbox.
 const FROM_LINE: &[u8] = b"From ";
 
@@ -50,7 +52,6 @@ pub(super) fn normalize(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns the mails of a file.
 pub(super) fn mails(bytes: &[u8]) -> Vec<Cow<'_, [u8]>> {
-    let bytes = emlx(bytes).unwrap_or(bytes);
     if !bytes.starts_with(FROM_LINE) {
         return vec![Cow::Borrowed(bytes)];
     }
@@ -91,15 +92,35 @@ pub(super) fn header_start(mail: &[u8]) -> (&[u8], &[u8]) {
     (&[], mail)
 }
 
-/// Returns the mail of an `.emlx` file of Apple Mail: its first line is the length of the mail.
-fn emlx(bytes: &[u8]) -> Option<&[u8]> {
+/// Returns the mail of an `.emlx` file of Apple Mail, and a note if the file's first line, the length of the mail, is
+/// wrong. Properties in XML follow the mail. Every other file is returned as it is.
+pub(super) fn without_length(bytes: &[u8]) -> (&[u8], Option<String>) {
     let line = first_line(bytes).trim_ascii();
-    if line.is_empty() || line.len() > 10 {
-        return None;
+    let mail = bytes.get(line_length(bytes)..).unwrap_or_default();
+    let length =
+        std::str::from_utf8(line).ok().filter(|line| line.len() <= 10).and_then(|line| line.parse().ok());
+    let Some(length) = length.filter(|_: &usize| is_header_line(first_line(mail))) else {
+        return (bytes, None);
+    };
+    let is_end = |rest: &[u8]| {
+        let rest = rest.trim_ascii_start();
+        rest.is_empty() || PROPERTIES.iter().any(|start| rest.starts_with(start))
+    };
+    if let Some((named, _)) = mail.split_at_checked(length).filter(|(_, rest)| is_end(rest)) {
+        return (named, None);
     }
-    let length: usize = std::str::from_utf8(line).ok()?.parse().ok()?;
-    let mail = bytes.get(line_length(bytes)..)?;
-    mail.get(..length).or(Some(mail))
+    let is_properties = |at: &usize| {
+        let rest = mail.get(*at..).unwrap_or_default();
+        PROPERTIES.iter().any(|start| rest.starts_with(start))
+    };
+    let mut ends = mail.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let end = ends.rfind(is_properties).unwrap_or(mail.len());
+    let note = if length > end {
+        format!("incomplete: by its first line, the file has {length} bytes of mail; it has {end}")
+    } else {
+        format!("by its first line, the file has {length} bytes of mail; all its {end} bytes were read")
+    };
+    (mail.get(..end).unwrap_or(mail), Some(note))
 }
 
 /// Returns a mail of a mailbox with its lines as they were: `>From ` stands for `From ` at the start of a line.
@@ -187,8 +208,29 @@ mod tests {
             &["From: a\n\nFrom here on\nno header\n\nFrom me.\n"],
         );
         check("From a\nFrom: a\n\n>From here\n>>From b\n", &["From: a\n\nFrom here\n>From b\n"]);
-        check("11\nFrom: a\n\nx\n<?xml?>", &["From: a\n\nx\n"]);
         check("", &[""]);
+    }
+
+    #[test]
+    fn wrong_length_of_an_emlx_file_is_noted() {
+        let check = |bytes: &str, expected: &str, note: &str| {
+            let (mail, found) = without_length(bytes.as_bytes());
+            assert_eq!(String::from_utf8_lossy(mail), expected);
+            assert!(found.as_deref().unwrap_or_default().starts_with(note), "{found:?}");
+            assert_eq!(found.is_some(), !note.is_empty(), "{found:?}");
+        };
+        let mail = "From: a\n\nx\n";
+        check(&format!("11\n{mail}<?xml?>"), mail, "");
+        check(&format!("11        \n{mail}"), mail, "");
+        check(
+            &format!("5\n{mail}<?xml?>"),
+            mail,
+            "by its first line, the file has 5 bytes of mail; all its 11",
+        );
+        check(&format!("500\n{mail}"), mail, "incomplete: by its first line, the file has 500 bytes");
+        check(&format!("500\n{mail}<?xml?>"), mail, "incomplete: by its first line");
+        check("12\nno mail\n", "12\nno mail\n", "");
+        check(mail, mail, "");
     }
 
     #[test]

@@ -262,3 +262,79 @@ fn mails_in_mails_are_read_to_a_limit() {
     assert_eq!(found.notes, ["left out: a mail in more than 8 mails"]);
     assert!(!found.text.contains("innermost"), "{}", found.text);
 }
+
+#[test]
+fn digests_and_encoded_mails_are_read_as_mails() {
+    let shown = "--- attached: a mail (message/rfc822) ---\nFrom: c@two.example\nSubject: s\n\nIt costs 5 EUR.\n\n\
+                 --- end of a mail ---\n";
+    let inner = "From: c@two.example\nSubject: s\n\nIt costs 5 EUR.";
+    check(&multipart("digest", &[&format!("\n{inner}")]), &format!("\n{shown}"));
+    let upper = format!("Content-Type: MESSAGE / RFC822\n\n{inner}");
+    check(&multipart("mixed", &[&upper]), &format!("\n{shown}"));
+    let base64 = "RnJvbTogY0B0d28uZXhhbXBsZQpTdWJqZWN0OiBzCgpJdCBjb3N0cyA1IEVVUi4=";
+    let encoded = format!("Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n{base64}");
+    let after = "Content-Type: text/plain\n\nafter";
+    check(&multipart("mixed", &[&encoded, after]), &format!("\n{shown}\nafter\n"));
+    // The words by which the parser knows such mails stay in names.
+    let file = "Content-Type: text/csv; name=\"Global digest rfc822.csv\"\n\na,b";
+    check(
+        &multipart("mixed", &[file]),
+        "Attachments: Global digest rfc822.csv\n\n--- attached: Global digest rfc822.csv (text/csv, 3 bytes) ---\n\n\
+         a,b\n\n--- end of Global digest rfc822.csv ---\n",
+    );
+}
+
+#[test]
+fn missing_parts_of_a_mail_are_noted() {
+    let body = "Content-Type: text/plain\n\nSee below.";
+    let check = |mail: &str, name: &str, expected: &[&str]| {
+        let found = try_read(format!("From: a@b.example\n{mail}").as_bytes(), name).unwrap();
+        assert_eq!(found.notes, expected, "{mail}");
+        assert!(found.text.contains("See below."), "{}", found.text);
+    };
+    // Attachments that Apple Mail keeps beside the mail: freron/MailMate and emlx converters lose them.
+    let apart = "Content-Type: application/pdf; name=\"a.pdf\"\nX-Apple-Content-Length: 12345\n\n";
+    check(
+        &multipart("mixed", &[body, apart]),
+        "1.partial.emlx.eml",
+        &["left out: application/pdf a.pdf: Apple Mail keeps it in another file than the mail"],
+    );
+    let empty = "Content-Type: application/pdf; name=\"a.pdf\"\n\n";
+    check(&multipart("mixed", &[body, empty]), "a.eml", &["left out: application/pdf a.pdf: it is empty"]);
+    let whole = multipart("mixed", &[body, &multipart("related", &[body])]);
+    check(&whole, "a.eml", &[]);
+    let incomplete =
+        "incomplete: the line after the last part of the mail is missing, so more may be missing";
+    let cut = whole.trim_end().strip_suffix("--=_b_mixed--").unwrap();
+    check(cut, "a.eml", &[incomplete]);
+    check(whole.split("--=_b_related--").next().unwrap(), "a.eml", &[incomplete]);
+    let emlx = format!("9999\nFrom: a@b.example\n{body}");
+    let found = try_read(emlx.as_bytes(), "1.emlx").unwrap();
+    assert_eq!(found.notes, ["incomplete: by its first line, the file has 9999 bytes of mail; it has 54"]);
+}
+
+#[test]
+fn versions_in_versions_are_read_in_bounded_work() {
+    let words: String = (0..50_000).map(|at| format!("w{at} ")).collect();
+    let mut versions = format!("Content-Type: text/plain\n\n{words}");
+    for at in 0..40 {
+        let html = "Content-Type: text/html\n\nw1";
+        versions = format!(
+            "Content-Type: multipart/alternative; boundary=\"={at}=\"\n\n--={at}=\n{versions}\n--={at}=\n{html}\n--={at}=--\n"
+        );
+    }
+    let found = try_read(format!("From: a@b.example\n{versions}").as_bytes(), "a.eml").unwrap();
+    assert!(found.text.contains("w49999"));
+    // Many lines in brackets and many notes.
+    let lines = "[left out: x]\n".repeat(100_000);
+    let file = "Content-Type: image/png; name=\"a.png\"\n\n\u{1}";
+    let mut parts = vec![file; 1_500];
+    let text = format!("Content-Type: text/plain\n\n{lines}");
+    let mixed = multipart("mixed", &{
+        parts.push(&text);
+        parts
+    });
+    let mail =
+        format!("From: a@b.example\n{}", multipart("alternative", &[&mixed, "Content-Type: text/html\n\nx"]));
+    assert!(try_read(mail.as_bytes(), "a.eml").unwrap().text.contains("[left out: x]"));
+}
