@@ -55,16 +55,21 @@ const BLOCKS: &[&str] = &[
     "textarea",
     "tfoot",
     "thead",
+    "title",
     "tr",
     "ul",
 ];
 
 /// Elements that have no text for a reader.
-const SILENT: &[&str] = &["script", "style", "title", "template"];
+const SILENT: &[&str] = &["script", "style", "template"];
+
+/// Kinds of `input` elements that show no text: it is hidden, a secret, or no text.
+const SILENT_INPUTS: &[&str] = &["hidden", "password", "image", "color", "range"];
 
 /// Returns the text of a page. Links and the words for pictures are part of it.
 pub(crate) fn text(page: &str) -> String {
-    let mut writer = Writer { text: String::with_capacity(page.len() / 2), is_pre: 0, link: None };
+    let mut writer =
+        Writer { text: String::with_capacity(page.len() / 2), is_pre: 0, link: None, expansion: None };
     // A search that found no end finds none later either.
     let mut unclosed: BTreeSet<&str> = BTreeSet::new();
     let mut rest = page;
@@ -79,7 +84,13 @@ pub(crate) fn text(page: &str) -> String {
                 }
                 unclosed.insert("-->");
             }
-            rest = comment.split_once('>').map_or(comment, |(_, after)| after);
+            rest = comment;
+            if !unclosed.contains(">") {
+                match comment.split_once('>') {
+                    Some((_, after)) => rest = after,
+                    None => drop(unclosed.insert(">")),
+                }
+            }
             continue;
         }
         if !Tag::begins(rest) {
@@ -153,7 +164,7 @@ impl<'a> Tag<'a> {
         let inner = inner.strip_prefix('/').unwrap_or(inner);
         let first = inner.find('>')?;
         // A quote without an end must not hide the text after the tag.
-        let end = close(inner).unwrap_or(first);
+        let end = close(inner, first).unwrap_or(first);
         let body = inner.get(..end)?;
         let width = body.find(|char: char| char.is_whitespace() || char == '/').unwrap_or(body.len());
         let (name, attributes) = body.split_at_checked(width)?;
@@ -193,12 +204,14 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Returns the position of the `>` that ends a tag, outside of quotes.
-fn close(inner: &str) -> Option<usize> {
+/// Returns the position of the `>` that ends a tag, outside of quotes. `first` is the first `>`. If another tag begins
+/// after it, a quote has no end, or ends in the text.
+fn close(inner: &str, first: usize) -> Option<usize> {
     let mut quote = None;
     let mut before = b' ';
     for (at, byte) in inner.bytes().enumerate() {
         match (quote, byte) {
+            (_, b'<') if at > first => return None,
             (None, b'>') => return Some(at),
             // A quote begins a value only after `=`. In other places it is a slip.
             (None, b'"' | b'\'') if before == b'=' => quote = Some(byte),
@@ -217,6 +230,8 @@ struct Writer {
     is_pre: usize,
     /// The target of the link that is open, and the position in the text at which it begins.
     link: Option<(String, usize)>,
+    /// The words for the abbreviation that is open.
+    expansion: Option<String>,
 }
 
 impl Writer {
@@ -274,18 +289,48 @@ impl Writer {
                 self.text.push_str("  ");
             }
             ("img" | "area", false) => {
-                if let Some(words) = tag.attribute("alt").filter(|words| !is_blank(words)) {
-                    self.blank();
-                    self.write_text(&words);
-                    self.blank();
-                }
+                let has_words = |words: &String| !is_blank(words);
+                let words = tag.attribute("alt").filter(has_words);
+                self.write_words(words.or_else(|| tag.attribute("title")));
             }
+            ("abbr", false) => self.expansion = tag.attribute("title").filter(|words| !is_blank(words)),
+            ("abbr", true) => {
+                let expansion = self.expansion.take();
+                self.write_words(expansion.map(|words| format!("({words})")));
+            }
+            ("input", false) => self.input(tag),
+            ("option", false) if tag.attribute("selected").is_some() => self.text.push_str("[x] "),
             ("a", false) => {
                 self.end_link();
                 self.link = tag.attribute("href").filter(|to| is_address(to)).map(|to| (to, self.text.len()));
             }
             ("a", true) => self.end_link(),
             _ => {}
+        }
+    }
+
+    /// Writes words that stand in an attribute.
+    fn write_words(&mut self, words: Option<String>) {
+        if let Some(words) = words.filter(|words| !is_blank(words)) {
+            self.blank();
+            self.write_text(&words.replace('&', "&amp;"));
+            self.blank();
+        }
+    }
+
+    /// Writes the value of a form's field.
+    fn input(&mut self, tag: &Tag<'_>) {
+        let kind = tag.attribute("type").unwrap_or_default().to_ascii_lowercase();
+        let is_checked = tag.attribute("checked").is_some();
+        match kind.as_str() {
+            "checkbox" | "radio" => {
+                self.write_words(Some(if is_checked { "[x]" } else { "[ ]" }.to_owned()));
+            }
+            kind if SILENT_INPUTS.contains(&kind) => {}
+            _ => {
+                let value = tag.attribute("value").filter(|words| !is_blank(words));
+                self.write_words(value.or_else(|| tag.attribute("placeholder")));
+            }
         }
     }
 
@@ -383,7 +428,15 @@ mod tests {
             "a < b & c é € € ’ &nope; R&D © 1",
         );
         check("if a < b then <b>c</b>", "if a < b then c");
-        check("<head><title>t</title><style>p {}</style></head><script>1 < 2</script>x", "x");
+        check("<head><title>t</title><style>p {}</style></head><script>1 < 2</script>x", "t\nx");
+        check(
+            "<input value='5 EUR'> <input type=hidden value=no> <input type=SUBMIT value=Pay>",
+            "5 EUR Pay",
+        );
+        check("<input type=checkbox checked>yes <input type=radio>no", "[x] yes [ ] no");
+        check("<select><option>a<option selected>b</select>", "a\n[x] b");
+        check("<input placeholder='Your name'><img src=x title='A &amp;lt; b'>", "Your name A &lt; b");
+        check("<abbr title='in the amount of'>i.a.</abbr> 5", "i.a. (in the amount of) 5");
         check("<ul><li>one<li>two</ul>", "- one\n- two");
         check("<pre>a  b\n  c</pre>", "a  b\n  c");
         check(
@@ -407,6 +460,9 @@ mod tests {
         check("<style>p { }<p>Amount due: 88.50</p>", "Amount due: 88.50");
         check("<!-- <p>Amount due: 88.50</p>", "Amount due: 88.50");
         check("<p class=\"x>Amount due: 88.50</p><p>next</p>", "Amount due: 88.50");
+        check("<p class=\"x>Amount due: 88.50</p><p title=q id=r\">next</p>", "Amount due: 88.50");
+        check("<p class=\"x>Amount due: 88.50\" tall</p>next", "Amount due: 88.50");
+        check("<img alt=\"a > b\">next", "a > b");
         check("<p title=don't>Amount due: 88.50</p>", "Amount due: 88.50");
         check("Amount due: 88.50 <a href=", "Amount due: 88.50");
         check("Amount due <88.50>", "Amount due <88.50>");
@@ -414,6 +470,21 @@ mod tests {
         let deep = format!("{}deep{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
         check(&deep, "deep");
         check(&"<!-- <style> <p title='".repeat(20_000), "");
+        // Each of these takes minutes if a search begins anew at each place.
+        for part in [
+            "<!--",
+            "<!-- x",
+            "<a b='>x",
+            "<a b=\"c'>",
+            "<a \"<a '",
+            "<script>",
+            "</script",
+            "<![",
+            "&#",
+            "<p ",
+        ] {
+            check(&format!("{} the end", part.repeat(2_000_000 / part.len())), "");
+        }
     }
 
     #[test]
