@@ -1,6 +1,6 @@
 //! The values of a PDF's form. They need not be drawn on a page, and a page that draws them may be out of date.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use lopdf::{Dictionary, Document, Object, ObjectId, Stream};
 
@@ -161,24 +161,35 @@ impl<'a> Field<'a> {
             b"Btn" if flags & PUSH_BUTTON != 0 => Value::Action,
             b"Btn" => Value::Text(self.chosen(document, flags & RADIO != 0)),
             b"Sig" => self.signature(document, reader.room()),
-            b"Ch" => match self.choices(document, reader.room()) {
+            b"Ch" => match self.choices(reader)? {
                 choices if choices.is_empty() => self.drawn(reader)?,
                 choices => Value::Text(choices.join(", ")),
             },
             _ => {
                 let value = self.inherited(document, b"V");
                 let value = value.and_then(|value| text_string::read(document, value, reader.room()));
-                let rich = || {
-                    let rich = text_string::read(document, self.inherited(document, b"RV")?, reader.room())?;
-                    Some(crate::mail::html::text(&rich))
+                let given = match value.filter(|value| !value.trim().is_empty()) {
+                    Some(value) => Some(value),
+                    None => self.rich_value(reader)?,
                 };
-                let given = value.filter(|value| !value.trim().is_empty()).or_else(rich);
                 match given.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty()) {
                     Some(value) => Value::Text(value),
                     None => self.drawn(reader)?,
                 }
             }
         })
+    }
+
+    /// Returns the text of a value with markup.
+    fn rich_value(&self, reader: &mut Reader<'a, '_>) -> Result<Option<String>, DocumentError> {
+        let document = reader.document();
+        let rich = self.inherited(document, b"RV");
+        let Some(rich) = rich.and_then(|rich| text_string::read(document, rich, reader.room())) else {
+            return Ok(None);
+        };
+        // Many fields may share one value.
+        reader.work(rich.len() / 4)?;
+        Ok(Some(crate::mail::html::text(&rich)))
     }
 
     /// Returns the state of a check box or of radio buttons.
@@ -211,14 +222,16 @@ impl<'a> Field<'a> {
     }
 
     /// Returns the chosen entries of a list, in the words that a person sees.
-    fn choices(&self, document: &'a Document, limit: usize) -> Vec<String> {
+    fn choices(&self, reader: &mut Reader<'a, '_>) -> Result<Vec<String>, DocumentError> {
+        let (document, limit) = (reader.document(), reader.room());
         let options = self.inherited(document, b"Opt").and_then(|options| {
             document.dereference(options).ok().and_then(|(_, options)| options.as_array().ok())
         });
-        let pairs: Vec<(String, String)> = options
-            .into_iter()
-            .flatten()
-            .filter_map(|option| match document.dereference(option).ok()?.1 {
+        // Many fields may share one list.
+        reader.work(options.map_or(0, Vec::len))?;
+        let mut words: HashMap<String, String> = HashMap::new();
+        let pairs =
+            options.into_iter().flatten().filter_map(|option| match document.dereference(option).ok()?.1 {
                 Object::Array(pair) => {
                     let value = text_string::read(document, pair.first()?, limit)?;
                     Some((value, text_string::read(document, pair.get(1)?, limit)?))
@@ -227,19 +240,21 @@ impl<'a> Field<'a> {
                     let value = text_string::read(document, single, limit)?;
                     Some((value.clone(), value))
                 }
-            })
-            .collect();
-        let words = |value: String| {
-            pairs.iter().find(|(export, _)| *export == value).map_or(value, |(_, words)| words.clone())
-        };
+            });
+        for (value, shown) in pairs {
+            words.entry(value).or_insert(shown);
+        }
+        let words = |value: String| words.get(&value).cloned().unwrap_or(value);
         let value = self.inherited(document, b"V").and_then(|value| document.dereference(value).ok());
         let values = match value {
             Some((_, Object::Array(values))) => values.as_slice(),
             Some((_, single)) => std::slice::from_ref(single),
             None => &[],
         };
+        reader.work(values.len())?;
         let chosen = values.iter().filter_map(|value| text_string::read(document, value, limit));
-        chosen.filter(|value| !value.trim().is_empty()).map(|value| one_line(&words(value))).collect()
+        let chosen = chosen.filter(|value| !value.trim().is_empty()).map(|value| one_line(&words(value)));
+        Ok(chosen.collect())
     }
 
     fn signature(&self, document: &'a Document, limit: usize) -> Value {

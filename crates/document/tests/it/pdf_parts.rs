@@ -90,6 +90,35 @@ fn filled_form_gives_its_values() {
 }
 
 #[test]
+fn long_lists_of_a_form_are_read_within_limits() {
+    let list = |count: usize, word: &str| -> Vec<Object> {
+        (0..count).map(|at| literal(&format!("{word}{at}"))).collect()
+    };
+    // Many chosen entries of a long list: each is found at once.
+    let entries = dictionary! { "V" => list(100_000, "b"), "Opt" => list(100_000, "a") };
+    let found = read(&with_annotations(vec![widget("Ch", "all", &entries)], &[0], &dictionary! {}));
+    assert!(found.text.ends_with("b99998, b99999\n"));
+    // Many fields that share one long list or one text with markup.
+    for (kind, key) in [("Ch", "Opt"), ("Tx", "RV")] {
+        let mut made = plain();
+        let shared = match key {
+            "Opt" => Object::Array(list(50_000, "a")),
+            _ => literal(&"<!--".repeat(50_000)),
+        };
+        let shared = made.add_object(shared);
+        let fields: Vec<Object> = (0..2_000)
+            .map(|at| {
+                let entries = dictionary! { key => shared };
+                made.add_object(widget(kind, &format!("f{at}"), &entries)).into()
+            })
+            .collect();
+        made.catalog_mut().unwrap().set("AcroForm", dictionary! { "Fields" => fields });
+        let error = text(&saved(made), "a.pdf", &Limits::default()).unwrap_err();
+        assert!(error.to_string().contains("drawing operations"), "{error}");
+    }
+}
+
+#[test]
 fn fields_inherit_from_the_fields_above_them() {
     let mut made = plain();
     let (top, radio) = (made.new_object_id(), made.new_object_id());
