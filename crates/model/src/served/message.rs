@@ -2,7 +2,8 @@
 //!
 //! Some servers send each token at once, although it is only a part of a character: as half of a surrogate pair
 //! (`"\ud83d"`, then `"\ude00"`), or as bytes that are no UTF-8. Such a part is held in a character of a private plane
-//! until [`mend`] puts the parts together.
+//! until [`mend`] puts the parts together. A model may write such characters itself, so each of them gets a mark
+//! before it, and stays as it is.
 
 use std::borrow::Cow;
 
@@ -10,8 +11,12 @@ use passable::keep_integers;
 use serde_json::Value;
 use serde_json::error::Category;
 
+/// The mark before a character of the text itself that would otherwise stand for a part.
+const MARK: char = '\u{10F000}';
 /// The first characters that stand for a byte, and for half of a surrogate pair. Both are in the last private plane.
+/// Only bytes from 0x80 on are held: every other one is UTF-8.
 const BYTES: u32 = 0x10_F000;
+const HELD_BYTES: std::ops::RangeInclusive<u32> = 0x80..=0xFF;
 const SURROGATES: u32 = 0x10_F800 - 0xD800;
 const SURROGATE_HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
@@ -30,19 +35,25 @@ pub(super) struct JsonFault {
 ///
 /// The reason why it is no JSON.
 pub(super) fn parse(data: &[u8]) -> Result<Value, JsonFault> {
+    let marked = has_own(data);
     let exact = std::str::from_utf8(data).map_or(Cow::Borrowed(""), keep_integers);
     let bytes = if let Cow::Owned(text) = &exact { text.as_bytes() } else { data };
     let mut error = match serde_json::from_slice(bytes) {
-        Ok(value) => return Ok(value),
-        Err(error) => error,
+        Ok(value) if !marked => return Ok(value),
+        Ok(_) => None,
+        Err(error) => Some(error),
     };
     let held = hold_surrogates(&hold_bytes(data));
     if held.as_bytes() != data {
         match serde_json::from_str(&keep_integers(&held)) {
             Ok(value) => return Ok(value),
-            Err(other) => error = other,
+            Err(other) => error = Some(other),
         }
     }
+    let Some(error) = error else {
+        return serde_json::from_slice(bytes)
+            .map_err(|error| JsonFault { words: json_fault(&error), is_cut: false });
+    };
     Err(JsonFault { words: format!("it is no JSON: {}", json_fault(&error)), is_cut: error.is_eof() })
 }
 
@@ -55,11 +66,23 @@ pub(crate) fn json_fault(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns the text with a stand-in for each byte that is no UTF-8.
+/// Returns whether a message may have characters of its own that look like stand-ins, as UTF-8 or as an escape.
+fn has_own(data: &[u8]) -> bool {
+    data.windows(2).any(|pair| pair == [0xF4, 0x8F])
+        || data.windows(5).any(|escape| escape.eq_ignore_ascii_case(b"\\udbf"))
+}
+
+/// Returns the text with a stand-in for each byte that is no UTF-8, and with a mark before each character that looks
+/// like a stand-in.
 fn hold_bytes(data: &[u8]) -> String {
     let mut text = String::with_capacity(data.len());
     for chunk in data.utf8_chunks() {
-        text.push_str(chunk.valid());
+        for char in chunk.valid().chars() {
+            if is_held(char) || char == MARK {
+                text.push(MARK);
+            }
+            text.push(char);
+        }
         let held = chunk.invalid().iter().filter_map(|byte| char::from_u32(BYTES + u32::from(*byte)));
         text.extend(held);
     }
@@ -76,7 +99,13 @@ fn hold_surrogates(text: &str) -> String {
         let unit = unit(escape);
         let second = unit.and_then(|_| self::unit(escape.get(6..)?));
         let length = match (unit, second) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
+                let char = char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+                if char.is_some_and(|char| is_held(char) || char == MARK) {
+                    out.push(MARK);
+                }
+                12
+            }
             (Some(half), _) if SURROGATE_HALVES.contains(&half) => {
                 out.extend(char::from_u32(SURROGATES + half));
                 rest = escape.get(6..).unwrap_or_default();
@@ -99,31 +128,42 @@ fn unit(escape: &str) -> Option<u32> {
 }
 
 /// Returns a text whose parts came in several messages, with the characters that were cut put together again. A part
-/// that stays alone becomes `U+FFFD`.
+/// that stays alone becomes `U+FFFD`. Marked characters stay, and lose their mark.
 pub(crate) fn mend(text: String) -> String {
-    let is_held = |c: char| (BYTES..=BYTES + 0xFF).contains(&u32::from(c)) || surrogate(c).is_some();
-    if !text.contains(is_held) {
+    if !text.contains(|c| c == MARK || is_held(c)) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find(is_held) {
-        let (before, run) = rest.split_at(at);
-        out.push_str(before);
-        let end = run.find(|c| !is_held(c)).unwrap_or(run.len());
-        let (run, behind) = run.split_at(end);
-        let bytes: Vec<u8> = run.chars().filter_map(byte).collect();
-        let units: Vec<u16> = run.chars().filter_map(surrogate).collect();
-        out.push_str(&String::from_utf8_lossy(&bytes));
-        out.push_str(&String::from_utf16_lossy(&units));
-        rest = behind;
+    let (mut bytes, mut units) = (Vec::new(), Vec::new());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (byte(c), surrogate(c)) {
+            (Some(byte), _) => bytes.push(byte),
+            (_, Some(unit)) => units.push(unit),
+            (None, None) => {
+                put_together(&mut out, &mut bytes, &mut units);
+                out.extend(if c == MARK { chars.next() } else { Some(c) });
+            }
+        }
     }
-    out.push_str(rest);
+    put_together(&mut out, &mut bytes, &mut units);
     out
 }
 
+fn put_together(out: &mut String, bytes: &mut Vec<u8>, units: &mut Vec<u16>) {
+    out.push_str(&String::from_utf8_lossy(bytes));
+    out.push_str(&String::from_utf16_lossy(units));
+    bytes.clear();
+    units.clear();
+}
+
+fn is_held(c: char) -> bool {
+    byte(c).is_some() || surrogate(c).is_some()
+}
+
 fn byte(c: char) -> Option<u8> {
-    u8::try_from(u32::from(c).checked_sub(BYTES)?).ok()
+    let byte = u32::from(c).checked_sub(BYTES)?;
+    HELD_BYTES.contains(&byte).then(|| u8::try_from(byte).ok())?
 }
 
 fn surrogate(c: char) -> Option<u16> {
@@ -149,6 +189,26 @@ mod tests {
         assert_eq!(text(br#"{"t":"\ud83d\ude00 \\ud83d"}"#), "😀 \\ud83d");
         assert_eq!(mend(text(br#"{"t":"\\ud83d \ud83d"}"#)), "\\ud83d \u{fffd}");
         assert_eq!(mend("plain".to_owned()), "plain");
+    }
+
+    #[test]
+    fn private_characters_of_a_model_stay_as_they_are() {
+        let own =
+            "\u{10F000}\u{10F022}\u{10F02C}\u{10F041}\u{10F0C3}\u{10F0A4}\u{10F83D}\u{10FD00}\u{10FFFD}";
+        let escaped: String = own.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+        for written in [own, &escaped] {
+            assert_eq!(mend(text(format!(r#"{{"t":"{written}"}}"#).as_bytes())), own);
+            assert_eq!(
+                mend(text(format!(r#"{{"t":"{written}\ud83d"}}"#).as_bytes())),
+                format!("{own}\u{fffd}")
+            );
+            let cut = [format!(r#"{{"t":"{written}"#).as_bytes(), b"\xc3\"}"].concat();
+            assert_eq!(mend(text(&cut) + &text(b"{\"t\":\"\xbc\"}")), format!("{own}ü"));
+            let long = format!(r#"{{"t":"{written}","n":123456789012345678901234567890}}"#);
+            assert_eq!(mend(text(long.as_bytes())), own);
+        }
+        // Text that was not read by `parse` has no stand-ins for quotes.
+        assert_eq!(mend("a\u{10F022},\u{10F022}".to_owned()), "a\u{10F022},\u{10F022}");
     }
 
     #[test]

@@ -145,14 +145,14 @@ impl Stream {
 
     /// Takes the text of a whole message, which may repeat the text of earlier deltas. Returns what is new.
     fn replace(&mut self, whole: String) -> String {
-        let known = mend(std::mem::take(&mut self.text));
-        match whole.strip_prefix(known.as_str()).map(str::to_owned) {
+        let (known, said) = (mend(self.text.clone()), mend(whole.clone()));
+        match said.strip_prefix(known.as_str()).map(str::to_owned) {
             Some(added) => {
                 self.text = whole;
                 added
             }
             None => {
-                self.text = known + &whole;
+                self.text.push_str(&whole);
                 whole
             }
         }
