@@ -14,6 +14,9 @@ pub(crate) const CALL_RULE: &str = "tool/cut";
 /// The rule of the finding about arguments that cannot be read.
 const JSON_RULE: &str = "tool/json";
 
+/// The rule of the finding about too many calls in one reply.
+const COUNT_RULE: &str = "tool/count";
+
 /// The maximum number of characters that are shown around a mistake.
 const MAX_SHOWN_CHARS: usize = 60;
 
@@ -59,6 +62,12 @@ pub(crate) fn call_finding(call: &MalformedCall, reply: &Reply, tools: &[String]
                 visible_line(&at.1)
             );
             Finding::new(JSON_RULE, message).at(call.name.clone()).allowed("a JSON object")
+        }
+        // The arguments are sound, but the model made too many calls.
+        None if call.reason.contains("calls in one reply") => {
+            Finding::new(COUNT_RULE, quoting!("too many calls: {}", call.reason))
+                .at(call.name.clone())
+                .allowed("the other calls in further replies, at most 256 in each")
         }
         // The text is JSON, but its numbers or names would be lost.
         None => Finding::new(JSON_RULE, quoting!("the arguments cannot be kept: {}", call.reason))
@@ -129,6 +138,21 @@ mod tests {
 
     fn tools() -> Vec<String> {
         ["out_append", "out_write"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn calls_beyond_the_limit_are_blamed_on_their_number() {
+        let reason = "the model made 300 calls in one reply; the first 256 were taken".to_owned();
+        let call = MalformedCall {
+            id: "a".to_owned(),
+            name: "out_write".to_owned(),
+            arguments: "{}".to_owned(),
+            reason,
+        };
+        let found = call_finding(&call, &reply(Stop::Calls, 0, ""), &tools());
+        assert_eq!(found.rule, "tool/count");
+        assert!(found.message.contains("300 calls in one reply"), "{}", found.message);
+        assert!(found.allowed.as_ref().is_some_and(|way| way.contains("at most 256")), "{:?}", found.allowed);
     }
 
     #[test]

@@ -11,8 +11,10 @@ use crate::error::ModelError;
 use crate::reply::{MalformedCall, Reply};
 use crate::request::Call;
 
-/// The maximum number of calls in one reply.
+/// The maximum number of calls of one reply that are made. The model is told about the others.
 const MAX_CALLS: usize = 256;
+/// The maximum number of calls of one reply that are counted.
+const MAX_COUNTED: usize = 4096;
 
 /// A call of which some pieces may still be missing.
 #[derive(Debug, Default)]
@@ -49,8 +51,8 @@ pub(crate) struct Calls(pub(crate) Vec<PartialCall>);
 impl Calls {
     /// Adds a call.
     pub(crate) fn push(&mut self, call: PartialCall) -> Result<(), ModelError> {
-        if self.0.len() == MAX_CALLS {
-            return Err(ModelError::malformed(format!("more than {MAX_CALLS} calls in one reply")));
+        if self.0.len() == MAX_COUNTED {
+            return Err(ModelError::malformed(format!("more than {MAX_COUNTED} calls in one reply")));
         }
         self.0.push(call);
         Ok(())
@@ -87,13 +89,21 @@ impl Calls {
     /// the conversation.
     pub(crate) fn put(self, turn: usize, reply: &mut Reply) {
         let mut ids = BTreeSet::new();
-        for (i, call) in self.0.into_iter().enumerate() {
+        let count = self.0.len();
+        for (i, call) in self.0.into_iter().enumerate().take(MAX_CALLS + 1) {
             // Each call needs an id of its own, so that results are not confused.
             let id = match call.id {
                 id if !id.is_empty() && ids.insert(id.clone()) => id,
                 _ => format!("call_{turn}_{i}"),
             };
             let name = call.name;
+            if i == MAX_CALLS {
+                let reason = format!(
+                    "the model made {count} calls in one reply; the first {MAX_CALLS} were taken, and not this one or those behind it"
+                );
+                reply.malformed.push(MalformedCall { id, name, arguments: "{}".to_owned(), reason });
+                break;
+            }
             let arguments = mend(call.arguments);
             match parsed(arguments.trim()) {
                 Ok(arguments) => reply.calls.push(Call { id, name, arguments, signature: call.signature }),
@@ -247,6 +257,21 @@ mod tests {
         check(&[(0, "1", "read", r#"{"path":"#), (0, "2", "", r#""a"}"#)], &[("read", a)]);
         check(&[(0, "1", "read", "{}"), (0, "", "", r#"{"path":"#), (0, "", "", r#""a"}"#)], &[("read", a)]);
         check(&[(0, "x", "read", a), (0, "x", "read", a)], &[("read", a)]);
+    }
+
+    #[test]
+    fn calls_beyond_the_limit_are_reported_to_the_model() {
+        let mut calls = Calls::default();
+        for index in 0..300 {
+            let (id, arguments) = (format!("c{index}"), "{}".to_owned());
+            calls.add(CallPiece { index, id, name: "read".to_owned(), arguments }).unwrap();
+        }
+        let mut reply = Reply::default();
+        calls.put(0, &mut reply);
+        assert_eq!(reply.calls.len(), MAX_CALLS);
+        let [beyond] = reply.malformed.as_slice() else { panic!("{:?}", reply.malformed) };
+        assert_eq!((beyond.id.as_str(), beyond.name.as_str()), ("c256", "read"));
+        assert!(beyond.reason.contains("300 calls in one reply"), "{}", beyond.reason);
     }
 
     #[test]
