@@ -152,10 +152,24 @@ fn belongs(char: char, before: Option<char>, next: Option<char>) -> bool {
         }
         // The choice between the forms of a Chinese character.
         '\u{FE00}'..='\u{FE02}' | '\u{E0100}'..='\u{E01EF}' => before_is(is_han),
+        // The flags of England, Scotland and Wales. Other tags could hide a text behind a flag.
+        '\u{E0061}'..='\u{E007F}' => before.is_some_and(|before| is_flag_tag(before, char)),
         // These signs stand over the number that follows.
         '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{890}'..='\u{891}' | '\u{8E2}' => next_is(char::is_numeric),
         _ => false,
     }
+}
+
+/// Returns whether a tag follows a character in the flag of England, Scotland or Wales: the black flag with the tags
+/// `gbeng`, `gbsct` or `gbwls`, and the end.
+fn is_flag_tag(before: char, tag: char) -> bool {
+    const END: char = '\u{7F}';
+    let letter = |char: char| char::from_u32(u32::from(char).wrapping_sub(0xE0000));
+    let before = if before == '\u{1F3F4}' { Some('.') } else { letter(before) };
+    let pairs =
+        [".g", "gb", "be", "en", "ng", "bs", "sc", "ct", "bw", "wl", "ls", "g\u{7f}", "t\u{7f}", "s\u{7f}"];
+    let is_pair = |pair: &&str| pair.chars().map(Some).eq([before, letter(tag)]);
+    before != Some(END) && pairs.iter().any(is_pair)
 }
 
 fn has_ink(char: char) -> bool {
@@ -230,6 +244,11 @@ mod tests {
         "ភាសា\u{200B}ខ្មែរ",
         "\u{3000}\u{3000}今日は\u{3000}晴れ",
         "葛\u{E0100}城",
+        "می\u{200C}رود، کتاب\u{200C}ها",
+        // Flags of parts of a country.
+        "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F} 1",
+        "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
+        "\u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}!",
         "line\r\nline\r\n",
         "Grüße, שלום, e\u{301}",
     ];
@@ -257,6 +276,10 @@ mod tests {
             ("x\u{FE0F}", "x\\u{FE0F}"),
             ("\u{2764}\u{FE0F}\u{FE0F}", "\u{2764}\u{FE0F}\\u{FE0F}"),
             ("a\u{E0041}", "a\\u{E0041}"),
+            // Tags can hide a text behind a flag.
+            ("\u{1F3F4}\u{E0070}\u{E0061}", "\u{1F3F4}\\u{E0070}\\u{E0061}"),
+            ("\u{1F3F4}\u{E0067}\u{E0062}\u{E0061}", "\u{1F3F4}\u{E0067}\u{E0062}\\u{E0061}"),
+            ("\u{1F600}\u{E0067}\u{E007F}", "\u{1F600}\\u{E0067}\\u{E007F}"),
             ("progress\r100%", "progress\\u{D}100%"),
             ("\u{3164}\u{2800}\u{AD}", "\\u{3164}\\u{2800}\\u{AD}"),
         ] {
