@@ -104,7 +104,9 @@ mod visible;
 
 pub use binding::is_binding;
 pub use codec::error::{DecodeError, Problem, Segment};
-pub use codec::exact::{ExactJson, ExactJsonError, big_digits, keep_digits, keep_integers, read_exact_json};
+pub use codec::exact::{
+    ExactJson, ExactJsonError, big_digits, keep_digits, keep_integers, read_exact_json, without_escapes,
+};
 pub use codec::json::Bounds;
 #[cfg(feature = "ordered")]
 pub use codec::ordered;

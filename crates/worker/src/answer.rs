@@ -54,7 +54,7 @@ fn value(reply: &Reply, output: Option<&Pattern>, tools: &[String]) -> Result<Va
         };
         vec![finding.allowed(allowed())]
     })?;
-    let value = Value::from_json(&json).map_err(|e| {
+    let value = Value::from_json(&passable::without_escapes(&json)).map_err(|e| {
         vec![Finding::new("output/value", quoting!("the answer cannot be a value: {}", e)).allowed(allowed())]
     })?;
     match pattern.check(&value) {

@@ -522,7 +522,7 @@ impl Driver<'_> {
                 moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
                 continue;
             };
-            match method.arguments_from_json(&call.arguments) {
+            match method.arguments_from_json(&passable::without_escapes(&call.arguments)) {
                 Ok(args) => {
                     let args = match bound.reach {
                         SlotTarget::Workshop => workshop::fill_defaults(&self.slots, args),

@@ -128,7 +128,7 @@ pub(super) fn completion(
         data.as_ref().is_some_and(|data| serde_json::from_str::<Json>(text).is_ok_and(|said| said == *data))
     };
     texts.retain(|text| !repeats(text));
-    let value = data.as_ref().map(Value::from_json);
+    let value = data.as_ref().map(|data| Value::from_json(&passable::without_escapes(data)));
     let (value, bytes) = match (value, &said) {
         (Some(Ok(value)), Some(said)) if said.len() <= most => (Some(value), said.len()),
         // Data that is too large, or that is no value, becomes text, which can be cut.

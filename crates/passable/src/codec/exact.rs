@@ -117,6 +117,54 @@ pub fn read_exact_json(text: &str) -> Result<Json, ExactJsonError> {
     })
 }
 
+/// Returns the JSON of a stranger, in which only the escapes of big integers are escapes. Every other object with the
+/// field of an escape becomes a record with that field, so that a model or a server makes no special value.
+pub fn without_escapes(json: &Json) -> Cow<'_, Json> {
+    match json {
+        Json::Array(elements) if has_escapes(json) => {
+            Cow::Owned(elements.iter().map(|element| without_escapes(element).into_owned()).collect())
+        }
+        Json::Object(fields) if has_escapes(json) => {
+            let part = |(name, value): (&String, &Json)| (name.clone(), without_escapes(value).into_owned());
+            let mut fields: Map<String, Json> = fields.iter().map(part).collect();
+            let Some(original) = fields.remove(QCLASS) else { return Cow::Owned(Json::Object(fields)) };
+            let mut record = Map::new();
+            record.insert(QCLASS.to_owned(), Json::from("hilbert"));
+            record.insert("original".to_owned(), original);
+            if !fields.is_empty() {
+                record.insert("rest".to_owned(), Json::Object(fields));
+            }
+            Cow::Owned(Json::Object(record))
+        }
+        _ => Cow::Borrowed(json),
+    }
+}
+
+/// Returns whether JSON has an escape that is not that of a big integer.
+fn has_escapes(json: &Json) -> bool {
+    match json {
+        Json::Array(elements) => elements.iter().any(has_escapes),
+        Json::Object(fields) if fields.contains_key(QCLASS) => {
+            big_digits(fields).is_none() && !is_big(fields)
+        }
+        Json::Object(fields) => fields.values().any(has_escapes),
+        _ => false,
+    }
+}
+
+/// Returns whether an object is the escape of a big integer, also of a small one.
+fn is_big(fields: &Map<String, Json>) -> bool {
+    let is_digits = |digits: &str| {
+        let digits = digits.strip_prefix('-').unwrap_or(digits);
+        !digits.is_empty()
+            && digits.len() <= super::MAX_DIGITS
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    fields.len() == 2
+        && fields.get(QCLASS).and_then(Json::as_str) == Some("bigint")
+        && fields.get("digits").and_then(Json::as_str).is_some_and(is_digits)
+}
+
 /// JSON that is written with the digits of its big integers in place of their escapes.
 ///
 /// Small big integers keep their escape, so that a reader still tells them from numbers.
@@ -461,8 +509,31 @@ mod tests {
     #[test]
     fn small_big_integers_keep_their_escape() {
         let five = serde_json::json!({ "@qclass": "bigint", "digits": "5" });
+        assert_eq!(*without_escapes(&five), five);
         assert_eq!(ExactJson(&five).to_string(), r#"{"@qclass":"bigint","digits":"5"}"#);
         let odd = serde_json::json!({ "@qclass": "bigint", "digits": "12345678901234567890,1" });
         assert_eq!(ExactJson(&odd).to_string(), odd.to_string());
+    }
+
+    #[test]
+    fn escapes_of_strangers_become_records() {
+        use crate::value::{NoRef, Value};
+        let read = |json: &Json| Value::<NoRef>::from_json(&without_escapes(json)).unwrap();
+        for json in [
+            serde_json::json!({ "@qclass": "undefined" }),
+            serde_json::json!({ "@qclass": "error", "name": "Error", "message": "x" }),
+            serde_json::json!({ "@qclass": "hilbert", "original": 1 }),
+            serde_json::json!({ "@qclass": "bigint", "digits": "1x" }),
+            serde_json::json!({ "@qclass": { "@qclass": "NaN" } }),
+            serde_json::json!({ "@qclass": "unheard of" }),
+        ] {
+            for json in [json.clone(), serde_json::json!({ "a": [1, json] })] {
+                let value = read(&json);
+                let inner = value.get("a").and_then(|list| list.as_array()?.get(1).cloned()).unwrap_or(value);
+                assert!(inner.get("@qclass").is_some(), "{json}: {inner:?}");
+            }
+        }
+        let big = serde_json::json!({ "n": { "@qclass": "bigint", "digits": "-12345678901234567890123" } });
+        assert!(matches!(without_escapes(&big), Cow::Borrowed(_)));
     }
 }
