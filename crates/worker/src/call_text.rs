@@ -61,8 +61,11 @@ pub(crate) fn finding(text: &str, tools: &[String]) -> Option<Finding> {
 fn marked_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let lower = text.to_lowercase();
     MARKS.iter().find_map(|mark| {
-        let at = lower.find(mark)? + mark.len();
-        let rest = lower.get(at..)?;
+        let start = lower.find(mark)?;
+        let (before, rest) = (lower.get(..start)?, lower.get(start + mark.len()..)?);
+        if is_quoted(before, rest) || is_explanation(before) {
+            return None;
+        }
         // Only the beginning of the call counts, because an answer may speak of such marks and of a tool.
         let rest = rest.trim_start_matches(|c: char| {
             c.is_whitespace() || matches!(c, '"' | '\'' | '=' | '[' | '{' | '`' | ':' | '<' | '|' | '>')
@@ -70,6 +73,33 @@ fn marked_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
         let head: String = rest.chars().take(MAX_NAME_LEN + 100).collect();
         tools.iter().find(|tool| begins_with_name(&head, tool)).map(String::as_str)
     })
+}
+
+/// Returns whether a mark stands in an answer that shows it to a reader: in quotes, or in a sentence or a code fence
+/// that goes on behind the call.
+fn is_quoted(before: &str, rest: &str) -> bool {
+    if before.ends_with(['`', '"', '\'', '“', '«']) {
+        return !before.ends_with("```");
+    }
+    let tail = rest.rsplit(['}', '>', ']', ')']).next().unwrap_or_default();
+    let has_words = tail.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() > 1;
+    let is_in_fence = before.matches("```").count() % 2 == 1;
+    let is_in_line =
+        before.lines().last().is_some_and(|line| !line.trim().is_empty()) && !before.ends_with('\n');
+    has_words && !tail.contains('{') && (is_in_fence || is_in_line)
+}
+
+/// Returns whether the words before a call explain it to a reader. A model that means to call writes one line about
+/// itself, or nothing.
+fn is_explanation(before: &str) -> bool {
+    const READER: [&str; 14] = [
+        "you", "your", "use", "used", "using", "example", "e.g", "would", "could", "syntax", "such", "write",
+        "writes", "so",
+    ];
+    let lower = before.to_lowercase();
+    let mut words =
+        lower.split(|c: char| !(c.is_alphanumeric() || c == '.')).map(|word| word.trim_matches('.'));
+    words.any(|word| READER.contains(&word))
 }
 
 /// Returns whether the beginning of a call names a tool, at once or as one of the first fields.
@@ -81,10 +111,10 @@ fn begins_with_name(head: &str, tool: &str) -> bool {
 /// Returns the tool of a text that is nothing but a call, perhaps in a code fence with a few words before it.
 fn plain_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let text = text.trim();
-    let fenced = text.split_once("```").and_then(|(_, rest)| {
+    let fenced = text.split_once("```").and_then(|(before, rest)| {
         let (fence, after) = rest.split_once("```").unwrap_or((rest, ""));
         // A text that goes on behind the fence explains an example.
-        after.trim().is_empty().then_some(fence)
+        (after.trim().is_empty() && !is_explanation(before)).then_some(fence)
     });
     let inner = match fenced {
         Some(fence) => {
@@ -101,7 +131,7 @@ fn plain_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
 fn json_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let start = text.find(['{', '['])?;
     // Some models write a line of intent before the call.
-    if start > 0 && !text[..start].ends_with('\n') {
+    if start > 0 && (!text[..start].ends_with('\n') || is_explanation(&text[..start])) {
         return None;
     }
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Json>();
@@ -139,16 +169,44 @@ fn code_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let text = text.trim_end_matches(';');
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let text = text.strip_prefix("print(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
-    let (name, arguments) = text.split_once('(')?;
-    let is_whole = arguments.ends_with(')') && !arguments.contains("\n\n");
-    let tool = tools.iter().find(|tool| is_name_of(name.trim(), tool))?;
-    is_whole.then_some(tool.as_str())
+    let (name, rest) = text.split_once('(')?;
+    let arguments = arguments(rest)?;
+    // A name alone, such as `path`, stands for an argument: a signature is explained.
+    let has_values =
+        arguments.trim().is_empty() || arguments.contains(|c: char| c.is_numeric() || "\"'={[".contains(c));
+    let tool = tools.iter().find(|tool| is_name_of(name, tool))?;
+    has_values.then_some(tool.as_str())
+}
+
+/// Returns the arguments of a call up to its closing parenthesis, if nothing follows.
+fn arguments(rest: &str) -> Option<&str> {
+    let (mut depth, mut quote, mut is_escaped) = (1_usize, None, false);
+    for (at, char) in rest.char_indices() {
+        match (quote, char) {
+            _ if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(open), char) if char == open => quote = None,
+            (None, '"' | '\'') => quote = Some(char),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let (arguments, after) = rest.split_at(at);
+            return (after == ")").then_some(arguments);
+        }
+    }
+    None
 }
 
 /// Returns the tool of a call in the notation of prompts that ask for reasons: `Action: docs_read`, then
 /// `Action Input: …`.
 fn reasoned_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let mut lines = text.lines().map(str::trim);
+    let (before, _) = text.split_once("Action:")?;
+    if is_explanation(before) && !before.trim_start().starts_with("Thought:") {
+        return None;
+    }
     let named = lines.find_map(|line| line.strip_prefix("Action:"))?.trim();
     lines.any(|line| line.starts_with("Action Input:")).then_some(())?;
     tools.iter().find(|tool| is_name_of(named, tool)).map(String::as_str)
@@ -203,6 +261,10 @@ mod tests {
             "<｜tool▁call▁begin｜>function<｜tool▁sep｜>docs_read\n```json\n{}\n```",
             "commentary to=functions.docs_read json{\"path\": \"a.txt\"}",
             "docs_read(path=\"a.txt\")",
+            "docs_read(path=\"a (1).txt\")",
+            "docs_list()",
+            "I will read it. <tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call>",
+            "<tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call>\nThe file says 5.",
             "```tool_code\nprint(docs_read(path=\"a.txt\"))\n```",
             "[docs_read(path=\"a.txt\")]",
             "Thought: I read it.\nAction: docs_read\nAction Input: {\"path\": \"a.txt\"}",
@@ -225,6 +287,17 @@ mod tests {
             "The mark `<tool_call>` begins a call in some notations, and the rest of this long sentence goes on and \
              on about other things before it names docs_read at last.",
             "docs_read(path) reads a file, and docs_list() lists names.",
+            "docs_read(path)",
+            "docs_read(\"a.txt\") or docs_read(\"b.txt\")",
+            "docs_read(\"a.txt\") fails, as it does in (b)",
+            "docs_read (see the note in \"a.txt\")",
+            "To read the file, use:\n```\ndocs_read(path=\"a.txt\")\n```",
+            "You can read it with:\n```json\n{\"name\": \"docs_read\", \"arguments\": {}}\n```",
+            "For example:\n{\"name\": \"docs_read\", \"arguments\": {}}",
+            "Hermes writes <tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call> in its answers.",
+            "The mark is `<tool_call>`, then docs_read.",
+            "The log has this:\n```\n<tool_call>{\"name\": \"docs_read\"}</tool_call>\n```\nSo the call was made.",
+            "Prompts of this kind would say:\nAction: docs_read\nAction Input: {}",
         ] {
             assert_eq!(finding(text, &tools()), None, "{text}");
         }
