@@ -185,8 +185,8 @@ fn pdf_is_sent_whole_or_as_marked_text() {
     assert!(text.contains("(text extracted from a PDF)") && text.contains("Harbour"), "{text}");
     // The model is told the name of a single document too: langgenius/dify#24762, googleapis/python-genai#280.
     let first = text.lines().next().unwrap().to_owned();
-    assert!(first.starts_with("=== document bill.pdf "), "{first}");
-    let mark = first.split(' ').nth(3).unwrap();
+    assert!(first.ends_with(" \"bill.pdf\" (text extracted from a PDF)"), "{first}");
+    let mark = first.split(' ').nth(2).unwrap();
     assert!(text.ends_with(&format!("\n=== end {mark}")), "{text}");
 
     settings(&home, &format!("[models]\npdfs = [\"{model}\"]\n"));
