@@ -96,10 +96,12 @@ fn is_explanation(before: &str) -> bool {
         "you", "your", "use", "used", "using", "example", "e.g", "would", "could", "syntax", "such", "write",
         "writes", "so",
     ];
+    const INTENT: [&str; 6] = ["i will", "i'll", "i’ll", "i need to", "let me", "going to"];
     let lower = before.to_lowercase();
-    let mut words =
-        lower.split(|c: char| !(c.is_alphanumeric() || c == '.')).map(|word| word.trim_matches('.'));
-    words.any(|word| READER.contains(&word))
+    let speaks_of_itself = INTENT.iter().any(|words| lower.contains(words));
+    let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '.')).map(|word| word.trim_matches('.'));
+    let mut words = words.filter(|word| READER.contains(word));
+    if speaks_of_itself { words.any(|word| matches!(word, "you" | "your")) } else { words.next().is_some() }
 }
 
 /// Returns whether the beginning of a call names a tool, at once or as one of the first fields.
@@ -169,7 +171,8 @@ fn code_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     let text = text.trim_end_matches(';');
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let text = text.strip_prefix("print(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
-    let (name, rest) = text.split_once('(')?;
+    // A blank before the parenthesis begins a remark.
+    let (name, rest) = text.split_once('(').filter(|(name, _)| !name.ends_with(char::is_whitespace))?;
     let arguments = arguments(rest)?;
     // A name alone, such as `path`, stands for an argument: a signature is explained.
     let has_values =
@@ -263,6 +266,7 @@ mod tests {
             "docs_read(path=\"a.txt\")",
             "docs_read(path=\"a (1).txt\")",
             "docs_list()",
+            "I will use the tool for that:\n```json\n{\"name\": \"docs_read\", \"arguments\": {}}\n```",
             "I will read it. <tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call>",
             "<tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call>\nThe file says 5.",
             "```tool_code\nprint(docs_read(path=\"a.txt\"))\n```",
@@ -293,6 +297,7 @@ mod tests {
             "docs_read (see the note in \"a.txt\")",
             "To read the file, use:\n```\ndocs_read(path=\"a.txt\")\n```",
             "You can read it with:\n```json\n{\"name\": \"docs_read\", \"arguments\": {}}\n```",
+            "I will show you a call:\n```json\n{\"name\": \"docs_read\", \"arguments\": {}}\n```",
             "For example:\n{\"name\": \"docs_read\", \"arguments\": {}}",
             "Hermes writes <tool_call>{\"name\": \"docs_read\", \"arguments\": {}}</tool_call> in its answers.",
             "The mark is `<tool_call>`, then docs_read.",
