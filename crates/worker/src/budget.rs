@@ -96,6 +96,11 @@ fn batch_shortage(world: &dyn DriverPort, run: &Run) -> Option<Shortage> {
     None
 }
 
+/// Returns whether the items of a batch have used up what they share.
+pub(crate) fn is_batch_used_up(batch: &Run) -> bool {
+    shared_shortage(batch).is_some()
+}
+
 /// Returns the limit that all items of a batch have reached together.
 fn shared_shortage(batch: &Run) -> Option<Shortage> {
     let (used, limits) = (batch.used, batch.limits);

@@ -212,3 +212,26 @@ fn calls_count_against_the_limit_regardless_of_outcome() {
     assert!(ended.almoner(&["resume", "r1"]).expect(5).err.contains("the limit of 1 calls is reached"));
     assert_eq!(ended.read("out/log.txt"), "one\n");
 }
+
+/// Reported of other programs: 0xku/kon#32 and microsoft/vscode#289019 (many alike calls, one question for each).
+#[test]
+fn batch_out_of_tokens_asks_one_question_at_a_time() {
+    let home = TestHome::new();
+    home.write("w.worker", "---\nattachments: { max: 1 }\nlimits: { tokens: 60 }\n---\nSum it up.\n");
+    home.write("s.json", json!([{ "turns": [{ "text": "y".repeat(400) }] }]).to_string());
+    for at in 0..6 {
+        home.write(&format!("in/{at}.txt"), "text");
+    }
+    let mut said = home.almoner(&["run", "w.worker", "in", "--each", "-j1", "-m", "scripted:s.json"]);
+    let mut asked = 0;
+    while said.code == 7 {
+        let open = home.almoner(&["inbox", "--json"]).expect(0).json();
+        let open: Vec<&Json> = open.as_array().unwrap().iter().collect();
+        assert_eq!(open.len(), 1, "{open:?}");
+        asked += 1;
+        assert!(asked < 20, "{}", said.err);
+        home.almoner(&["approve", &open[0]["number"].to_string(), "--tokens", "1k"]).expect(0);
+        said = home.almoner(&["resume", "r1"]);
+    }
+    assert!(asked > 0 && said.err.contains("6 items: 6 done"), "{asked}: {}", said.err);
+}

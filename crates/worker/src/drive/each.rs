@@ -5,6 +5,7 @@ use kernel::command::Move;
 use kernel::run::RunOutcome;
 
 use super::{Driver, Flow};
+use crate::budget;
 use crate::steps::Item;
 use crate::trouble::internal;
 use kernel::run::Trouble;
@@ -30,7 +31,11 @@ impl Driver<'_> {
             let (jobs, waiting) = (jobs.max(1) as usize, waiting as usize);
             let at_work = self.run.children.len().saturating_sub(self.run.yielded.len());
             let free = jobs.saturating_sub(at_work);
-            let room = free.min(jobs.max(waiting).saturating_sub(self.run.children.len()));
+            let room = match budget::is_batch_used_up(&self.run) && !self.run.children.is_empty() {
+                // An open item asks for more when it goes on. Further items would only ask the same.
+                true => 0,
+                false => free.min(jobs.max(waiting).saturating_sub(self.run.children.len())),
+            };
             let next: Vec<Move> = rejected
                 .into_iter()
                 .take(MAX_REJECTED_AT_ONCE)
