@@ -1,15 +1,15 @@
 //! The gate for the policies of this installation's operator, which forbid calls or permit them without a question.
 
-use kernel::proposal::{Finding, Proposal, Value};
+use kernel::proposal::{Decision, Finding, Proposal, Value};
 use resource::Kind;
 
 use super::Gate;
 use crate::facts::Context;
 use crate::rules::Stance;
-use crate::ruling::Ruling;
+use crate::ruling::{ActiveLifts, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 4, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 5, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
@@ -41,6 +41,11 @@ fn judge(context: &Context<'_>) -> Ruling {
     }
 }
 
+/// Returns whether the operator's policies forbid a call.
+pub(super) fn forbids(context: &Context<'_>) -> bool {
+    judge(context).decision(ActiveLifts::default()) == Decision::Deny
+}
+
 /// Returns a tool call in the form that policies know: a call of the method `call` with the tool's name and its
 /// arguments. Policies cannot know the tools of every server. Returns `None` for any other call.
 fn as_policy_call(context: &Context<'_>) -> Option<Proposal> {
@@ -66,7 +71,8 @@ fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
     let text = |at: usize| proposal.args.get(at).and_then(Value::as_str).unwrap_or_default();
     match proposal.method.as_str() {
         "append" => vec![call("write", proposal.args.clone())],
-        "edit" => vec![call("write", vec![path(), Value::from(text(2))])],
+        // An edit reveals whether a text stands in a file.
+        "edit" => vec![call("read", vec![path()]), call("write", vec![path(), Value::from(text(2))])],
         "remove" | "make_directory" => vec![call("write", vec![path(), Value::from("")])],
         "move" => {
             let write = |at: usize| call("write", vec![Value::from(text(at)), Value::from("")]);
@@ -86,7 +92,7 @@ fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
 
 #[cfg(test)]
 mod tests {
-    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use Decision::{Allow, Ask, Deny};
 
     use super::*;
     use crate::fixture::{Call, FixedOperator, check};
@@ -138,6 +144,8 @@ mod tests {
             ("read", "grep", Deny),
             ("read", "move", Deny),
             ("read", "stat", Deny),
+            ("read", "edit", Deny),
+            ("write", "edit", Deny),
             ("read", "glob", Allow),
             ("list", "grep", Deny),
             ("list", "glob", Deny),

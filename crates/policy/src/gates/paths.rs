@@ -6,16 +6,19 @@ use kernel::proposal::{Effect, Finding};
 use passable::{quoting, visible_line};
 use resource::Kind;
 
-use super::Gate;
+use super::{Gate, operator};
 use crate::facts::{Context, PathFact};
 use crate::protected::{ProtectionReason, protected};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "paths", version: 3, about: "what the call names lies within the capability", judge };
+    Gate { name: "paths", version: 4, about: "what the call names lies within the capability", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
-    let mut rulings = vec![Ruling::deny_any(context.facts.problems.clone())];
+    // A problem shows what is in the directory, which a policy may forbid to read.
+    let is_silent = !context.facts.problems.is_empty() && operator::forbids(context);
+    let problems = if is_silent { Vec::new() } else { context.facts.problems.clone() };
+    let mut rulings = vec![Ruling::deny_any(problems)];
     rulings.extend(context.facts.paths.iter().filter_map(|fact| guarded(context, fact)));
     Ruling::strictest(rulings)
 }
@@ -54,7 +57,8 @@ mod tests {
     use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
-    use crate::fixture::{Call, check};
+    use crate::fixture::{Call, FixedOperator, check};
+    use crate::rules::Stance;
 
     #[test]
     fn capability_problems_deny() {
@@ -63,6 +67,22 @@ mod tests {
         let call =
             Call::new("look").but(|c| c.facts.problems = vec![problem("path/parent"), problem("dir/suffix")]);
         check(&GATE, &call, (Deny, Deny), &["path/parent", "dir/suffix"]);
+    }
+
+    #[test]
+    fn forbidden_call_hides_its_problems() {
+        let problem =
+            Finding::new("edit/not-found", "line 3 is `x`").at("old").counter_example("X").allowed("x");
+        let call = Call::new("change").but(|c| c.facts.problems = vec![problem]);
+        for (stance, decision, rules) in [
+            (Stance::Forbids, Allow, &[][..]),
+            (Stance::Silent, Deny, &["edit/not-found"]),
+            (Stance::Permits, Deny, &["edit/not-found"]),
+        ] {
+            let call = call.clone().under(FixedOperator::new(stance, vec![]));
+            check(&GATE, &call, (decision, decision), rules);
+            assert_eq!(call.verdict().decision, Deny, "{stance:?}");
+        }
     }
 
     #[test]
