@@ -110,29 +110,6 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Call<'_> {
-    /// Returns the path in an argument of the call, if it has one there.
-    pub(super) fn path_at(&self, at: &str) -> Option<&Plain> {
-        match self {
-            Call::List { path, .. } | Call::Grep { path, .. } if at == "path" => path.as_ref(),
-            Call::Read { path, .. }
-            | Call::Stat { path }
-            | Call::Write { path, .. }
-            | Call::Append { path, .. }
-            | Call::Edit { path, .. }
-            | Call::Remove { path }
-            | Call::MakeDirectory { path }
-                if at == "path" =>
-            {
-                Some(path)
-            }
-            Call::Move { from, .. } if at == "from" => Some(from),
-            Call::Move { to, .. } if at == "to" => Some(to),
-            _ => None,
-        }
-    }
-}
-
 /// Returns the path of a file to change. An existing file may have a name with characters that nobody sees, but a new
 /// one may not: see [`visible`].
 fn writable(path: &str) -> Result<Plain, Box<Finding>> {

@@ -16,7 +16,7 @@ use passable::visible_line;
 use super::append::held;
 use super::line_ends::{self, BYTE_ORDER_MARK};
 use super::write::{WriteOutcome, WriteTarget, look};
-use super::{Limits, near_match};
+use super::{Limits, near_match, tree};
 use crate::atomic_write::{self, AtomicWrite, AtomicWriteError};
 use crate::failure;
 use crate::path::Plain;
@@ -49,56 +49,49 @@ pub(super) struct EditPreview {
 }
 
 impl Edit<'_> {
-    /// Returns the text after the edit, and the number of replaced places.
-    fn apply(&self, path: &str, text: &str) -> Result<(String, usize), Finding> {
-        let shown = visible_line(path);
-        let finding = |rule: &str, what: String, at: &str| Finding::new(rule, what).at(at);
+    /// Checks that the texts can describe an edit, whatever stands in the file.
+    pub(super) fn check(&self) -> Result<(), Finding> {
+        let finding = |rule: &str, what: &str, at: &str| Finding::new(rule, what.to_owned()).at(at);
         if self.old.is_empty() {
-            return Err(finding("edit/empty", "there is no text to look for".to_owned(), "old")
+            return Err(finding("edit/empty", "there is no text to look for", "old")
                 .counter_example("an empty text")
                 .allowed("the text that is to be replaced; `append` adds at the end, `write` replaces the whole file"));
         }
         if self.old == self.new {
-            return Err(finding(
-                "edit/same",
-                "both texts are the same: nothing would change".to_owned(),
-                "new",
-            )
-            .counter_example(short(self.new))
-            .allowed("another text than `old`"));
+            return Err(finding("edit/same", "both texts are the same: nothing would change", "new")
+                .counter_example(short(self.new))
+                .allowed("another text than `old`"));
         }
+        Ok(())
+    }
+
+    /// Returns the text after the edit, and the number of replaced places. A finding shows lines of the file only with
+    /// `shows_lines`.
+    fn apply(&self, path: &str, text: &str, shows_lines: bool) -> Result<(String, usize), Finding> {
+        let shown = visible_line(path);
+        let finding = |rule: &str, what: String, at: &str| Finding::new(rule, what).at(at);
+        self.check()?;
         let (places, new) = self.places(text);
         if places.is_empty() {
-            let why = match near_match::find(text, self.old) {
-                Some(near) => format!(
-                    "it stands there but for {}: line {} is {}",
-                    near.difference,
-                    near.line,
-                    visible_line(&near.there)
-                ),
-                None => match nearest(text, self.old) {
-                    near if near.is_empty() => "nothing like it stands there".to_owned(),
-                    near => format!("like it are {}", near.join("; ")),
-                },
-            };
-            return Err(finding(
-                "edit/not-found",
-                format!("the text does not stand in `{shown}`: {why}"),
-                "old",
-            )
-            .counter_example(short(self.old))
-            .allowed("a text exactly as `read` shows it, with its spaces and line breaks"));
+            let why = if shows_lines { format!(": {}", self.nearness(text)) } else { String::new() };
+            let what = format!("the text does not stand in `{shown}`{why}");
+            return Err(finding("edit/not-found", what, "old")
+                .counter_example(short(self.old))
+                .allowed("a text exactly as `read` shows it, with its spaces and line breaks"));
         }
         if places.len() > 1 && !self.all {
             let line = |place: &Range<usize>| text[..place.start].matches('\n').count() + 1;
             let lines: Vec<String> =
                 places.iter().take(MAX_NAMED_LINES).map(|place| line(place).to_string()).collect();
             let more = if places.len() > MAX_NAMED_LINES { ", …" } else { "" };
-            let what = format!(
-                "the text stands in `{shown}` {} times: lines {}{more}",
-                places.len(),
-                lines.join(", ")
-            );
+            let what = match shows_lines {
+                true => format!(
+                    "the text stands in `{shown}` {} times: lines {}{more}",
+                    places.len(),
+                    lines.join(", ")
+                ),
+                false => format!("the text stands in `{shown}` more than once"),
+            };
             return Err(finding("edit/ambiguous", what, "old")
                 .counter_example(short(self.old))
                 .allowed("a longer text that stands there once, or `all: true` to replace it everywhere"));
@@ -121,6 +114,22 @@ impl Edit<'_> {
             .allowed("another text than `old`; the ends of lines are those of the file"));
         }
         Ok((whole, places.len()))
+    }
+
+    /// Returns the place at which the old text almost stands, in words.
+    fn nearness(&self, text: &str) -> String {
+        match near_match::find(text, self.old) {
+            Some(near) => format!(
+                "it stands there but for {}: line {} is {}",
+                near.difference,
+                near.line,
+                visible_line(&near.there)
+            ),
+            None => match nearest(text, self.old) {
+                near if near.is_empty() => "nothing like it stands there".to_owned(),
+                near => format!("like it are {}", near.join("; ")),
+            },
+        }
     }
 
     /// Returns the places at which the old text stands, and the new text with the line ends of the file. If the text
@@ -146,10 +155,18 @@ impl Edit<'_> {
         (places, if is_crlf { line_ends::to_crlf(new) } else { line_ends::to_lf(new) })
     }
 
-    /// Returns the result that the edit would have on the file as it is now.
-    pub(super) fn preview(&self, root: &Dir, path: &Plain, limits: &Limits) -> Result<EditPreview, Finding> {
+    /// Returns the result that the edit would have on the file as it is now. A finding shows lines of the file only
+    /// with `shows_lines`.
+    pub(super) fn preview(
+        &self,
+        root: &Dir,
+        path: &Plain,
+        limits: &Limits,
+        shows_lines: bool,
+    ) -> Result<EditPreview, Finding> {
         let shown = path.as_str();
         let failed = |error: io::Error| failure::finding(&error, &format!("edit `{shown}`"), "path");
+        walk::parent(root, path).map_err(|error| failed(tree::known(root, shown, error, limits)))?;
         let WriteTarget { present, .. } = look(root, path, limits)?;
         if present.is_none() {
             return Err(failed(io::ErrorKind::NotFound.into()));
@@ -160,7 +177,7 @@ impl Edit<'_> {
         let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         let (before, digest) = (bytes.len() as u64, BlobHash::of(&bytes));
         let text = super::read::text(shown, bytes, 0)?;
-        let (whole, places) = self.apply(shown, &text)?;
+        let (whole, places) = self.apply(shown, &text, shows_lines)?;
         limits.check_bytes(shown, whole.len() as u64)?;
         limits.check_total(root, whole.len() as u64, before)?;
         Ok(EditPreview { whole: whole.into_bytes(), before, digest, places })
@@ -175,7 +192,7 @@ impl Edit<'_> {
         temporary: &str,
         limits: &Limits,
     ) -> Result<EditPreview, WriteOutcome> {
-        let edited = match self.preview(root, path, limits) {
+        let edited = match self.preview(root, path, limits, false) {
             Ok(edited) if edited.digest == pinned && BlobHash::of(&edited.whole) == becomes => edited,
             Ok(_) => return Err(WriteOutcome::Changed),
             // A problem of the edit itself did not exist when the call was judged, so the file must have changed.

@@ -1,6 +1,7 @@
 //! The facts of a call before it is made: the paths that it names, their present state, and its problems.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin};
@@ -12,7 +13,7 @@ use super::glob::PathSearch;
 use super::grep::{Search, Selection};
 use super::range::Range;
 use super::relocate::{self, EntryState};
-use super::{DirCapability, FILE, FUTURE_FILE, append, look_alike, read, shown, stat, write};
+use super::{DirCapability, FILE, FUTURE_FILE, append, look_alike, read, shown, stat, tree, write};
 use crate::path::Plain;
 use crate::walk;
 
@@ -87,7 +88,12 @@ impl DirCapability {
         match search.run(&self.root, &self.names, &self.limits) {
             // The facts list every directory whose names are read, so a run learns no name in a directory that it may
             // not list.
-            Ok(found) => facts.paths.extend(found.seen.iter().map(|path| named("pattern", path, None))),
+            Ok(found) => facts.paths.extend(
+                found
+                    .seen
+                    .into_iter()
+                    .map(|(path, leads_to)| PathFact { leads_to, ..named("pattern", &path, None) }),
+            ),
             Err(finding) => facts.problems.push(finding),
         }
         facts
@@ -131,7 +137,7 @@ impl DirCapability {
         moved: Option<&Plain>,
         at: &str,
     ) -> Vec<Finding> {
-        let twin = look_alike::twin(&self.root, path, is_directory, moved, at);
+        let twin = look_alike::twin(&self.root, &self.names, &self.limits, path, is_directory, moved, at);
         call::visible(path).err().map(|finding| finding.at(at)).into_iter().chain(twin).collect()
     }
 
@@ -139,6 +145,11 @@ impl DirCapability {
         let bytes = content.len() as u64;
         let mut facts = Facts { bytes: Some(bytes), problems: self.problems_of(path), ..Facts::default() };
         facts.problems.extend(self.limits.check_bytes(path.as_str(), bytes).err());
+        if !self.limits.fit_name(path.as_str()) {
+            // A file that the grant does not cover is not described.
+            facts.line = format!("writes {} in `{slot}` ({bytes} bytes; cannot be written)", shown(path));
+            return facts;
+        }
         let state = match write::look(&self.root, path, &self.limits) {
             Err(finding) => {
                 facts.problems.push(finding);
@@ -175,6 +186,12 @@ impl DirCapability {
     }
 
     fn facts_of_append(&self, slot: &str, path: &Plain, content: &str) -> Facts {
+        if !self.limits.fit_name(path.as_str()) {
+            // A file that the grant does not cover is not described.
+            let line = format!("appends to {} in `{slot}` (cannot be written)", shown(path));
+            let bytes = Some(content.len() as u64);
+            return Facts { line, bytes, problems: self.problems_of(path), ..Facts::default() };
+        }
         let added = append::added(&self.root, path, content, &self.limits);
         let bytes = added.as_ref().map_or(content.len(), |added| added.len()) as u64;
         let mut facts = Facts { bytes: Some(bytes), problems: self.problems_of(path), ..Facts::default() };
@@ -209,18 +226,26 @@ impl DirCapability {
         let mut facts = Facts { problems: self.problems_of(path), ..Facts::default() };
         // A file that the grant does not cover is not described.
         let edited = match facts.problems.is_empty() {
-            true => edit.preview(&self.root, path, &self.limits),
+            true => edit.preview(&self.root, path, &self.limits, self.shows_lines(path)),
             false => {
                 facts.line = format!("edits {} in `{slot}` (cannot be edited)", shown(path));
                 return facts;
             }
         };
-        let state = match edited {
-            Err(finding) => {
+        let state = match (edited, self.digest_of_keys(path, edit)) {
+            (Err(finding), Some(digest)) => {
+                // Even the answer that the text does not stand there tells something, so a person is asked first.
+                facts.pins = BTreeSet::from([file_pin(path, Some(digest))]);
+                facts.paths.push(named("path", path.as_str(), None));
+                format!("nothing would change: {}", finding.message)
+            }
+            (Err(finding), None) => {
                 facts.problems.push(finding);
+                // A policy may forbid to read the file, and then forbids this answer too.
+                facts.paths.push(named("path", path.as_str(), None));
                 "cannot be edited".to_owned()
             }
-            Ok(edited) => {
+            (Ok(edited), _) => {
                 let becomes = Some(BlobHash::of(&edited.whole));
                 facts.pins = BTreeSet::from([
                     file_pin(path, Some(edited.digest)),
@@ -236,30 +261,58 @@ impl DirCapability {
         facts
     }
 
+    /// Returns the digest of a file of keys whose content decides what comes of an edit.
+    fn digest_of_keys(&self, path: &Plain, edit: &Edit<'_>) -> Option<BlobHash> {
+        if edit.check().is_err() || !tree::holds_keys(&self.names, path.as_str()) {
+            return None;
+        }
+        let there = write::look(&self.root, path, &self.limits).ok()?;
+        there.present.map(|present| present.digest)
+    }
+
+    /// Returns the present state of an entry to move or to remove. Below a file that the grant does not cover, there is
+    /// nothing for the holder.
+    fn entry(&self, path: &Plain, doing: &str, at: &str) -> Result<EntryState, Finding> {
+        let known = |error| tree::known(&self.root, path.as_str(), error, &self.limits);
+        match walk::parent(&self.root, path).map_err(known) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(EntryState::Nothing),
+            _ => relocate::look(&self.root, path, doing, at, &self.limits),
+        }
+    }
+
     fn facts_of_move(&self, slot: &str, from: &Plain, to: &Plain) -> Facts {
         let line = format!("moves {} to {} in `{slot}`", shown(from), shown(to));
         let mut facts = Facts { line, problems: self.problems_of(from), ..Facts::default() };
-        let there = relocate::look(&self.root, from, "move", "from", &self.limits);
+        let named_to = self.limits.check_name(to.as_str());
+        if !self.limits.fit_name(from.as_str()) || named_to.is_err() {
+            // Files that the grant does not cover are not described.
+            facts.problems.extend(named_to.err());
+            return facts;
+        }
+        let there = self.entry(from, "move", "from");
         let there = there.and_then(|there| movable(from, there));
         let new = relocate::look(&self.root, to, "move to", "to", &self.limits);
         let new = new.and_then(|new| free(to, new));
-        match (there, new, self.limits.check_name(to.as_str())) {
-            (Ok((digest, bytes)), Ok(()), Ok(())) => {
+        match (there, new) {
+            (Ok((digest, bytes)), Ok(())) => {
                 facts.pins = BTreeSet::from([file_pin(from, Some(digest)), file_pin(to, None)]);
                 facts.paths = vec![named("from", from.as_str(), Some(bytes)), named("to", to.as_str(), None)];
                 facts.problems.extend(self.problems_of_new(to, false, Some(from), "to"));
                 facts.line.push_str(&format!(" ({bytes} bytes)"));
             }
-            (there, new, name) => {
-                facts.problems.extend([there.err(), new.err(), name.err()].into_iter().flatten());
-            }
+            (there, new) => facts.problems.extend([there.err(), new.err()].into_iter().flatten()),
         }
         facts
     }
 
     fn facts_of_remove(&self, slot: &str, path: &Plain) -> Facts {
         let mut facts = Facts { problems: self.problems_of_removal(path), ..Facts::default() };
-        let there = relocate::look(&self.root, path, "remove", "path", &self.limits);
+        if facts.problems.iter().any(|finding| finding.rule == "dir/suffix") {
+            // A file that the grant does not cover is not described.
+            facts.line = format!("removes {} in `{slot}` (cannot be removed)", shown(path));
+            return facts;
+        }
+        let there = self.entry(path, "remove", "path");
         let there = there.and_then(|there| self.removable(path, there));
         let state = match there {
             Err(finding) => {

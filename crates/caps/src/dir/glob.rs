@@ -179,8 +179,8 @@ pub(super) struct PathSearch {
 pub(super) struct FoundPaths {
     /// The paths of this part. They look as in `list`: files that `read` would accept, and directories with a final `/`.
     pub(super) paths: Vec<String>,
-    /// The directories whose names were read.
-    pub(super) seen: Vec<String>,
+    /// The directories whose names were read, each with the path to which its links lead, if that is another one.
+    pub(super) seen: Vec<(String, Option<String>)>,
     /// The number of all matching paths.
     total: usize,
     next: Option<Cursor>,
@@ -199,24 +199,26 @@ impl PathSearch {
     /// Finds the paths.
     pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<FoundPaths, Finding> {
         let start = self.glob.start();
+        let place = tree::Start::look(root, start);
+        let first = if start == "." { "" } else { start };
         let mut found =
-            FoundPaths { seen: vec![start.trim_start_matches('.').to_owned()], ..FoundPaths::default() };
+            FoundPaths { seen: vec![(first.to_owned(), place.leads_to(start))], ..FoundPaths::default() };
         let mut all: Vec<(i64, String)> = Vec::new();
         let extent = if self.ignored { Extent::All } else { Extent::Tracked };
-        let is_closed = |path: &str| tree::holds_keys(names, path);
+        let is_closed = |path: &str| place.holds_keys(names, path);
         let walked = tree::walk(root, start, extent, limits, &is_closed, &mut |entry| {
             if entry.kind == Kind::Directory && !is_closed(&entry.path) {
-                found.seen.push(entry.path.clone());
+                found.seen.push((entry.path.clone(), place.leads_to(&entry.path)));
             }
             if self.glob.matches(&entry.path) {
                 all.extend(shown(root, entry, limits).map(|path| (entry.modified, path)));
             }
             ControlFlow::Continue(())
         });
-        match walked {
+        match walked.map_err(|error| tree::known(root, start, error, limits)) {
             // The start directory does not exist, so no path can match.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                found.similar = similar_start(root, start, limits);
+                found.similar = similar_start(root, names, start, limits);
                 return Ok(found);
             }
             Err(error) => return Err(crate::failure::finding(&error, "look for paths", "pattern")),
@@ -245,9 +247,10 @@ impl PathSearch {
         let Some(relaxed) = self.glob.relaxed() else { return Vec::new() };
         let mut similar = Vec::new();
         // The names were read before, so a failure only means that there is nothing to suggest.
-        let is_closed = |path: &str| tree::holds_keys(names, path);
+        let place = tree::Start::look(root, self.glob.start());
+        let is_closed = |path: &str| place.holds_keys(names, path);
         let _ = tree::walk(root, self.glob.start(), extent, limits, &is_closed, &mut |entry| {
-            if relaxed.is_match(look_alike::skeleton(&entry.path)) {
+            if relaxed.is_match(look_alike::skeleton(&entry.path)) && !is_closed(&entry.path) {
                 similar.extend(shown(root, entry, limits));
             }
             if similar.len() >= MAX_SIMILAR { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -257,8 +260,9 @@ impl PathSearch {
 }
 
 /// Returns the directories that look like the start of a pattern.
-fn similar_start(root: &Dir, start: &str, limits: &Limits) -> Vec<String> {
-    look_alike::suggestions(root, start, limits).into_iter().map(|one| format!("{}/", one.path)).collect()
+fn similar_start(root: &Dir, names: &[String], start: &str, limits: &Limits) -> Vec<String> {
+    let found = look_alike::suggestions(root, names, start, limits).into_iter();
+    found.map(|one| format!("{}/", one.path)).collect()
 }
 
 impl FoundPaths {

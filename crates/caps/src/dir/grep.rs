@@ -159,10 +159,8 @@ impl Search {
         let failed =
             |error: &std::io::Error| failure::finding(error, &format!("search `{}`", self.start), "path");
         if self.start != "." {
-            let found = walk::look(root, &self.start).map_err(|error| failed(&error))?;
+            let found = limits.look(root, &self.start, &format!("search `{}`", self.start))?;
             if found.kind == Kind::File {
-                limits.check_name(&self.start)?;
-                limits.check_name(&found.resolved)?;
                 self.check_size(found.bytes, limits)?;
                 let modified = root.symlink_metadata(&found.resolved).map_or(0, |meta| tree::modified(&meta));
                 let file = Candidate { path: self.start.clone(), modified };
@@ -171,13 +169,16 @@ impl Search {
         }
         let (mut files, mut omitted) = (Vec::new(), Omissions::default());
         let extent = if self.ignored { Extent::All } else { Extent::Tracked };
-        let walked = tree::walk(root, &self.start, extent, limits, &|_| false, &mut |entry| {
+        let place = tree::Start::look(root, &self.start);
+        let is_approved = place.is_of_keys(names);
+        let is_closed = |path: &str| !is_approved && place.holds_keys(names, path);
+        let walked = tree::walk(root, &self.start, extent, limits, &is_closed, &mut |entry| {
             let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
             // A link is skipped, because its target is found under the target's own name.
             if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
                 return ControlFlow::Continue(());
             }
-            if tree::holds_keys(names, &entry.path) {
+            if place.holds_keys(names, &entry.path) {
                 omitted.note(Reason::Keys, &entry.path);
             } else if entry.bytes > MAX_FILE_BYTES {
                 omitted.note(Reason::Large, &entry.path);

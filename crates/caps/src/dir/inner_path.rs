@@ -1,33 +1,39 @@
-//! The path that a caller means if it puts the name of the slot, or the directory's own path, before a path inside.
+//! The paths that a caller may mean by one that leads to nothing: a look-alike, or the path behind the name of the slot
+//! or the directory's own path.
 
 use std::path::Path;
 
 use kernel::proposal::{Finding, Value};
 use passable::{quoting, visible_line};
 
-use super::{DirCapability, interface};
+use super::{DirCapability, interface, look_alike, tree};
 use crate::path::{Plain, Purpose};
-use crate::walk::{self, Kind};
 
-/// The rules of findings about a path that leads to nothing inside of the directory.
-const RULES: [&str; 3] = ["file/missing", "file/not-a-directory", "path/absolute"];
+/// The rules of findings about a path that leads to nothing that the holder may know.
+const RULES: [&str; 4] = ["file/missing", "file/not-a-directory", "path/absolute", "dir/suffix"];
 
 impl DirCapability {
-    /// Names the entry that a path would lead to without the name in front, in findings that it leads to nothing.
-    pub(super) fn name_inner_paths(&self, problems: &mut [Finding], method: &str, args: &[Value]) {
-        let Some(method) = interface().method(method) else { return };
-        // A finding that names an exact path already, in quotation marks, stays.
-        let has_path = |finding: &Finding| finding.allowed.as_ref().is_some_and(|text| text.starts_with('"'));
-        let is_open = |finding: &&mut Finding| RULES.contains(&finding.rule.as_str()) && !has_path(finding);
-        for problem in problems.iter_mut().filter(is_open) {
-            let at = method.params.iter().position(|param| Some(&param.name) == problem.at.as_ref());
-            let given = at.and_then(|at| args.get(at)).and_then(Value::as_str);
-            let Some(inner) = given.and_then(|given| self.inner_path(given)) else { continue };
-            let slot = visible_line(&self.grant.slot).into_owned();
-            let words =
-                quoting!("`{}`: paths begin inside of `{}`, without its name", visible_line(&inner), slot);
-            *problem = problem.clone().allowed(words);
+    /// Returns findings with the paths that the caller may mean.
+    pub(super) fn with_hints(&self, findings: Vec<Finding>, method: &str, args: &[Value]) -> Vec<Finding> {
+        findings.into_iter().map(|finding| self.with_hint(finding, method, args)).collect()
+    }
+
+    /// Returns a finding with the paths that the caller may mean, if it says that a path leads to nothing.
+    pub(super) fn with_hint(&self, finding: Finding, method: &str, args: &[Value]) -> Finding {
+        let params = interface().method(method).map(|method| &method.params);
+        let at = params.and_then(|all| all.iter().position(|param| Some(&param.name) == finding.at.as_ref()));
+        let given = at.and_then(|at| args.get(at)).and_then(Value::as_str);
+        let Some(given) = given.filter(|_| RULES.contains(&finding.rule.as_str())) else { return finding };
+        if finding.rule == "file/missing" || finding.rule == "dir/suffix" {
+            let alike = look_alike::suggestions(&self.root, &self.names, given, &self.limits);
+            if !alike.is_empty() {
+                return look_alike::with_suggestions(finding, &alike);
+            }
         }
+        let Some(inner) = self.inner_path(given) else { return finding };
+        let slot = visible_line(&self.grant.slot).into_owned();
+        let inner = look_alike::json_text(&inner);
+        finding.allowed(quoting!("{}: paths begin inside of `{}`, without its name", inner, slot))
     }
 
     /// Returns the path inside of the directory that a path means, if there is such an entry.
@@ -45,9 +51,8 @@ impl DirCapability {
             return Some(".".to_owned());
         }
         let inner = Plain::check(&inner, Purpose::Look).ok()?;
-        let found = walk::look(&self.root, inner.as_str()).ok()?;
-        // The name of a file that the grant does not cover stays unknown.
-        let is_known = found.kind == Kind::Directory || self.limits.check_name(inner.as_str()).is_ok();
+        // The name of a file that the grant does not cover, or that holds keys, stays unknown.
+        let is_known = tree::is_nameable(&self.root, &self.names, inner.as_str(), &self.limits);
         is_known.then(|| inner.as_str().to_owned())
     }
 }

@@ -1,5 +1,6 @@
 //! The limits that a grant sets on a directory.
 
+use std::io;
 use std::ops::ControlFlow;
 
 use cap_std::fs::Dir;
@@ -9,7 +10,7 @@ use passable::{quoting, visible_line};
 
 use super::tree;
 use crate::failure;
-use crate::walk::Kind;
+use crate::walk::{self, FoundEntry, Kind};
 
 /// The maximum size of one file if the grant names no limit: 10 MiB.
 pub(crate) const MAX_BYTES: u64 = 10 << 20;
@@ -60,7 +61,25 @@ impl Limits {
         Err(Finding::new("dir/suffix", quoting!("the grant covers only files ending in {}", suffixes))
             .at("path")
             .counter_example(visible_line(path))
-            .allowed(format!("a path ending in one of: {suffixes}")))
+            .allowed(format!("a path ending in one of: {suffixes}; or a directory that `list` shows")))
+    }
+
+    /// Looks up a path, and fails in the same way whether or not a file exists that the grant does not cover. `doing`
+    /// is a phrase such as "read `report.md`".
+    pub(super) fn look(&self, root: &Dir, path: &str, doing: &str) -> Result<FoundEntry, Finding> {
+        let failed = |error: io::Error| failure::finding(&error, doing, "path");
+        match walk::look(root, path).map_err(|error| tree::known(root, path, error, self)) {
+            Ok(found) if found.kind == Kind::Directory => Ok(found),
+            found => {
+                self.check_name(path)?;
+                let found = found.map_err(failed)?;
+                // A link does not lend a file a name that the grant covers. It leads to nothing, as if it dangled.
+                match self.fit_name(&found.resolved) {
+                    true => Ok(found),
+                    false => Err(failed(io::ErrorKind::NotFound.into())),
+                }
+            }
+        }
     }
 
     pub(crate) fn check_bytes(&self, path: &str, bytes: u64) -> Result<(), Finding> {

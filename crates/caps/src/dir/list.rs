@@ -47,7 +47,7 @@ pub(super) fn list(
 ) -> Result<Listing, Finding> {
     let shown = path.map_or(".", Plain::as_str);
     let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
-    let entries = root.read_dir(shown).map_err(|error| failed(&error))?;
+    let entries = root.read_dir(shown).map_err(|error| failed(&tree::known(root, shown, error, limits)))?;
     let mut listing = Listing::default();
     let mut all = Vec::new();
     for (seen, entry) in entries.enumerate() {

@@ -8,7 +8,7 @@ use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::Limits;
+use super::{Limits, tree};
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::walk::{self, Kind};
 
@@ -110,8 +110,8 @@ pub(super) struct Suggestion {
     difference: &'static str,
 }
 
-/// Returns the paths that look like `path` and that the grant covers.
-pub(super) fn suggestions(root: &Dir, path: &str, limits: &Limits) -> Vec<Suggestion> {
+/// Returns the paths that look like `path` and that a hint may name. `places` are the absolute paths of the root.
+pub(super) fn suggestions(root: &Dir, places: &[String], path: &str, limits: &Limits) -> Vec<Suggestion> {
     let mut found = vec![String::new()];
     for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
         let wanted = skeleton(name);
@@ -121,18 +121,13 @@ pub(super) fn suggestions(root: &Dir, path: &str, limits: &Limits) -> Vec<Sugges
                 next.push(if way.is_empty() { other } else { format!("{way}/{other}") });
             }
         }
+        next.retain(|other| tree::is_nameable(root, places, other, limits));
         next.sort();
         next.truncate(MAX_SUGGESTIONS + 1);
         found = next;
     }
-    let covered = |other: &String| {
-        let Ok(there) = walk::look(root, other) else { return false };
-        other != path
-            && (there.kind == Kind::Directory
-                || (there.kind == Kind::File && limits.cover(other, there.bytes)))
-    };
-    let mut found: Vec<String> =
-        found.into_iter().filter(|other| !other.is_empty()).filter(covered).collect();
+    let is_other = |other: &String| !other.is_empty() && other != path;
+    let mut found: Vec<String> = found.into_iter().filter(is_other).collect();
     found.truncate(MAX_SUGGESTIONS);
     found.into_iter().map(|other| Suggestion { difference: difference(path, &other), path: other }).collect()
 }
@@ -146,42 +141,25 @@ fn names(root: &Dir, way: &str) -> impl Iterator<Item = String> {
         .filter(|name| !is_temporary(name) && Plain::check(name, Purpose::Look).is_ok())
 }
 
-/// Returns the finding about a missing path, with the paths that look like it. `places` are names of the directory
-/// itself, such as its slot, with which callers begin a path by mistake.
-pub(super) fn with_suggestions(
-    finding: Finding,
-    root: &Dir,
-    path: &str,
-    places: &[&str],
-    limits: &Limits,
-) -> Finding {
-    let found = suggestions(root, path, limits);
-    if !found.is_empty() {
-        let each = found.iter().map(|one| {
-            quoting!("`{}`", visible_line(&one.path)).and(", which differs only in its ").and(one.difference)
-        });
-        let message = finding.message_quoting().and("; there is ").then(&Quoting::joined(each, ", and "));
-        let paths = found.iter().map(|one| quoting!("{}", json_text(&one.path)));
-        let allowed = Quoting::ours("this path, copied exactly (a JSON string): ")
-            .then(&Quoting::joined(paths, " or "));
-        return finding.saying(message).allowed(allowed);
-    }
-    let within = places.iter().find_map(|place| {
-        let rest = path.strip_prefix(place.trim_matches('/'))?.strip_prefix('/')?;
-        walk::look(root, rest).ok().map(|_| rest)
+/// Returns the finding about a missing path, with the paths that look like it.
+pub(super) fn with_suggestions(finding: Finding, found: &[Suggestion]) -> Finding {
+    let each = found.iter().map(|one| {
+        quoting!("`{}`", visible_line(&one.path)).and(", which differs only in its ").and(one.difference)
     });
-    let Some(rest) = within else { return finding };
-    let shown = visible_line(rest);
-    let message = finding
-        .message_quoting()
-        .then(&quoting!("; there is `{}`: paths begin in the directory, without its own name", shown));
-    finding.saying(message).allowed(quoting!("{}", json_text(rest)))
+    let message = finding.message_quoting().and("; there is ").then(&Quoting::joined(each, ", and "));
+    let paths = found.iter().map(|one| quoting!("{}", json_text(&one.path)));
+    let allowed =
+        Quoting::ours("this path, copied exactly (a JSON string): ").then(&Quoting::joined(paths, " or "));
+    finding.saying(message).allowed(allowed)
 }
 
-/// Returns the finding that a new entry would look like an existing one. `is_directory` is the kind of the new entry,
-/// and `moved` is the entry that would get the new name.
+/// Returns the finding that a new entry would look like an existing one that a hint may name. `is_directory` is the
+/// kind of the new entry, and `moved` is the entry that would get the new name. `places` are the absolute paths of the
+/// root.
 pub(super) fn twin(
     root: &Dir,
+    places: &[String],
+    limits: &Limits,
     path: &Plain,
     is_directory: bool,
     moved: Option<&Plain>,
@@ -206,7 +184,8 @@ pub(super) fn twin(
                 false => kind == Some(Kind::File),
             };
             let full = if way.is_empty() { other.clone() } else { format!("{way}/{other}") };
-            is_same_kind && moved.is_none_or(|moved| moved.as_str() != full)
+            let is_moved = moved.is_some_and(|moved| moved.as_str() == full);
+            is_same_kind && !is_moved && tree::is_nameable(root, places, &full, limits)
         })?;
         let full: Vec<&str> = all[..depth].iter().copied().chain([there.as_str()]).collect();
         let (full, new) = (full.join("/"), all[..=depth].join("/"));

@@ -95,6 +95,18 @@ impl DirCapability {
         format!("{} {} in `{}`", visible_line(method), visible_line(&first), visible_line(&self.grant.slot))
     }
 
+    /// Returns the facts of a call. Findings about missing paths do not yet name the paths that the caller may mean.
+    fn facts_without_hints(&self, method: &str, args: &[Value]) -> Facts {
+        match Call::parse(method, args) {
+            Ok(call) => self.facts_of(&call, &visible_line(&self.grant.slot)),
+            Err(problem) => Facts {
+                line: self.line_of_invalid_call(method, args),
+                problems: vec![*problem],
+                ..Facts::default()
+            },
+        }
+    }
+
     /// Returns the name of a path in the provenance of a value.
     fn document_name(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
@@ -133,38 +145,11 @@ impl DirCapability {
         self.provenance_of(at, BlobHash::of(names.join("\n").as_bytes()))
     }
 
-    /// Returns the finding about an absolute path with the same path below the directory, if it leads there.
-    fn with_relative_path(&self, finding: Finding, args: &[Value]) -> Finding {
-        if finding.rule != "path/absolute" {
-            return finding;
-        }
-        let within = args.iter().filter_map(Value::as_str).find_map(|path| {
-            let rest = |place: &String| path.strip_prefix(place.trim_end_matches('/'))?.strip_prefix('/');
-            self.names.iter().find_map(rest).filter(|rest| Plain::check(rest, Purpose::Look).is_ok())
-        });
-        match within {
-            Some(rest) => {
-                finding.allowed(quoting!("the path from the directory on: {}", look_alike::json_text(rest)))
-            }
-            None => finding,
-        }
-    }
-
-    /// Returns a finding with the paths that look like the missing one, if the finding is about a missing path.
-    fn with_suggestions(&self, call: &Call<'_>, finding: Finding) -> Finding {
-        let at = finding.at.clone().unwrap_or_default();
-        match call.path_at(&at) {
-            Some(path) if finding.rule == "file/missing" => {
-                let own = self.names.iter().filter_map(|name| name.rsplit('/').next());
-                let places: Vec<&str> = [self.grant.slot.as_str()]
-                    .into_iter()
-                    .chain(own)
-                    .filter(|place| !place.is_empty())
-                    .collect();
-                look_alike::with_suggestions(finding, &self.root, path.as_str(), &places, &self.limits)
-            }
-            _ => finding,
-        }
+    /// Returns whether an edit may show lines of a file: exactly if `read` shows them too, without a question and for
+    /// every use. A finding has no provenance of its own, so it shows nothing that is private.
+    fn shows_lines(&self, path: &Plain) -> bool {
+        let is_read = self.grant.allows("read") && !self.grant.ask.contains("read");
+        is_read && !self.grant.attenuation.private && !tree::holds_keys(&self.names, path.as_str())
     }
 
     fn read(&self, path: &Plain, range: Range) -> Result<Completion, Finding> {
@@ -259,7 +244,14 @@ impl DirCapability {
         if !problems.is_empty() {
             return Completion::Refused(problems);
         }
-        let Some(digests) = edit_digests(begun, path) else { return self.refused(begun, path) };
+        let Some(digests) = edit_digests(begun, path) else {
+            return match (pinned(begun, path), edit.preview(&self.root, path, &self.limits, false)) {
+                // A person was asked about a file of keys, so the run may learn that the text does not stand there.
+                (Some(Some(_)), Err(finding)) => Completion::Refused(vec![finding]),
+                (Some(Some(_)), Ok(_)) => Completion::Refused(vec![has_changed(path)]),
+                _ => self.refused(begun, path),
+            };
+        };
         match edit.make(&self.root, path, digests, &path::temporary(begun), &self.limits) {
             Ok(edited) => done(begun, written(path, &edited.whole)),
             Err(why) => not_written(path, why),
@@ -361,7 +353,8 @@ impl DirCapability {
 
     /// Returns the refusal of a call that was never judged, or that was judged to be impossible.
     fn refused(&self, begun: &StartedEffect, path: &Plain) -> Completion {
-        let problems = self.facts(&begun.proposal().method, &begun.proposal().args).problems;
+        let proposal = begun.proposal();
+        let problems = self.facts_without_hints(&proposal.method, &proposal.args).problems;
         Completion::Refused(if problems.is_empty() { vec![unpinned(path)] } else { problems })
     }
 
@@ -420,20 +413,8 @@ impl Capability for DirCapability {
     }
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
-        let mut facts = match Call::parse(method, args) {
-            Ok(call) => {
-                let mut facts = self.facts_of(&call, &visible_line(&self.grant.slot));
-                let problems = std::mem::take(&mut facts.problems).into_iter();
-                facts.problems = problems.map(|problem| self.with_suggestions(&call, problem)).collect();
-                facts
-            }
-            Err(problem) => Facts {
-                line: self.line_of_invalid_call(method, args),
-                problems: vec![self.with_relative_path(*problem, args)],
-                ..Facts::default()
-            },
-        };
-        self.name_inner_paths(&mut facts.problems, method, args);
+        let mut facts = self.facts_without_hints(method, args);
+        facts.problems = self.with_hints(facts.problems, method, args);
         facts
     }
 
@@ -455,16 +436,14 @@ impl Capability for DirCapability {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
-        let call = match Call::parse(&begun.proposal().method, &begun.proposal().args) {
-            Err(finding) => return Completion::Refused(vec![*finding]),
-            Ok(call) => call,
+        let (method, args) = (&begun.proposal().method, &begun.proposal().args);
+        let completion = match Call::parse(method, args) {
+            Err(finding) => Completion::Refused(vec![*finding]),
+            Ok(call) => self.make(begun, &call),
         };
-        match self.make(begun, &call) {
-            Completion::Failed(finding) => Completion::Failed(self.with_suggestions(&call, finding)),
-            Completion::Refused(findings) => {
-                let findings = findings.into_iter().map(|finding| self.with_suggestions(&call, finding));
-                Completion::Refused(findings.collect())
-            }
+        match completion {
+            Completion::Failed(finding) => Completion::Failed(self.with_hint(finding, method, args)),
+            Completion::Refused(findings) => Completion::Refused(self.with_hints(findings, method, args)),
             done => done,
         }
     }

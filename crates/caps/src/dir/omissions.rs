@@ -71,11 +71,11 @@ impl Reason {
             (Reason::Binary, true) => "file was not searched: it is not UTF-8 text",
             (Reason::Binary, false) => "files were not searched: they are not UTF-8 text",
             (Reason::KeyDirectory, true) => {
-                "directory was not looked into: its name says that it holds keys (a pattern that begins in it asks a person)"
+                "directory was not looked into: its name says that it holds keys (a pattern or `path` that begins in it asks a person)"
             }
             (Reason::KeyDirectory, false) => {
-                "directories were not looked into: their names say that they hold keys (a pattern that begins in one asks a \
-                 person)"
+                "directories were not looked into: their names say that they hold keys (a pattern or `path` that begins in one \
+                 asks a person)"
             }
             (Reason::Keys, true) => "file was not searched: its name says that it holds keys",
             (Reason::Keys, false) => "files were not searched: their names say that they hold keys",

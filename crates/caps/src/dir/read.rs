@@ -7,7 +7,6 @@ use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
 use super::Limits;
-use crate::failure;
 use crate::path::Plain;
 use crate::walk::{self, FoundEntry, Kind};
 
@@ -19,8 +18,7 @@ const TEXT_ONLY: &str =
 /// other large files, a part is read.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
-    let found =
-        walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("read `{shown}`"), "path"))?;
+    let found = limits.look(root, shown, &format!("read `{shown}`"))?;
     if found.kind != Kind::File {
         return Err(Finding::new(
             "dir/kind",
@@ -30,9 +28,6 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEnt
         .counter_example(visible_line(shown))
         .allowed("the path of a file; `list` shows what is in a directory"));
     }
-    limits.check_name(shown)?;
-    // A link inside the directory must not lend a file a name that the grant covers.
-    limits.check_name(&found.resolved)?;
     if !limits.cover(shown, found.bytes) {
         limits.check_bytes(shown, found.bytes)?;
     }

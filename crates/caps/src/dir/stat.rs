@@ -18,14 +18,10 @@ use crate::walk::{self, FoundEntry, Kind};
 /// Looks up a path for `stat`, which must be a directory or a file that the grant covers.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEntry, Finding> {
     let shown = path.as_str();
-    let found =
-        walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("look at `{shown}`"), "path"))?;
+    let found = limits.look(root, shown, &format!("look at `{shown}`"))?;
     match found.kind {
         Kind::Directory => {}
         Kind::File => {
-            limits.check_name(shown)?;
-            // A link must not lend a file a name that the grant covers.
-            limits.check_name(&found.resolved)?;
             if !limits.cover(shown, found.bytes) {
                 limits.check_bytes(shown, found.bytes)?;
             }

@@ -13,7 +13,7 @@ use super::Limits;
 use super::ignore_rules::IgnoreRules;
 use super::omissions::{Omissions, Reason};
 use crate::path::{Plain, Purpose, is_temporary};
-use crate::walk::Kind;
+use crate::walk::{self, Kind};
 
 /// The maximum number of entries that one walk meets.
 pub(super) const MAX_ENTRIES: usize = 500_000;
@@ -168,6 +168,66 @@ pub(super) fn modified(meta: &Metadata) -> i64 {
 pub(super) fn holds_keys(names: &[String], path: &str) -> bool {
     let is_key = |path: &str| protected(path) == Some(ProtectionReason::Keys);
     is_key(path) || names.iter().any(|root| is_key(&format!("{root}/{path}")))
+}
+
+/// The directory in which a walk starts.
+pub(super) struct Start<'a> {
+    /// The path as the call names it; `.` for the root.
+    path: &'a str,
+    /// The path with all links followed, if that is another one.
+    resolved: Option<String>,
+}
+
+impl<'a> Start<'a> {
+    pub(super) fn look(root: &Dir, path: &'a str) -> Start<'a> {
+        let resolved = walk::look(root, path).ok().map(|found| found.resolved);
+        Start { path, resolved: resolved.filter(|resolved| path != "." && resolved != path) }
+    }
+
+    /// Returns the path to which the links in the path of an entry lead, if that is another one. The entry must lie
+    /// at the start or below it.
+    pub(super) fn leads_to(&self, entry: &str) -> Option<String> {
+        let rest = entry.strip_prefix(self.path)?;
+        self.resolved.as_ref().map(|resolved| format!("{resolved}{rest}"))
+    }
+
+    /// Returns whether the name of an entry, or the path to which it leads, says that it holds keys.
+    pub(super) fn holds_keys(&self, names: &[String], entry: &str) -> bool {
+        holds_keys(names, entry) || self.leads_to(entry).is_some_and(|entry| holds_keys(names, &entry))
+    }
+
+    /// Returns whether the start itself lies in a directory of keys. The gates then judge it. The root is never one,
+    /// because a person named it.
+    pub(super) fn is_of_keys(&self, names: &[String]) -> bool {
+        self.path != "." && self.holds_keys(names, self.path)
+    }
+}
+
+/// Returns whether a hint may name a path, which no gate has judged: a directory, or a file that the grant covers, and
+/// nothing that holds keys.
+pub(super) fn is_nameable(root: &Dir, names: &[String], path: &str, limits: &Limits) -> bool {
+    let Ok(found) = walk::look(root, path) else { return false };
+    let is_known = match found.kind {
+        Kind::Directory => true,
+        Kind::File => limits.cover(path, found.bytes) && limits.fit_name(&found.resolved),
+        _ => false,
+    };
+    is_known && !holds_keys(names, path) && !holds_keys(names, &found.resolved)
+}
+
+/// Returns the error about a path that its holder may know. Where a directory is expected, a file that the grant does
+/// not cover does not exist for the holder.
+pub(super) fn known(root: &Dir, path: &str, error: io::Error, limits: &Limits) -> io::Error {
+    if error.kind() != io::ErrorKind::NotADirectory {
+        return error;
+    }
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    let mut found = ends.filter_map(|end| Some((&path[..end], walk::look(root, path.get(..end)?).ok()?)));
+    let blocking = found.find(|(_, found)| found.kind != Kind::Directory);
+    let is_known = blocking.is_some_and(|(path, found)| {
+        found.kind == Kind::File && limits.cover(path, found.bytes) && limits.fit_name(&found.resolved)
+    });
+    if is_known { error } else { io::ErrorKind::NotFound.into() }
 }
 
 /// Returns the finding that there are more entries than one walk meets.

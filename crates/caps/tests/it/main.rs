@@ -10,6 +10,8 @@ mod confinement;
 #[cfg(test)]
 mod granted_directory;
 #[cfg(test)]
+mod hidden_files;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod line_ends;

@@ -100,8 +100,8 @@ fn limits_of_the_grant_apply() {
         ("b.md", Err("dir/size")),
         ("c.txt", Err("dir/suffix")),
         ("md", Err("dir/suffix")),
-        // A link does not lend a file a suffix.
-        ("disguise.md", Err("dir/suffix")),
+        // A link does not lend a file a suffix: it leads to nothing.
+        ("disguise.md", Err("file/missing")),
     ] {
         check(&bench, path, expected);
     }
