@@ -147,7 +147,7 @@ fn result_keeps_its_own_characters_in_pipes_and_files() {
     home.almoner(&[&RUN[..], &["-o", "."]].concat()).expect(2);
     std::os::unix::fs::symlink("no/such/file", home.path("dangling")).unwrap();
     home.almoner(&[&RUN[..], &["-o", "dangling"]].concat()).expect(4);
-    // Nobody makes a file there, not even root.
+    // The system lets no user make a file there.
     assert_ne!(home.almoner(&[&RUN[..], &["-o", "/proc/self/x"]].concat()).code, 0);
     assert_eq!(home.almoner(&["runs"]).expect(0).out, runs);
 }
