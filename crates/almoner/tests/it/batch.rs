@@ -387,7 +387,7 @@ fn check_renders_templates_with_sample_values() {
     assert!(said.err.contains("bad.worker, line 5: the path of a write"), "{}", said.err);
 }
 
-/// While items wait for a person, others may use up the tokens of all. What an item has called spends them, too.
+/// While items wait for a person, others may use up the tokens of all. A worker that an item has called spends them, too.
 #[test]
 fn waiting_items_do_not_pass_the_token_limit_of_their_batch() {
     let home = TestHome::new();

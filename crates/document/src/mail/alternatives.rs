@@ -78,7 +78,7 @@ fn choose_of_two(
     if is_comparable {
         (plain_links, html_links) = (links(&plain_body), links(&html_body));
     }
-    if is_comparable && is_part(words(&html_body), words(&plain_body)) {
+    if is_comparable && is_part(comparable_words(&html_body), comparable_words(&plain_body)) {
         into.append(plain)?;
         let links = html_links.difference(&plain_links).count();
         if links > 0 {
@@ -87,7 +87,10 @@ fn choose_of_two(
         }
         return into.append_notes(html);
     }
-    if is_comparable && plain_links.is_subset(&html_links) && is_part(words(&plain_body), words(&html_body)) {
+    if is_comparable
+        && plain_links.is_subset(&html_links)
+        && is_part(comparable_words(&plain_body), comparable_words(&html_body))
+    {
         into.append(html)?;
         return into.append_notes(plain);
     }
@@ -107,7 +110,7 @@ fn is_part<'a>(mut words: impl Iterator<Item = &'a str>, mut of: impl Iterator<I
 }
 
 /// Returns the words of a text in their order, without those of link targets. The signs of a number are part of it.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn comparable_words(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| {
         let tokens = line.split_whitespace().map(after_link).enumerate();
         tokens.filter_map(|(at, token)| word(token, at == 0))
