@@ -189,6 +189,8 @@ fn respond(mut stream: TcpStream, status: &str, text: &str) {
     );
     // A browser that has gone away needs no page.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(page.as_bytes()));
+    // The listener holds the connection too, so that dropping this end of it would not end the page.
+    let _ = stream.shutdown(Shutdown::Write);
 }
 
 fn answer_browser(browser: Option<TcpStream>, is_ok: bool) {
