@@ -160,6 +160,27 @@ fn each_bad_file_is_one_failed_item() {
     assert_eq!(again.json()["batch"]["done"], 1);
 }
 
+/// Maildir and MH name mails without a suffix.
+#[test]
+fn mailboxes_of_directories_are_read_by_their_content() {
+    let home = TestHome::new();
+    home.write("m.worker", "---\nattachments: { max: 1, suffixes: [.eml] }\n---\nSum it up.\n");
+    home.write("s.json", ALWAYS);
+    let mail = "From: Ann <a@x.example>\nTo: b@y.example\nSubject: Tea\nDate: Mon, 02 Nov 2026 10:00:00 +0000\n\nHi\n";
+    home.write("md/cur/1795686799.M17144P25722Q2.host:2,S", mail);
+    home.write("md/new/1795686800.M1P1.host", "no mail at all");
+    home.write("md/tmp/unfinished", mail);
+    home.write("mh/1", mail);
+    home.write("mh/.mh_sequences", "cur: 1");
+    let said =
+        home.almoner(&["run", "m.worker", "md", "--each", "-m", "scripted:s.json", "--json"]).expect(1);
+    let names: Vec<String> = failed(&said.json()).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["1795686800.M1P1.host"], "{}", said.err);
+    assert!(said.err.contains("takes no such files"), "{}", said.err);
+    let said = home.almoner(&["run", "m.worker", "mh", "--each", "-m", "scripted:s.json"]).expect(0);
+    assert!(said.err.contains("1 item: 1 done"), "{}", said.err);
+}
+
 #[test]
 fn batch_of_bad_files_alone_ends_with_their_code() {
     let home = TestHome::new();

@@ -19,6 +19,9 @@ use control::protocol::{Document, StartShape, StartSpec};
 /// documents are held in memory.
 const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
+/// A name that a worker takes if it takes mails.
+const MAIL_NAME: &str = "mail.eml";
+
 /// The name of the worker behind `almoner ask`, which has no file.
 const ASK: &str = "ask";
 
@@ -222,6 +225,7 @@ impl DocumentImporter<'_> {
     }
 
     fn read(&self, source: &Document) -> Result<ReadDocument, Failure> {
+        let mut is_mail_by_place = false;
         let (name, bytes) = match source {
             Document::Unnameable { name, why } => {
                 return Err(Failure::new(
@@ -257,13 +261,18 @@ impl DocumentImporter<'_> {
             }
             Document::File { path } => {
                 let name = file_name(path);
-                self.check_suffix(&name)?;
+                // A mail in a mailbox has a name without a suffix, so its content decides.
+                is_mail_by_place = is_in_mailbox(path) && !self.definition.attachments.takes(&name);
+                self.check_suffix(if is_mail_by_place { MAIL_NAME } else { &name })?;
                 (name, self.read_file(path)?)
             }
         };
         self.admit(&name, bytes.len() as u64)?;
         let read = native_documents::read_document(&name, &bytes, &self.limits, self.takes)?;
         let media_type = read.media_type.to_owned();
+        if is_mail_by_place && media_type != document::MediaType::Mail.as_str() {
+            self.check_suffix(&name)?;
+        }
         if !self.definition.attachments.takes_type(&media_type) {
             let taker = &self.definition.name;
             let what = format!("{}: this is {media_type}, and `{taker}` takes none", visible_line(&name));
@@ -324,6 +333,14 @@ impl DocumentImporter<'_> {
         self.admit(path, bytes.len() as u64)?;
         Ok(bytes)
     }
+}
+
+/// Returns whether a file lies where programs keep mails without a suffix: in a Maildir, or as a number in a folder of
+/// MH.
+fn is_in_mailbox(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    matches!(folder, "cur" | "new") || (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A document that was read and checked.
