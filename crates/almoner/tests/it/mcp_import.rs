@@ -276,4 +276,10 @@ fn bad_entry_of_a_file_is_named_and_the_others_are_taken() {
     home.write("a b.json", json!({ "mcpServers": servers }).to_string());
     let said = home.almoner(&["mcp", "import", "a b.json"]).expect(0);
     assert!(said.out.contains("almoner mcp import 'a b.json' --set word=VALUE"), "{}", said.out);
+    // A usual file that cannot be read is named, too.
+    home.write(".mcp.json", "{ \"mcpServers\": ");
+    home.write(".vscode/mcp.json", json!({ "servers": { "other": { "command": "/bin/sh" } } }).to_string());
+    let said = home.almoner(&["mcp", "import"]).expect(0);
+    assert!(said.err.contains(".mcp.json is left out: line 1: this is no JSON"), "{}", said.err);
+    assert!(said.out.contains("✓ other"), "{}", said.out);
 }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use passable::visible_line;
 use serde_json::{Map, Value as Json};
 
+use crate::ui::output;
 use control::exit::{Exit, Failure};
 
 /// The maximum size of a settings file, in bytes.
@@ -58,6 +60,9 @@ pub struct Entry {
     pub description: Json,
 }
 
+/// The fault of a file without servers.
+const NO_SERVERS: &str = "there are no servers in it";
+
 /// A settings file with its servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingsFile {
@@ -102,10 +107,19 @@ pub fn find(files: &[PathBuf]) -> Result<Vec<SettingsFile>, Failure> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let in_home = HOME_FILES.iter().filter_map(|file| Some(home.as_ref()?.join(file)));
     let usual = PROJECT_FILES.iter().map(PathBuf::from).chain(in_home);
-    // Settings without servers are no error.
-    Ok(usual
-        .filter_map(|path| Some(SettingsFile { entries: read(&text(&path).ok()?, &path).ok()?, path }))
-        .collect())
+    let mut found = Vec::new();
+    for path in usual.filter(|path| path.exists()) {
+        match text(&path).and_then(|text| read(&text, &path)) {
+            Ok(entries) => found.push(SettingsFile { path, entries }),
+            // Settings without servers are no error.
+            Err(what) if what == NO_SERVERS => {}
+            Err(what) => {
+                let shown = path.display().to_string();
+                output::note(&format!("{} is left out: {what}", visible_line(&shown)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn text(file: &Path) -> Result<String, String> {
@@ -169,7 +183,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Entry>, String> {
         tables.push(&json);
     }
     if tables.is_empty() {
-        return Err("there are no servers in it".to_owned());
+        return Err(NO_SERVERS.to_owned());
     }
     let mut entries = Vec::new();
     for table in tables {

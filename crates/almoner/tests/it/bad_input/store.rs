@@ -242,10 +242,10 @@ fn read_only_disk_is_refused_and_store_unchanged() {
     for args in [&["runs"][..], &super::RUN_HELLO, &["approve", &desk.card]] {
         let said = desk.home.almoner(args);
         assert!(matches!(said.code, 1 | 3), "{said:?}");
-        check(&said, args, said.code, &["Read-only file system"], "writable");
+        check(&said, args, said.code, &["the disk is read-only"], "writable");
     }
     let said = desk.home.almoner(&["daemon"]);
-    check(&said, &["daemon"], 1, &["cannot be written", "Read-only file system"], "Nothing is lost");
+    check(&said, &["daemon"], 1, &["cannot be written", "the disk is read-only"], "Nothing is lost");
     assert_eq!(kept(&desk.home), before);
     namespace::read_only(&desk.home.root(), false);
     desk.nothing_happened();
