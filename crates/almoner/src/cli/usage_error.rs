@@ -26,7 +26,7 @@ fn number_fault(error: &clap::Error) -> Option<String> {
     };
     let (value, option) = (text(ContextKind::InvalidValue)?, text(ContextKind::InvalidArg)?);
     Some(format!(
-        "error: cannot read `{value}` for `{option}`: {reason}\nhelp: write digits only; `almoner help COMMAND` shows \
+        "error: cannot read `{value}` for `{option}`: {reason}\n help: write digits only; `almoner help COMMAND` shows \
          the options"
     ))
 }

@@ -87,7 +87,7 @@ fn missing_hunk_is_refused_with_the_reason() {
         (&["--only", "long.md", "--hunk", "0"], 2, "counted from 1"),
         (&["--hunk", "1"], 2, "--only"),
         (&["--only", "long.md", "--only", "a.md", "--hunk", "1"], 2, "within one file"),
-        (&["--only", "long.md", "--hunk", "x"], 2, "invalid"),
+        (&["--only", "long.md", "--hunk", "x"], 2, "cannot read `x`"),
     ] {
         let said = home.almoner(&[&["apply", "r1"], args].concat()).expect(code);
         assert!(said.err.contains(says), "{args:?}: {}", said.err);
