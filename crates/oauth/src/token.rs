@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::http_client::HttpResponse;
 
-    /// Servers answer in these ways (modelcontextprotocol/typescript-sdk#1120, ramosbugs/oauth2-rs#85,
-    /// punkpeye/fastmcp#237).
+    /// Servers answer in these ways (modelcontextprotocol/typescript-sdk#1120, ramosbugs/oauth2-rs#151,
+    /// badgateway/oauth2-client#123).
     #[test]
     fn answers_are_read_leniently_and_never_guessed() {
         for (status, answer, seconds) in [

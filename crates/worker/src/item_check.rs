@@ -194,8 +194,7 @@ mod tests {
     }
 
     /// Reported of other programs: apsun/AniConvert#3 (same stem), tsduck/tsduck#1740 (same name in two directories),
-    /// Kntnt/kntnt-wp-skills#57 and Kntnt/kntnt-wp-skills#61 (names that differ in Unicode form or in case),
-    /// prefix-dev/rattler-build#1621.
+    /// webmin/webmin#619 and lcgamboa/picsim#4 (names that differ in case), prefix-dev/rattler-build#1621.
     #[test]
     fn second_item_with_the_same_file_fails() {
         let path = writer("{{ item.stem }}.md");

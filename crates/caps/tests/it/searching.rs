@@ -96,7 +96,7 @@ fn glob_without_a_match_names_look_alikes() {
     assert_eq!(glob(&bench, "**/other.md"), "");
 }
 
-/// Reports of others: `quangdang46/fast_file_search#89`, `apache/maka#5597`, `mpfaffenberger/code_puppy#904`.
+/// Reports of others: `apache/maka#5597`, `mpfaffenberger/code_puppy#904`.
 #[test]
 fn long_answers_go_on_at_a_cursor_newest_first() {
     let bench = Bench::dir();
