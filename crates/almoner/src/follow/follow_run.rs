@@ -16,6 +16,7 @@ use super::answer_lines::{self, how_to_answer};
 use super::conversation::{Conversation, UserTurn};
 use super::list_input;
 use super::live_tree::LiveTree;
+use super::pending::{interrupted, needs_you};
 use super::question::Question;
 use super::run_outcome::print_outcome;
 use crate::cli::{FollowArgs, OnAsk};
@@ -104,18 +105,6 @@ fn report_stalled(acting: &Session<'_>, run: RunNumber, failure: &Failure) -> Re
         "state": "stalled",
         "trouble": { "code": code, "message": failure.message.raw(), "help": failure.help },
     }))
-}
-
-/// Returns the failure of a run that waits for a person who is not here.
-pub fn needs_you(acting: &Session<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
-    let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
-    let first = list.first().cloned().unwrap_or_default();
-    let how = pending.first().and_then(|number| Question::how_to_answer(acting, *number));
-    Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
-        "{} shows it, {}; it waits as long as you like",
-        acting.command(&format!("inbox {first}")),
-        how.unwrap_or_else(|| "and how it is answered".to_owned())
-    ))
 }
 
 /// The output about events while a run is followed.
@@ -690,18 +679,4 @@ impl RunFollower<'_> {
     fn needs_you(&self) -> FollowOutcome {
         FollowOutcome::NeedsYou(self.pending.iter().copied().collect())
     }
-}
-
-/// Returns the failure for a user who has stopped following a run. It tells how the run goes on, and how to come
-/// back.
-fn interrupted(acting: &Session<'_>, run: RunNumber, pending: &BTreeSet<MessageNumber>) -> Failure {
-    let again = format!("{} follows it again", acting.command(&format!("resume {run}")));
-    let Some(first) = pending.first() else {
-        return Failure::new(Exit::Interrupted, format!("interrupted; {run} goes on")).help(again);
-    };
-    let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
-    let message = format!("interrupted; {run} waits for you: message {}", list.join(", "));
-    let how = Question::how_to_answer(acting, *first)
-        .unwrap_or_else(|| format!("{} shows how it is answered", acting.command(&format!("inbox {first}"))));
-    Failure::new(Exit::Interrupted, message).help(format!("{how}, {again}"))
 }

@@ -7,5 +7,6 @@ pub mod follow_run;
 pub mod form_answers;
 mod list_input;
 pub mod live_tree;
+pub mod pending;
 pub mod question;
 pub mod run_outcome;

@@ -101,6 +101,19 @@ pub fn batch_asks(acting: &Session<'_>) -> Result<Vec<BatchAsks>, Failure> {
     }
 }
 
+/// Returns the numbers of messages that wait, as a person types them, if several items of one batch ask them all.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn batch_numbers(acting: &Session<'_>, waiting: &[MessageNumber]) -> Result<Option<String>, Failure> {
+    if waiting.len() < 2 {
+        return Ok(None);
+    }
+    let has_all = |asks: &BatchAsks| waiting.iter().all(|number| asks.open.contains(number));
+    let batch = batch_asks(acting)?.into_iter().find(has_all);
+    Ok(batch.map(|asks| batch_card::ranges(waiting, &asks.open)))
+}
+
 /// Returns the calls of approvals, to which an answer is bound.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ use crate::cli::ChatArgs;
 use crate::follow::conversation::Conversation;
 use crate::follow::follow_run;
 use crate::follow::follow_run::FollowOutcome;
+use crate::follow::pending;
 use crate::follow::run_outcome;
 use crate::session::Session;
 use crate::session::command_line;
@@ -49,7 +50,7 @@ pub fn chat(acting: &Session<'_>, args: &ChatArgs) -> ExitResult {
             Ok(Exit::Ok)
         }
         FollowOutcome::Ended => end(acting, number),
-        FollowOutcome::NeedsYou(pending) => Err(follow_run::needs_you(acting, number, &pending)),
+        FollowOutcome::NeedsYou(pending) => Err(pending::needs_you(acting, number, &pending)),
         FollowOutcome::Finished(run) => run_outcome::print_outcome(acting, &run, &args.follow()),
     }
 }

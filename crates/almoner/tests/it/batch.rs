@@ -355,9 +355,11 @@ fn waiting_items_give_their_places_up_to_the_limit() {
 #[test]
 fn fifty_items_with_two_jobs_all_come_to_their_question() {
     let home = asking(50);
-    home.almoner(&notes(&[])).expect(7);
+    let said = home.almoner(&notes(&[])).expect(7);
     let (line, numbers) = batch_line(&home);
     assert!(line.contains("50 items ask"), "{line}");
+    assert!(said.err.contains(&format!("50 items ask, messages {numbers}")), "{}", said.err);
+    assert!(said.err.contains(&format!("`almoner inbox {numbers}` shows them as one card")), "{}", said.err);
     home.almoner(&["approve", &numbers]).expect(0);
     let done = home.almoner(&["resume", "r1"]);
     assert!(done.err.contains("50 items: 50 done"), "{}", done.err);
