@@ -44,6 +44,13 @@ pub(crate) struct CallPiece {
     pub(crate) arguments: String,
 }
 
+impl CallPiece {
+    /// Returns whether the piece has no content. Some servers end an answer with such a call.
+    fn is_empty(&self) -> bool {
+        self.id.is_empty() && self.name.is_empty() && self.arguments.is_empty()
+    }
+}
+
 /// The calls of one reply.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(pub(crate) Vec<PartialCall>);
@@ -64,8 +71,11 @@ impl Calls {
         self.0.iter_mut().rev().find(|call| call.index == index)
     }
 
-    /// Adds a piece to the call that it belongs to, or begins a call with it.
+    /// Adds a piece to the call that it belongs to, or begins a call with it. A piece without content is left out.
     pub(crate) fn add(&mut self, piece: CallPiece) -> Result<(), ModelError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
         let is_same = |call: &PartialCall| call.index == piece.index && call.id == piece.id;
         let by_id = self.0.iter().rposition(|call| !piece.id.is_empty() && is_same(call));
         let at = by_id.or_else(|| self.0.iter().rposition(|call| call.index == piece.index));
@@ -257,6 +267,9 @@ mod tests {
         check(&[(0, "1", "read", r#"{"path":"#), (0, "2", "", r#""a"}"#)], &[("read", a)]);
         check(&[(0, "1", "read", "{}"), (0, "", "", r#"{"path":"#), (0, "", "", r#""a"}"#)], &[("read", a)]);
         check(&[(0, "x", "read", a), (0, "x", "read", a)], &[("read", a)]);
+        // A piece without content begins no call: SaladDay/cc-switch-cli#437.
+        check(&[(0, "", "", "")], &[]);
+        check(&[(0, "", "", ""), (0, "x", "read", a), (0, "", "", "")], &[("read", a)]);
     }
 
     #[test]

@@ -147,6 +147,24 @@ const REPORTS: &[(&str, &str, &[&str], Outcome)] = &[
         ],
         Calls(&[r#"search {"n":1}"#, r#"search {"n":2}"#]),
     ),
+    // Calls of the old form, one of them without content.
+    (
+        "QwenLM/qwen-code#6240",
+        "chat",
+        &[
+            r#"{"choices":[{"message":{"role":"assistant","content":null,"function_call":{"name":"read","arguments":"{\"path\":\"a\"}"}},"finish_reason":"function_call"}]}"#,
+        ],
+        Calls(&[r#"read {"path":"a"}"#]),
+    ),
+    (
+        "SaladDay/cc-switch-cli#437",
+        "chat",
+        &[
+            r#"{"choices":[{"delta":{"content":"ok","function_call":null}}]}"#,
+            r#"{"choices":[{"delta":{"function_call":{"name":"","arguments":""}},"finish_reason":"stop"}]}"#,
+        ],
+        Answer("ok"),
+    ),
     // Refusals, and other places for what was said.
     (
         "openclaw/openclaw#102321",
