@@ -88,7 +88,11 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>) -> Decoded {
             return undeclared(bytes, "it is not valid ISO-2022-JP");
         }
     }
-    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    let bytes: Cow<'_, [u8]> = match encoding == ISO_2022_JP {
+        true => Cow::Owned(without_empty_runs(bytes)),
+        false => Cow::Borrowed(bytes),
+    };
+    let (text, _) = encoding.decode_without_bom_handling(&bytes);
     Decoded::counted(text.into_owned(), encoding.name())
 }
 
@@ -109,8 +113,33 @@ pub(crate) fn iso_2022_jp(bytes: &[u8]) -> Option<String> {
     if !has_escape || !bytes.is_ascii() {
         return None;
     }
-    let (text, had_errors) = ISO_2022_JP.decode_without_bom_handling(bytes);
+    let bytes = without_empty_runs(bytes);
+    let (text, had_errors) = ISO_2022_JP.decode_without_bom_handling(&bytes);
     (!had_errors).then(|| text.into_owned())
+}
+
+/// Returns ISO-2022-JP without escape sequences that another one follows at once. The decoder takes them for errors.
+fn without_empty_runs(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, tail)) = rest.split_first() {
+        match after_escape(rest) {
+            Some(next) if after_escape(next).is_some() => rest = next,
+            _ => {
+                kept.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    kept
+}
+
+/// Returns the bytes after an escape sequence of ISO-2022-JP, if they begin with one.
+fn after_escape(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes {
+        [0x1b, b'(', b'B' | b'I' | b'J', rest @ ..] | [0x1b, b'$', b'@' | b'B', rest @ ..] => Some(rest),
+        _ => None,
+    }
 }
 
 fn undeclared(bytes: &[u8], why: &str) -> Decoded {
@@ -388,6 +417,10 @@ mod tests {
         };
         check(b"\x1b$B@A5a=q\x1b(B: 5", "ISO-2022-JP", "請求書: 5");
         check(b"\x1b$B@A5a=q\x1b(B", "\"iso-2022-jp\";", "請求書");
+        // An escape sequence follows another at once: cyrusimap/cyrus-imapd#5536.
+        check(b"\x1b(B\x1b$B@A5a\x1b(B\x1b$B=q\x1b$B\x1b(J\x1b(B!", "iso-2022-jp", "請求書!");
+        // Signs of a vendor's own row: Alinto/sogo#380.
+        check(b"\x1b$B-!\x1b(B", "iso-2022-jp", "①");
         check(b"\x90\xbf\x8b\x81\x8f\x91", "cp932", "請求書");
         check(b"\xc0\xc1\xb5\xe1\xbd\xf1", "EUC-JP", "請求書");
         check(b"\x1b$)C\x0eGQ19\x0f 1", "ISO-2022-KR", "한국 1");
@@ -427,6 +460,7 @@ mod tests {
         check(b"\x80\xff\xff", Some("shift_jis"), "\u{fffd}", "not valid Shift_JIS");
         // A mail without the name of its encoding: zammad/zammad#6144.
         assert_eq!(decode(b"\x1b$B@A5a=q\x1b(B", None), Decoded::sure("請求書"));
+        assert_eq!(decode(b"\x1b(B\x1b$B@A5a=q\x1b(B", None), Decoded::sure("請求書"));
         assert_eq!(decode(b"\x1b$)G\x0e!!\x0f", Some("iso-2022-cn")).text, "\u{fffd}");
     }
 

@@ -49,7 +49,7 @@ fn widget(kind: &str, name: &str, entries: &Dictionary) -> Dictionary {
 fn filled_form_gives_its_values() {
     let check = |fields: Vec<Dictionary>, expected: &str| {
         let all: Vec<usize> = (0..fields.len()).collect();
-        // The fields are listed in the form, or stand on the page only: py-pdf/pypdf#1264.
+        // The fields are listed in the form, or stand on the page only: py-pdf/pypdf#2453, GSA-TTS/forms#134.
         for listed in [all.as_slice(), &[]] {
             let found = read(&with_annotations(fields.clone(), listed, &dictionary! {}));
             assert_eq!(found.text, format!("Name:\n\n--- fields of the form ---\n{expected}"));
@@ -87,6 +87,17 @@ fn filled_form_gives_its_values() {
         ],
         "country: France\nall: Germany, France\nsign: signed, which is not checked; by Ada\n",
     );
+}
+
+/// Reported of other programs: yuroyami/KitePDF#239.
+#[test]
+fn fields_without_a_form_give_their_values() {
+    let mut made = plain();
+    let field = made.add_object(widget("Tx", "name", &dictionary! { "V" => literal("Ada Example") }));
+    let page = made.page_iter().next().unwrap();
+    made.get_object_mut(page).unwrap().as_dict_mut().unwrap().set("Annots", vec![Object::from(field)]);
+    let found = read(&saved(made));
+    assert_eq!(found.text, "Name:\n\n--- fields of the form ---\nname: Ada Example\n");
 }
 
 #[test]
@@ -167,6 +178,7 @@ fn drawn_values_and_xfa_are_not_lost() {
     );
 }
 
+/// Reported of other programs: 0xabu/pdfannots#50, fuxialexander/org-pdftools#55, yfedoseev/pdf_oxide#92.
 #[test]
 fn notes_links_and_files_are_named() {
     let note = |kind: &str, text: &str| dictionary! { "Subtype" => kind, "Contents" => literal(text), "T" => literal("Ada") };
