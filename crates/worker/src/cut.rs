@@ -196,6 +196,8 @@ mod tests {
         assert!(said(" \n").contains("before one began, at the limit of one reply: 2048"), "{}", said(""));
     }
 
+    /// Reported of other programs: mattmezza/humux#77 and Ultimate-Multisite/superdav-ai-agent#1632 (the error is about
+    /// missing arguments, and the model makes the same call again).
     #[test]
     fn call_without_arguments_at_the_limit_is_cut() {
         let with = |stop, arguments| Reply {

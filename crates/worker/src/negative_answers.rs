@@ -68,6 +68,8 @@ pub(crate) fn answers(findings: &[Finding]) -> Vec<Finding> {
 mod tests {
     use super::*;
 
+    /// Reported of other programs: NousResearch/hermes-agent#77761 and cynative/cynative#296 (missing files, and what
+    /// may not be read, end the run as failures do).
     #[test]
     fn only_findings_about_the_world_are_answers() {
         let of = |rules: &[&str]| {
@@ -80,6 +82,7 @@ mod tests {
             &["edit/not-found"],
             &["git/missing"],
             &["dir/size"],
+            &["file/denied"],
             // The verdict on an edit that finds nothing also says that edits ask.
             &["edit/not-found", "effects/modify"],
         ] {

@@ -85,7 +85,7 @@ mod tests {
             (Some(4000), known(None, Some(16_384)), None, 500, 200_000, Some(4000)),
             (Some(40_000), known(None, Some(16_384)), None, 500, 200_000, Some(16_384)),
             (Some(40_000), unknown, None, 500, 200_000, Some(40_000)),
-            // posit-dev/chatlas#327: a thinking model uses up a limit of 2048 before it answers.
+            // Blaizzy/nativ#12, umbraco/Umbraco.AI#414: a thinking model uses up a limit of 2048 before it answers.
             (None, unknown, Some(2048), 500, 200_000, Some(4096)),
             (None, unknown, Some(100), 500, 200_000, Some(1024)),
             (None, known(None, Some(16_384)), Some(4096), 500, 200_000, Some(16_384)),

@@ -349,6 +349,9 @@ fn lookups_that_find_nothing_are_no_repairs() {
     let missing = ["README.md", "readme.md", "README", "docs/README.md", "doc/index.md", "src"];
     let mut turns: Vec<Value> =
         missing.iter().map(|path| call("docs_read", &json!({ "path": path }))).collect();
+    // NousResearch/hermes-agent#77761, cynative/cynative#296: all look-ups of a turn find nothing.
+    let part = |n: usize| json!({"name": "docs_read", "arguments": {"path": format!("part{n}.md")}});
+    turns.push(json!({"calls": (0..4).map(part).collect::<Vec<_>>()}));
     // Lexus2016/hermes-agent-evolution#1112: edits and other look-ups that find nothing, one after the other.
     turns.push(call("docs_glob", &json!({"pattern": "*.md"})));
     turns.push(call("docs_list", &json!({"path": "none"})));
