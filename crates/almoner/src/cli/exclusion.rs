@@ -65,6 +65,7 @@ mod tests {
         Exclusion::read(&patterns).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
+    /// Users ask other programs for it: chad/turbulence#12, AbanteAI/archive-old-cli-mentat#33.
     #[test]
     fn pattern_covers_names_and_ends_of_paths() {
         let check = |pattern: &str, path: &str, expected: bool| {
@@ -78,8 +79,12 @@ mod tests {
         check("./in/drafts/*.md", "/home/me/in/drafts/a.md", true);
         check("drafts/*.md", "/home/me/in/drafts/deep/a.md", false);
         check("{a,b}.md", "/in/b.md", true);
+        // xonixx/makesure#189: all but what a first pass made.
+        check("*_processed.mp4", "/in/a_processed.mp4", true);
+        check("*_processed.mp4", "/in/a.mp4", false);
     }
 
+    /// A pattern that covers nothing ended another program (google/closure-compiler#608).
     #[test]
     fn pattern_without_a_file_is_reported() {
         let exclusion = exclusion(&["*.tmp", "*.bak"]);

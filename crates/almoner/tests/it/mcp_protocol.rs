@@ -116,6 +116,9 @@ fn server_program_with_odd_habits_is_used() {
 }
 
 /// The rows of the protocol that a program can get wrong so that it cannot be used: each says what was wrong.
+///
+/// Other programs say `failed` or `Connection closed`: nicobailon/pi-mcp-adapter#196, can1357/oh-my-pi#11923,
+/// isaacphi/mcp-gdrive#9 (a line on standard output), samanhappy/mcphub#1015.
 #[test]
 fn unusable_server_program_says_which_message_was_wrong() {
     for (mode, words) in [

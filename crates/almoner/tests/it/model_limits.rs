@@ -438,7 +438,7 @@ fn call_written_as_text_is_no_success() {
 
 #[test]
 fn endowed_program_may_be_called_by_its_full_path() {
-    // NVIDIA/OpenShell#765, NVIDIA/OpenShell#770: `/usr/bin/python3` is a link.
+    // NVIDIA/OpenShell#765, NVIDIA/OpenShell#770, nextlevelbuilder/goclaw#1140: `/usr/bin/python3` is a link.
     let home = TestHome::new();
     let real = std::fs::canonicalize("/bin/ls").unwrap();
     let (link, other) = (home.path("lister"), home.path("other"));
@@ -463,6 +463,8 @@ fn endowed_program_may_be_called_by_its_full_path() {
     assert_eq!(is_run, [true, true, true, false], "{outcomes:?}");
 }
 
+/// Users of other programs found such words confusing: noobaa/noobaa-core#7790, charmbracelet/fantasy#304,
+/// AtomicBot-ai/atomic-agent#182.
 #[test]
 fn mismatch_is_reported_in_plain_words() {
     let home = TestHome::new();

@@ -81,6 +81,7 @@ fn shell(home: &TestHome, line: &str) -> Said {
     Said::of(command.stdin(Stdio::null()).output().unwrap())
 }
 
+/// Numbers that jump for no reason of the user: learning-unlimited/ESP-Website#2631, e-gob/SIMPLE#113.
 #[test]
 fn own_commands_take_no_number_of_the_inbox() {
     let home = TestHome::with_clerk(WRITE);

@@ -64,15 +64,29 @@ fn cost_limit_requires_a_price_and_is_enforced() {
     home.almoner(&["run", "free.worker", "--dry-run", "-m", "anthropic:claude-unheard-of"]).expect(6);
 }
 
+/// Servers count nothing, or always zero, and other programs show and count zero then: seangalliher/ProbOS#1078,
+/// langgenius/dify#17764, hotovo/aider-desk#457.
 #[test]
 fn reply_without_token_counts_is_charged_anyway() {
-    let home = home();
-    home.write("spender.worker", "---\nlimits: { usd: 1 }\n---\nSay hello.\n");
-    let server = Server::saying(vec![says("hello")]);
-    settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
-    home.almoner(&["run", "spender.worker", "-m", &server.model()]).expect(0);
-    let trace = home.trace("r1");
-    assert!(trace["run"]["used"]["usd_micros"].as_u64().is_some_and(|micros| micros > 0), "{trace}");
+    let counts = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0});
+    let zero = json!({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": counts});
+    let zero = status("200 OK", "content-type: application/json\r\n", &zero.to_string());
+    for answer in [says("hello"), zero] {
+        let home = home();
+        home.write("spender.worker", "---\nlimits: { usd: 1 }\n---\nSay hello.\n");
+        let server = Server::saying(vec![answer]);
+        settings(
+            &home,
+            &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()),
+        );
+        home.almoner(&["run", "spender.worker", "-m", &server.model()]).expect(0);
+        let trace = home.trace("r1");
+        assert!(trace["run"]["used"]["usd_micros"].as_u64().is_some_and(|micros| micros > 0), "{trace}");
+        // The guess is shown, and no zero.
+        let shown = home.almoner(&["trace", "r1"]).expect(0).out;
+        let replied = shown.lines().find(|line| line.contains(" tokens in, ")).unwrap();
+        assert!(!replied.contains(" 0 tokens in") && !replied.contains(", 0 out"), "{shown}");
+    }
 }
 
 #[test]

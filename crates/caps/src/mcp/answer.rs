@@ -209,6 +209,7 @@ mod tests {
 
     use super::*;
 
+    /// Other programs lose the whole answer (BerriAI/litellm#36920) or the part (Gitlawb/zero#823).
     #[test]
     fn bad_block_costs_only_itself() {
         let x = json!({ "type": "text", "text": "x" });
@@ -217,6 +218,11 @@ mod tests {
             (
                 json!({ "type": "future", "text": "words" }),
                 "words\n[a part of the unknown type `future` is left out]",
+            ),
+            // calebl/ynab-mcp-server#31
+            (
+                json!({ "type": "error", "text": "there is no such account" }),
+                "there is no such account\n[a part of the unknown type `error` is left out]",
             ),
             (json!({ "type": "json", "json": { "a": 1 } }), "{\"a\":1}"),
             (json!({ "type": "text" }), "[a text without words is left out]"),

@@ -375,7 +375,8 @@ fn model_without_a_system_role_gets_it_in_the_first_message() {
     }
 }
 
-/// The words are those of ollama/ollama#6027, OpenRouter, vLLM and llama.cpp.
+/// The words are those of ollama/ollama#6027, OpenRouter, vLLM and llama.cpp. Other programs advise to try again, or to
+/// change the request: kenlasko/monize#405, atomantic/PortOS#5797.
 #[test]
 fn model_without_tools_is_named_and_not_asked_again() {
     for (status, message) in [

@@ -81,6 +81,16 @@ fn tool_arguments_are_read_or_refused_with_a_reason() {
             json!([1]),
             "expected an object with the arguments `to`, `parts`, `copies`, found a list of 1 element",
         ),
+        // charmbracelet/fantasy#304: a name that is nearly right, so the right one is missing too.
+        (
+            json!({ "to": "ada", "part": ["a"] }),
+            "expected only the arguments `to`, `parts`, `copies`, found the unknown argument `part`",
+        ),
+        // AtomicBot-ai/atomic-agent#182: a list written as a text.
+        (
+            json!({ "to": "ada", "parts": "[\"a\"]" }),
+            "`parts`: expected a list of elements that are each one of \"a\" or \"b\", found the text \"[\"a\"]\"",
+        ),
         (
             json!({ "to": "ada", "parts": [], "copies": "-3" }),
             "`copies`: expected a whole number, 0 or more, found the big integer -3",

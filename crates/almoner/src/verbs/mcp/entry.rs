@@ -516,6 +516,8 @@ mod tests {
         assert!(!format!("{taken:?}").contains("hunter2") && !format!("{taken:?}").contains("abcd"));
     }
 
+    /// Other programs send the standard header alone (metatool-ai/metamcp#161, zai-org/feedback#45,
+    /// envoyproxy/ai-gateway#2693).
     #[test]
     fn headers_become_keys_texts_or_secrets() {
         for (headers, key, others) in [
@@ -523,6 +525,12 @@ mod tests {
             (json!({ "authorization": "${TOKEN}" }), None, json!({ "authorization": "secret:TOKEN" })),
             (json!({ "Authorization": "Bearer ${TOKEN}" }), Some("TOKEN"), json!({})),
             (json!({ "Authorization": "Basic abcdef" }), None, json!({ "authorization": "secret:SRV_KEY" })),
+            // mcpjungle/MCPJungle#178: another word before the key, and a second header.
+            (
+                json!({ "Authorization": "token 1234567", "Foo": "Bar" }),
+                None,
+                json!({ "authorization": "secret:SRV_KEY", "foo": "Bar" }),
+            ),
             (json!({ "X-Region": "eu", "Accept": "a/b" }), None, json!({ "x-region": "eu" })),
             (json!({ "X-Region": "${REGION}" }), None, json!({ "x-region": "eu" })),
             (json!({ "X-Api-Key": "abcd1234" }), None, json!({ "x-api-key": "secret:SRV_X_API_KEY" })),
@@ -639,6 +647,11 @@ mod tests {
             (
                 json!({ "command": "/bin/sh", "args": ["--api-key", "abcd1234"] }),
                 "its argument `--api-key` looks like a secret",
+            ),
+            // RooCodeInc/Roo-Code#4014: a key from the environment as an argument.
+            (
+                json!({ "command": "/bin/sh", "args": ["--access-token", "${env:SUPABASE_ACCESS_TOKEN}"] }),
+                "its argument `--access-token` looks like a secret",
             ),
             (
                 json!({ "command": "/bin/sh", "args": ["--token=${TOKEN}"] }),

@@ -167,6 +167,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 mod tests {
     use super::*;
 
+    /// Other programs pass the places on as they are (kirodotdev/Kiro#6635, langchain-ai/langchain-mcp-adapters#437).
     #[test]
     fn places_are_filled_as_their_agents_fill_them() {
         let given = BTreeMap::from([("token-id".to_owned(), "typed".to_owned())]);

@@ -77,6 +77,7 @@ fn unreadable_document_is_refused_before_the_model_is_asked() {
     desk.nothing_happened();
 }
 
+/// Users of other programs are not told how to raise it: gbif/ipt#1097, TrueBrain/TrueWiki#52.
 #[test]
 fn limit_for_documents_can_be_raised() {
     let desk = RunFixture::new();

@@ -48,6 +48,8 @@ fn stalls_and_resumes(case: Failing) {
     desk.nothing_lost();
 }
 
+/// Users of other programs cannot tell whose fault it is: lynote-ai/humanize-text#55, huggingface/llm-vscode#99,
+/// micasa-dev/micasa#156.
 #[test]
 fn failing_server_stalls_the_run_until_its_recovery() {
     let half = json!({"choices": [{"delta": {"content": "hel"}}]});
@@ -211,6 +213,8 @@ fn invalid_tool_arguments_are_reported_to_the_model() {
     desk.nothing_lost();
 }
 
+/// Other programs end with the number of tries alone: GIScience/ohsome-py#60, GameAnalytics/current#20,
+/// langgenius/dify#40404.
 #[test]
 fn model_without_a_valid_call_fails_after_three_repairs() {
     let desk = RunFixture::new();

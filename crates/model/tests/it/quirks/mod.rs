@@ -98,6 +98,9 @@ fn odd_answers_are_read_or_named_in_every_format() {
 }
 
 /// An answer that is no answer: a page of a gateway, a body of a failure, nothing at all.
+///
+/// Other programs show the words of their parser: lynote-ai/humanize-text#55, itlackey/akm#539,
+/// adminsyspro/proxcenter-ui#314, huggingface/llm-vscode#99.
 #[test]
 fn foreign_pages_and_statuses_are_quoted() {
     for (format, reference) in FORMATS {
@@ -123,6 +126,8 @@ fn foreign_pages_and_statuses_are_quoted() {
                 let told = error.to_string();
                 assert!(told.contains(expected), "{format} {status} {kind}: {told}");
                 assert!(told.contains("http://127.0.0.1:"), "{format} {status} {kind}: {told}");
+                let parser = ["expected value", "invalid type", "line 1 column"];
+                assert!(!parser.iter().any(|words| told.contains(words)), "{format} {status} {kind}: {told}");
             }
         }
     }
