@@ -259,10 +259,14 @@ mod tests {
         let check = |bytes: &[u8], name: &str, expected: MediaType| {
             assert_eq!(MediaType::sniff(bytes, name), Ok(expected), "{}", bytes.escape_ascii());
         };
-        // Prose about PDF: xerj-org/xerj#403, and a recipe for the smallest PDF: google/magika#292.
+        // Prose about PDF: xerj-org/xerj#403.
         check(b"%PDF-1.4 is how a PDF starts\n", "about.txt", MediaType::Plain);
         check(b"%PDF- is the mark", "about", MediaType::Plain);
         check(b"%PDF-1.4 is the first line, and %%EOF the last", "about.md", MediaType::Markdown);
+        // sindresorhus/file-type#780: the first line of a PDF, and a text below it.
+        check(b"%PDF-1.4\nhere is a bad pdf file\n.][;[];;.,;l'l[]'[lp;,\n", "bad.txt", MediaType::Plain);
+        // bojand/infer#133: a variable of that name.
+        check(b"@echo off\nset PDF=output.pdf\ndel %PDF%\nexit /B\n", "clean.txt", MediaType::Plain);
         check(b"GIF89a is how a GIF starts", "about.txt", MediaType::Plain);
         check(b"BZh is the mark of bzip2", "about.txt", MediaType::Plain);
         check(b"Die ftyp-Box", "about.txt", MediaType::Plain);
@@ -273,6 +277,8 @@ mod tests {
         assert!(pdf(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj"));
         assert!(pdf(b"{\\rtf1\\ansi text\\par }\n"));
         assert!(pdf(b"%!PS-Adobe-3.0\nshowpage\n"));
+        // google/magika#292: a file that is named as a PDF may have a line before its beginning.
+        check(b"Case: 16-2049 wood\n%PDF-1.6\n", "case.pdf", MediaType::Pdf);
     }
 
     #[test]

@@ -438,7 +438,7 @@ fn call_written_as_text_is_no_success() {
 
 #[test]
 fn endowed_program_may_be_called_by_its_full_path() {
-    // NVIDIA/OpenShell#765, NVIDIA/OpenShell#770, nextlevelbuilder/goclaw#1140: `/usr/bin/python3` is a link.
+    // NVIDIA/OpenShell#765, nextlevelbuilder/goclaw#1140: `/usr/bin/python3` is a link.
     let home = TestHome::new();
     let real = std::fs::canonicalize("/bin/ls").unwrap();
     let (link, other) = (home.path("lister"), home.path("other"));

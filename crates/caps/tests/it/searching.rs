@@ -34,7 +34,7 @@ fn args(pattern: &str, after: Option<&str>, most: f64) -> Vec<Value> {
 }
 
 /// Reports of others: `githubnext/copilot-workspace-user-manual#79`, `sambernhardt/uifork#3`,
-/// `serverless-nextjs/serverless-next.js#99`.
+/// `serverless-nextjs/serverless-next.js#99`, `vercel/next.js#88660`.
 #[test]
 fn brackets_and_braces_in_names_are_matched_literally_too() {
     let files = [
@@ -223,7 +223,8 @@ fn glob_looks_into_no_directory_of_keys_unless_it_begins_there() {
     assert_eq!(seen("src/secrets/*.rs"), ["src/secrets"]);
 }
 
-/// Reports of others: `sharkdp/fd#295`, `GitJournal/GitJournal#926`, `he-yufeng/CoreCoder#15`.
+/// Reports of others: `sharkdp/fd#295`, `GitJournal/GitJournal#926`, `he-yufeng/CoreCoder#15`, `Canop/broot#1094`,
+/// `s3tools/s3cmd#803`.
 #[test]
 fn entries_that_a_search_leaves_out_are_counted() {
     let bench = Bench::dir().with(&[

@@ -100,7 +100,7 @@ fn unreadable_file_is_refused_with_the_reason() {
 }
 
 /// Prompts are mostly plain texts: `AGENTS.md`, `CLAUDE.md`, commands and rules.
-/// Reported of other programs: MoonshotAI/kimi-code#657, getzola/zola#374.
+/// Reported of other programs: MoonshotAI/kimi-code#657, getzola/zola#374, getzola/zola#1528.
 #[test]
 fn text_without_front_matter_is_imported_alone() {
     for (file, source) in [
