@@ -349,6 +349,7 @@ fn short_answer_under_a_card_is_explained() {
     assert_eq!(home.read("out/a.md"), "text\n");
 }
 
+/// Other programs call such an answer a success, or fail later: tinyhumansai/opencompany#1449, hecatehq/hecate#50.
 #[test]
 fn cancelled_run_says_so_to_a_late_answer() {
     let home = TestHome::with_clerk(WRITE);

@@ -419,8 +419,8 @@ fn path_with_slot_name_is_reported_without_it() {
     let bench = Bench::dir().with(&[("a.txt", "x"), ("sub/b.txt", "y"), ("out/c.txt", "z")]);
     let root = bench.root().to_str().unwrap().to_owned();
     for (method, path, inner) in [
-        // NorthlandPositronics/Cogtrix#527, bytedance/deer-flow#1452, vybestack/llxprt-code#980: with the name of the
-        // mount, or absolute
+        // NorthlandPositronics/Cogtrix#527, bytedance/deer-flow#1452, xorbitsai/xagent#2541,
+        // Significant-Gravitas/AutoGPT#572: with the name of the mount. vybestack/llxprt-code#980: absolute.
         ("read", "out/a.txt", Some("a.txt")),
         ("read", "./out/a.txt", Some("a.txt")),
         ("read", "/out/a.txt", Some("a.txt")),

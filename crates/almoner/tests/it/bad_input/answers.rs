@@ -45,7 +45,8 @@ fn answer_to_a_message_that_asks_nothing_is_refused() {
     desk.nothing_happened();
 }
 
-/// Reported of other programs: openai/openai-agents-python#4429, synaptent/aragora#1995.
+/// Reported of other programs: openai/openai-agents-python#4429, synaptent/aragora#1995,
+/// OpenRouterTeam/typescript-sdk#518 (a yes and a no to the same call), NCI-Agency/anet#259 (who said it, and when).
 #[test]
 fn second_answer_is_reported_and_changes_nothing() {
     let desk = RunFixture::new();
