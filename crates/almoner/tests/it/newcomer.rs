@@ -267,7 +267,7 @@ fn document_that_only_the_command_can_open_is_read() {
     assert_eq!(said.out, "ok\n");
 }
 
-/// Reported of other programs: IBM/ado#166, teemtee/tmt#136.
+/// Reported of other programs: IBM/ado#166, teemtee/tmt#136, valohai/valohai-cli#164, neuro-inc/apolo-cli#374.
 #[test]
 fn last_and_no_word_mean_the_newest_run() {
     let home = TestHome::with_clerk(WRITE);
@@ -297,7 +297,7 @@ fn last_and_no_word_mean_the_newest_run() {
     assert!(said.contains("`last` is the newest"), "{said}");
 }
 
-/// Reported of other programs: mag37/dockcheck#267, getnf/getnf#18.
+/// Reported of other programs: mag37/dockcheck#267, getnf/getnf#18, tuttleofx/TuttleOFX#136, proffapt/gsync#4.
 #[test]
 fn entries_are_named_in_every_usual_way() {
     let three = r#"{"calls": [
@@ -326,7 +326,7 @@ fn entries_are_named_in_every_usual_way() {
     }
 }
 
-/// A `y` that does nothing is reported for kirodotdev/Kiro#9719 and AntonOsika/gpt-engineer#262.
+/// A `y` that does nothing is reported for kirodotdev/Kiro#9719, AntonOsika/gpt-engineer#262 and Nuitka/Nuitka#2148.
 #[test]
 fn short_answer_under_a_card_is_explained() {
     let home = TestHome::with_clerk(WRITE);
