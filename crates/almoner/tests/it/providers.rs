@@ -69,16 +69,14 @@ fn cost_limit_requires_a_price_and_is_enforced() {
 #[test]
 fn reply_without_token_counts_is_charged_anyway() {
     let counts = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0});
-    let zero = json!({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": counts});
+    let zero =
+        json!({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": counts});
     let zero = status("200 OK", "content-type: application/json\r\n", &zero.to_string());
     for answer in [says("hello"), zero] {
         let home = home();
         home.write("spender.worker", "---\nlimits: { usd: 1 }\n---\nSay hello.\n");
         let server = Server::saying(vec![answer]);
-        settings(
-            &home,
-            &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()),
-        );
+        settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
         home.almoner(&["run", "spender.worker", "-m", &server.model()]).expect(0);
         let trace = home.trace("r1");
         assert!(trace["run"]["used"]["usd_micros"].as_u64().is_some_and(|micros| micros > 0), "{trace}");
