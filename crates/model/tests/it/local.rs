@@ -50,7 +50,7 @@ fn output_has_the_requested_form() {
         let request = Request { output: Some(schema.clone()), max_tokens: Some(2000), ..user("A letter.") };
         let reply = ask(client, &request).unwrap();
         let value = reply.json();
-        assert!(value.as_ref().is_some_and(fits), "{schema} gave {reply:?}");
+        assert!(value.as_ref().is_ok_and(fits), "{schema} gave {reply:?}");
         assert_eq!(reply.stop, Stop::End);
         assert!(reply.usage.output_tokens > 0 && reply.usage.input_tokens > 10);
     }
