@@ -138,8 +138,19 @@ pub(crate) fn mend(text: String) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match (byte(c), surrogate(c)) {
-            (Some(byte), _) => bytes.push(byte),
-            (_, Some(unit)) => units.push(unit),
+            // A character cut in one way may follow at once on one that was cut in the other.
+            (Some(byte), _) => {
+                if !units.is_empty() {
+                    put_together(&mut out, &mut bytes, &mut units);
+                }
+                bytes.push(byte);
+            }
+            (_, Some(unit)) => {
+                if !bytes.is_empty() {
+                    put_together(&mut out, &mut bytes, &mut units);
+                }
+                units.push(unit);
+            }
             (None, None) => {
                 put_together(&mut out, &mut bytes, &mut units);
                 out.extend(if c == MARK { chars.next() } else { Some(c) });
@@ -185,6 +196,11 @@ mod tests {
         assert_eq!(mend(halves), "a😀b");
         let bytes = text(b"{\"t\":\"Gr\xc3\"}") + &text(b"{\"t\":\"\xbc\xc3\x9f\"}");
         assert_eq!(mend(bytes), "Grüß");
+        let both = text(br#"{"t":"\ud83d"}"#) + &text(b"{\"t\":\"\\udc69\xe2\"}");
+        assert_eq!(
+            mend(both + &text(b"{\"t\":\"\x80\x8d\\ud83d\"}") + &text(br#"{"t":"\udc67"}"#)),
+            "👩\u{200d}👧"
+        );
         assert_eq!(mend(text(br#"{"t":"a\ud83d!"}"#)), "a\u{fffd}!");
         assert_eq!(text(br#"{"t":"\ud83d\ude00 \\ud83d"}"#), "😀 \\ud83d");
         assert_eq!(mend(text(br#"{"t":"\\ud83d \ud83d"}"#)), "\\ud83d \u{fffd}");
