@@ -160,8 +160,9 @@ fn belongs(char: char, before: Option<char>, next: Option<char>) -> bool {
     }
 }
 
-/// Returns whether a tag follows a character in the flag of England, Scotland or Wales: the black flag with the tags
-/// `gbeng`, `gbsct` or `gbwls`, and the end.
+/// Returns whether a tag follows a character in the flag of England, Scotland or Wales.
+///
+/// Such a flag is the black flag with the tags `gbeng`, `gbsct` or `gbwls`, and the end.
 fn is_flag_tag(before: char, tag: char) -> bool {
     const END: char = '\u{7F}';
     let letter = |char: char| char::from_u32(u32::from(char).wrapping_sub(0xE0000));

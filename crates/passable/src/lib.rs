@@ -97,6 +97,7 @@ mod legible;
 mod order;
 mod pattern;
 mod quoting;
+mod shell_word;
 mod syntax;
 mod text;
 mod value;
@@ -126,6 +127,7 @@ pub use pattern::{
     Widget, confirm_pattern, form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
 };
 pub use quoting::{Quoted, Quoting, QuotingPart, parts};
+pub use shell_word::shell_word;
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};
 pub use value::{

@@ -11,7 +11,6 @@ use resource::web::Origin;
 use vault::Secret;
 
 use super::open;
-use super::save::shell_word;
 use crate::cli::mcp::LoginArgs;
 use crate::session::Session;
 use crate::ui::output;
@@ -19,6 +18,7 @@ use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::login::{LoginAct, LoginAnswer, LoginRow};
 use control::protocol::{Request, Response};
+use passable::shell_word;
 
 /// The time that a person has for the browser.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -103,8 +103,9 @@ pub fn login(acting: &Session<'_>, args: &LoginArgs) -> ExitResult {
         let mut arrival = match arrivals.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(arrival) => arrival,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                return Err(Failure::new(Exit::NeedsYou, "the login was not completed in time")
-                    .help(format!("`almoner mcp login {}` begins it anew", visible_line(&args.server))));
+                return Err(Failure::new(Exit::NeedsYou, "the login was not completed in time").help(
+                    format!("`almoner mcp login {}` begins it anew", shell_word(&visible_line(&args.server))),
+                ));
             }
         };
         let finish = LoginAct::Finish { id: id.clone(), redirected: arrival.redirected.clone() };
@@ -219,7 +220,7 @@ pub fn forget(acting: &Session<'_>, address: &str) {
         Ok(_) => output::note("the login there is forgotten too"),
         Err(failure) if failure.exit == Exit::NotFound => {}
         Err(_) => {
-            let shown = visible_line(&server).into_owned();
+            let shown = shell_word(&visible_line(&server));
             output::note(&format!(
                 "if you are logged in there: `almoner mcp logout {shown}` forgets the login"
             ));
@@ -269,7 +270,7 @@ pub fn logins(acting: &Session<'_>, json: bool) -> ExitResult {
 
 fn line(row: &LoginRow) -> String {
     let until = match (row.is_over, row.lasts, row.expires_ms) {
-        (true, _, _) => format!("over: `almoner mcp login {}`", visible_line(&row.server)),
+        (true, _, _) => format!("over: `almoner mcp login {}`", shell_word(&visible_line(&row.server))),
         (false, true, _) => "renewed by itself".to_owned(),
         (false, false, Some(at)) => format!("until {}", kernel::time::shown(at)),
         (false, false, None) => "until the server ends it".to_owned(),
@@ -280,7 +281,7 @@ fn line(row: &LoginRow) -> String {
             .split_whitespace()
             .map(|one| format!(" --scope {}", shell_word(&visible_line(one))))
             .collect();
-        let server = visible_line(&row.server);
+        let server = shell_word(&visible_line(&row.server));
         format!("; a call needs more: `almoner mcp login {server}{scopes}`")
     });
     format!(

@@ -8,6 +8,7 @@ use crate::ui::output;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{Request, Response};
+use passable::shell_word;
 
 /// Runs `almoner save`. No existing file is replaced.
 ///
@@ -64,15 +65,6 @@ fn parse_words(words: &[String]) -> Result<(&str, &str), Failure> {
 /// Returns whether a worker can have this name. The daemon checks it again.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-}
-
-/// Returns a word with the quotes that a shell needs.
-pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]

@@ -416,7 +416,7 @@ fn lacking_scope_is_named_with_the_line_to_log_in() {
     let home = home(&server, &[]);
     let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
     assert!(said.err.contains("status 403; its login lacks the scope `files:write`"), "{}", said.err);
-    assert!(said.err.contains("almoner mcp login web --scope 'files:write'"), "{}", said.err);
+    assert!(said.err.contains("almoner mcp login web --scope files:write"), "{}", said.err);
 }
 
 /// A process that ends with the test.

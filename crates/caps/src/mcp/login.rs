@@ -2,7 +2,7 @@
 
 use kernel::proposal::Finding;
 use kernel::started_effect::StartedEffect;
-use passable::{quoting, visible_line};
+use passable::{quoting, shell_word, visible_line};
 use resource::web::{Place, Web};
 use ureq::http::{HeaderValue, Request};
 use zeroize::Zeroizing;
@@ -44,7 +44,7 @@ pub(super) fn missing(name: &str, web: &Web, outside: &dyn HostServices) -> Opti
     let place = web.places.first().filter(|_| web.secret.is_none())?;
     let address = login_address(place);
     outside.wants_login(&address).then(|| {
-        let command = format!("almoner mcp login {}", visible_line(&address));
+        let command = format!("almoner mcp login {}", shell_word(&visible_line(&address)));
         Finding::new(LOGIN, quoting!("the server {} wants a login: `{}`", visible_line(name), command))
             .at("method")
             .counter_example(visible_line(&address))

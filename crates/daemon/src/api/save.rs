@@ -22,6 +22,7 @@ use control::binding::{SlotBinding, SlotContent};
 use control::exit::{Exit, Failure};
 use control::health_check::SaveReport;
 use control::protocol::{ClientKeys, Request, Response};
+use passable::shell_word;
 use resource::{Endowment, PathSpec, ResourceSpec};
 
 /// The directory of a case for the files of workers that filled slots.
@@ -373,15 +374,6 @@ fn slot_worker_file(
     Bundle::stored(name, source, includes, |include, hash| daemon.text(*hash, include))
 }
 
-/// Returns a word quoted for a shell.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 /// Returns a path in one line, without characters that control a terminal.
 fn display_path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
@@ -413,15 +405,6 @@ fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn word_is_quoted_for_the_shell() {
-        for (text, shown) in
-            [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
-        {
-            assert_eq!(shell_word(text), shown);
-        }
-    }
 
     #[test]
     fn saved_question_is_rendered_verbatim() {

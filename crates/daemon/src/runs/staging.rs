@@ -15,7 +15,7 @@ use kernel::run::{DiscardedCopy, Entry, Run};
 use kernel::table::{self, FormulaRow};
 use kernel::txn::{NO_OWNER, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, shell_word, visible_line};
 use policy::protected::protected;
 
 use crate::queries::applied_changes::{applied_changes, relatives};
@@ -311,7 +311,10 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
     let made: Vec<FileChange> = tasks.iter().map(|task| file_change(task, &tasks)).collect();
     for (task, became) in tasks.into_iter().zip(made) {
         let text = if shown > MAX_DIFF_BYTES {
-            format!("(not shown: there is too much; `almoner diff {run} --only {}`)\n", task.change.path)
+            format!(
+                "(not shown: there is too much; `almoner diff {run} --only {}`)\n",
+                path_word(&task.change.path)
+            )
         } else {
             diff_lines(daemon, &task)
         };
@@ -496,6 +499,11 @@ pub fn apply(
     Ok(UndoReport { run, dry_run: false, entries, beyond: other_effects, unappliable })
 }
 
+/// Returns a path that a run chose, as a person types it in a shell.
+fn path_word(path: &str) -> String {
+    shell_word(&visible_line(path))
+}
+
 /// Holds back changes that a program made to files whose names say that they hold keys, or that some program obeys
 /// them. No gate has judged these changes, so a person has to name each such file. It is not enough that the person
 /// names the other end of its move.
@@ -507,7 +515,7 @@ fn guard_protected(tasks: &mut [PathTask], only: &[String]) {
             let why = format!(
                 "a program has changed it, and {}; `--only {}` applies it",
                 why.describe(),
-                visible_line(&task.change.path)
+                path_word(&task.change.path)
             );
             task.state = UndoState::Failed { why: Untrusted::new(why) };
         }

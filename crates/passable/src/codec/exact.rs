@@ -117,8 +117,10 @@ pub fn read_exact_json(text: &str) -> Result<Json, ExactJsonError> {
     })
 }
 
-/// Returns the JSON of a stranger, in which only the escapes of big integers are escapes. Every other object with the
-/// field of an escape becomes a record with that field, so that a model or a server makes no special value.
+/// Returns the JSON of a stranger, in which only the escapes of big integers are escapes.
+///
+/// Every other object with the field of an escape becomes a record with that field. So a model or a server makes no
+/// special value.
 pub fn without_escapes(json: &Json) -> Cow<'_, Json> {
     match json {
         Json::Array(elements) if has_escapes(json) => {

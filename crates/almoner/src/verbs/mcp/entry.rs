@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use passable::shell_word;
 use serde_json::Value as Json;
 
 use super::modules::modules;
 use super::package::{self, CommandLine, PackageSpec, is_windows};
-use super::placeholders::{self, Filled, Placeholders};
+use super::placeholders::{self, FilledText, Placeholders};
 use super::secret_words::{holds_secret, is_word, secret_name};
 use super::settings_file::Entry;
 use config::mcp_file::Server;
@@ -36,12 +37,12 @@ pub struct Candidate {
 }
 
 /// The reading of an entry: its places, and the notes so far.
-struct Reading<'a> {
-    places: &'a Placeholders<'a>,
+pub(super) struct Reading<'a> {
+    pub(super) places: &'a Placeholders<'a>,
     /// The file, as the user named it.
     file: &'a str,
-    name: String,
-    notes: Vec<String>,
+    pub(super) name: String,
+    pub(super) notes: Vec<String>,
 }
 
 /// Reads an entry of a settings file.
@@ -90,12 +91,16 @@ fn texts(json: Option<&Json>) -> Result<Vec<String>, String> {
 }
 
 impl Reading<'_> {
-    fn fill(&self, text: &str) -> Result<Filled, String> {
+    /// Fills the places of a text.
+    ///
+    /// # Errors
+    /// The reason, if a place has no value.
+    pub(super) fn fill(&self, text: &str) -> Result<FilledText, String> {
         self.places.fill(text).map_err(|missing| missing.reason(self.file))
     }
 
     /// Fills the places of a field that is no place for a secret.
-    fn fill_openly(&self, field: &str, text: &str) -> Result<Filled, String> {
+    fn fill_openly(&self, field: &str, text: &str) -> Result<FilledText, String> {
         match self.secret_place(text) {
             Some(place) => Err(self.refusal(field, place)),
             None => self.fill(text),
@@ -103,7 +108,7 @@ impl Reading<'_> {
     }
 
     /// Returns the name of a place in a text that looks like a secret, by its name or by its value.
-    fn secret_place<'t>(&self, text: &'t str) -> Option<&'t str> {
+    pub(super) fn secret_place<'t>(&self, text: &'t str) -> Option<&'t str> {
         placeholders::names(text).into_iter().find(|name| {
             let value = self.places.value(name);
             // The path of a file with a secret is none itself.
@@ -116,11 +121,25 @@ impl Reading<'_> {
 
     /// Returns the reason why a field that every process can read is not filled.
     fn refusal(&self, field: &str, place: &str) -> String {
-        let variable = secret_name(&[place]);
+        self.no_argument(&format!("its {field} takes `{place}`, which"), place)
+    }
+
+    /// Returns the reason why a secret is no argument, with the way to a variable for it. `subject` begins the sentence.
+    fn no_argument(&self, subject: &str, secret: &str) -> String {
+        let variable = secret_name(&[secret]);
         format!(
-            "its {field} takes `{place}`, which looks like a secret, and arguments are no place for one; if it takes a variable \
-             instead: `almoner secret set {variable}`, then `almoner mcp add {} --env {variable}=secret:{variable} -- COMMAND ARGS…`",
+            "{subject} looks like a secret, and arguments are no place for one; if it takes a variable instead: \
+             `almoner secret set {variable}`, then `almoner mcp add {} --env {variable}=secret:{variable} -- COMMAND ARGS…`",
             self.name
+        )
+    }
+
+    /// Returns the reason why a place is not filled from this machine in a text that is sent to others.
+    pub(super) fn not_sent(&self, field: &str, name: &str) -> String {
+        format!(
+            "its {field} takes `{name}` from your environment, which would be sent there; if you want that: `almoner mcp import {} --set {}`",
+            self.file,
+            placeholders::assignment(name)
         )
     }
 
@@ -248,12 +267,7 @@ impl Reading<'_> {
                 1 => (option, "SECRET"),
                 _ => (option, named),
             };
-            let variable = secret_name(&[named]);
-            return Err(format!(
-                "its argument `{option}` looks like a secret, and arguments are no place for one; if it takes a variable instead: \
-                 `almoner secret set {variable}`, then `almoner mcp add {} --env {variable}=secret:{variable} -- COMMAND ARGS…`",
-                self.name
-            ));
+            return Err(self.no_argument(&format!("its argument `{option}`"), named));
         }
         Ok(())
     }
@@ -338,130 +352,17 @@ impl Reading<'_> {
     fn note_places(&mut self, args: &[String]) {
         let name = &self.name;
         let dirs = args.iter().filter(|word| word.starts_with('/') && Path::new(word).is_dir());
-        let dirs: Vec<String> = dirs.map(|dir| format!(" --dir {dir}:rw")).collect();
+        let dirs: Vec<String> =
+            dirs.map(|dir| format!(" --dir {}", shell_word(&format!("{dir}:rw")))).collect();
         let dirs = if dirs.is_empty() { " --dir DIR:rw".to_owned() } else { dirs.concat() };
         self.notes.push(format!(
             "it gets no network and no directory; if it needs them: `almoner mcp change {name} --net{dirs}`"
         ));
     }
-
-    fn web(&mut self, entry: &Json, url: &str, more: &[(String, String)]) -> Result<Server, String> {
-        let (name, file) = (&self.name, self.file);
-        let no_place = format!(
-            "looks like a secret, and addresses are no place for one; if the server takes a header instead, put the key into the \
-             vault: `almoner secret set {name}-key --for https://HOST`, then `almoner mcp add {name} https://HOST/PATH --key {name}-key`"
-        );
-        // Not even if the user gives the value: it would be stored in plain.
-        if let Some(place) = self.secret_place(url) {
-            return Err(format!("its address takes `{place}`, which {no_place}"));
-        }
-        let filled = self.places.fill(url).map_err(|missing| missing.reason(file))?;
-        if holds_secret("", &filled.text) {
-            return Err(format!("a part of its address {no_place}"));
-        }
-        // A file of somebody else would have a part of this machine sent to an address of its choice.
-        if let Some(name) = filled.own.first() {
-            return Err(self.not_sent("address", name));
-        }
-        let url = filled.text;
-        let speaks = |name: &str| entry.get(name).and_then(Json::as_str);
-        if [speaks("type"), speaks("transport"), speaks("transportType")].contains(&Some("sse")) {
-            return Err("it speaks the old form with an event stream of its own, which is not spoken here; many such servers \
-                        have an address for the newer form beside it, often `/mcp`"
-                .to_owned());
-        }
-        if url.ends_with("/sse") {
-            self.notes.push("its address looks like one for the old form, which is not spoken here; try `/mcp` if it does not answer".to_owned());
-        }
-        let (place, query) = url.split_once('?').unwrap_or((&url, ""));
-        let origin = resource::web::Place::parse(place).map_err(|e| e.to_string())?.origin;
-        let key_in_query = query
-            .split('&')
-            .filter_map(|pair| pair.split_once('='))
-            .find(|(name, value)| holds_secret(name, value));
-        if let Some((name, _)) = key_in_query {
-            return Err(format!(
-                "its address has a key in it (`{name}`), and addresses are no place for one; if the server takes a header instead: `almoner mcp add {} {place} --key SECRET`",
-                self.name
-            ));
-        }
-        let is_here =
-            origin.host.to_string() == "localhost" || origin.host.to_string().ends_with(".localhost");
-        let address = is_here.then(|| "127.0.0.1".to_owned());
-        let mut server = Server { url: Some(url.clone()), address, ..Server::default() };
-        let own = ["headers", "http_headers", "requestInit", "requestOptions"]
-            .iter()
-            .find_map(|name| entry.get(*name)?.as_object());
-        let own = own.map(|own| own.get("headers").and_then(Json::as_object).unwrap_or(own));
-        let own = own.into_iter().flatten().map(|(name, value)| {
-            (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        });
-        let of_variables = entry.get("env_http_headers").and_then(Json::as_object).into_iter().flatten();
-        let of_variables = of_variables
-            .filter_map(|(name, variable)| Some((name.clone(), format!("${{{}}}", variable.as_str()?))));
-        for (name, value) in own.chain(of_variables).chain(more.iter().cloned()) {
-            self.header(&mut server, &name, &value, &origin.to_string());
-        }
-        if let Some(variable) = speaks("bearer_token_env_var") {
-            let secret = secret_name(&[variable]);
-            self.notes.push(format!("its key: `almoner secret set {secret} --for {origin}`"));
-            server.key = Some(secret);
-        }
-        if entry.get("headersHelper").is_some() {
-            self.notes
-                .push("`headersHelper` is not followed: its headers have to be added by hand".to_owned());
-        }
-        Ok(server)
-    }
-
-    /// Returns the reason why a place is not filled from this machine in a text that is sent to others.
-    fn not_sent(&self, field: &str, name: &str) -> String {
-        format!(
-            "its {field} takes `{name}` from your environment, which would be sent there; if you want that: `almoner mcp import {} --set {name}=VALUE`",
-            self.file
-        )
-    }
-
-    /// Adds a header. A header with a secret becomes the name of a secret.
-    fn header(&mut self, server: &mut Server, name: &str, value: &str, origin: &str) {
-        let lower = name.to_ascii_lowercase();
-        // The client says these itself.
-        if ["accept", "content-type", "user-agent", "mcp-protocol-version"].contains(&lower.as_str()) {
-            return;
-        }
-        let places = placeholders::names(value);
-        let is_key =
-            lower == "authorization" || holds_secret(&lower, value) || self.secret_place(value).is_some();
-        if !is_key
-            && let Ok(filled) = self.places.fill(value)
-            && !holds_secret(&lower, &filled.text)
-        {
-            if !filled.own.is_empty() {
-                let own = filled.own.join("`, `");
-                self.notes.push(format!("its header {name} sends `{own}` from your environment there"));
-            }
-            server.headers.insert(lower, filled.text);
-            return;
-        }
-        let secret = match places.as_slice() {
-            [place] => secret_name(&[place]),
-            _ if lower == "authorization" => secret_name(&[&self.name, "KEY"]),
-            _ => secret_name(&[&self.name, name]),
-        };
-        let is_bearer = lower == "authorization"
-            && value.get(..7).is_none_or(|word| word.eq_ignore_ascii_case("bearer "));
-        if is_bearer {
-            self.notes.push(format!("its header {name} was not copied: `almoner secret set {secret} --for {origin}`, without `Bearer`"));
-            server.key = Some(secret);
-        } else {
-            self.notes.push(format!("its header {name} was not copied: `almoner secret set {secret} --for {origin}`, the whole value"));
-            server.headers.insert(lower, format!("{SECRET}{secret}"));
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::PathBuf;
 
     use serde_json::json;
@@ -469,7 +370,7 @@ mod tests {
     use super::*;
 
     /// Reads one entry, for the folder `/project`.
-    fn read(name: &str, description: Json) -> Result<Candidate, String> {
+    pub(in crate::verbs::mcp) fn read(name: &str, description: Json) -> Result<Candidate, String> {
         let given = BTreeMap::new();
         let variable = |name: &str| {
             let all = [
@@ -514,43 +415,6 @@ mod tests {
             assert!(taken.notes.iter().any(|found| found.contains(note)), "{note}: {:?}", taken.notes);
         }
         assert!(!format!("{taken:?}").contains("hunter2") && !format!("{taken:?}").contains("abcd"));
-    }
-
-    /// Other programs send the standard header alone (metatool-ai/metamcp#161, zai-org/feedback#45,
-    /// envoyproxy/ai-gateway#2693).
-    #[test]
-    fn headers_become_keys_texts_or_secrets() {
-        for (headers, key, others) in [
-            (json!({ "Authorization": "Bearer abcdef" }), Some("SRV_KEY"), json!({})),
-            (json!({ "authorization": "${TOKEN}" }), None, json!({ "authorization": "secret:TOKEN" })),
-            (json!({ "Authorization": "Bearer ${TOKEN}" }), Some("TOKEN"), json!({})),
-            (json!({ "Authorization": "Basic abcdef" }), None, json!({ "authorization": "secret:SRV_KEY" })),
-            // mcpjungle/MCPJungle#178: another word before the key, and a second header.
-            (
-                json!({ "Authorization": "token 1234567", "Foo": "Bar" }),
-                None,
-                json!({ "authorization": "secret:SRV_KEY", "foo": "Bar" }),
-            ),
-            (json!({ "X-Region": "eu", "Accept": "a/b" }), None, json!({ "x-region": "eu" })),
-            (json!({ "X-Region": "${REGION}" }), None, json!({ "x-region": "eu" })),
-            (json!({ "X-Api-Key": "abcd1234" }), None, json!({ "x-api-key": "secret:SRV_X_API_KEY" })),
-            (
-                json!({ "Authorization": "Bearer a", "X-Team": "t", "X-Auth-Token": "${input:team-token}" }),
-                Some("SRV_KEY"),
-                json!({ "x-team": "t", "x-auth-token": "secret:TEAM_TOKEN" }),
-            ),
-        ] {
-            let taken = read("srv", json!({ "url": "https://a.example/mcp", "headers": headers })).unwrap();
-            assert_eq!(taken.server.key.as_deref(), key, "{headers}");
-            assert_eq!(serde_json::to_value(&taken.server.headers).unwrap(), others, "{headers}");
-            assert_eq!(
-                taken.notes.iter().filter(|note| note.contains("--for https://a.example`")).count(),
-                usize::from(key.is_some()) + others.to_string().matches("secret:").count()
-            );
-        }
-        let codex = json!({ "url": "https://a.example", "bearer_token_env_var": "FIG_TOKEN", "env_http_headers": { "X-Org": "REGION" } });
-        let taken = read("srv", codex).unwrap().server;
-        assert_eq!((taken.key.as_deref(), taken.headers["x-org"].as_str()), (Some("FIG_TOKEN"), "eu"));
     }
 
     /// Other programs fill a project's file with all of the environment (woojubb/robota#2791,
@@ -669,6 +533,9 @@ mod tests {
                 "its address has a key in it (`api_key`)",
             ),
             (json!({ "url": "https://${input:host}/mcp" }), "--set host=VALUE"),
+            // The author of a file must not write a command for the person who pastes it.
+            (json!({ "url": "https://${input:x;id}/mcp" }), "--set 'x;id=VALUE'`"),
+            (json!({ "command": "/bin/sh", "args": ["${a$(id)b}"] }), "--set 'a$(id)b=VALUE'`"),
             (json!({ "url": "nowhere" }), ""),
             (json!({ "command": "/bin/sh", "disabled": true }), "turned off"),
             (json!({ "command": "/bin/sh", "enabled": false }), "turned off"),

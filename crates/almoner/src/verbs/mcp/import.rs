@@ -12,10 +12,10 @@ use super::settings_file::{self, SettingsFile};
 use crate::cli::mcp::ImportArgs;
 use crate::ui::output;
 use crate::ui::prompt::{self, PromptInput};
-use crate::verbs::save::shell_word;
 use config::mcp_file::{self, Server};
 use config::place::Place;
 use control::exit::{Exit, ExitResult, Failure};
+use passable::shell_word;
 
 /// The user's consent to installations.
 pub struct Consent<'a> {

@@ -15,7 +15,10 @@ use config::mcp_file::{InstalledPackage, Server};
 use control::exit::{Exit, Failure};
 
 /// The directory of npm's packages.
-const PARTS: &str = "node_modules/";
+const NODE_MODULES: &str = "node_modules/";
+/// The options of npm under which no code of a package runs, and nothing but errors is printed.
+const NPM_OPTIONS: [&str; 5] =
+    ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
 /// The file with the versions and digests of everything that npm installs.
 const NPM_LOCK: &str = "package-lock.json";
 /// The same for pip.
@@ -190,24 +193,13 @@ impl Installation {
             needs.insert(name.to_owned(), Json::from(version.unwrap_or("latest")));
         }
         self.write("package.json", &json!({ "private": true, "dependencies": needs }).to_string())?;
-        self.run(
-            &npm,
-            &[
-                "install",
-                "--package-lock-only",
-                // The lock must name where each part comes from, whatever the user's own settings leave out.
-                "--no-omit-lockfile-registry-resolved",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-                "--no-update-notifier",
-                "--loglevel=error",
-            ],
-        )?;
+        // The lock must name where each part comes from, whatever the user's own settings leave out.
+        let only_lock = ["install", "--package-lock-only", "--no-omit-lockfile-registry-resolved"];
+        self.run(&npm, &[&only_lock[..], &NPM_OPTIONS].concat())?;
         let text = self.read(NPM_LOCK)?;
         let lock: Json = serde_json::from_str(&text).unwrap_or_default();
         let packages = lock["packages"].as_object().cloned().unwrap_or_default();
-        let own = packages.get(&format!("{PARTS}{}", self.spec.name)).cloned().unwrap_or_default();
+        let own = packages.get(&format!("{NODE_MODULES}{}", self.spec.name)).cloned().unwrap_or_default();
         let odd = packages.iter().find(|(place, part)| {
             !place.is_empty()
                 && part["integrity"].as_str().is_none_or(|it| !it.starts_with("sha512-"))
@@ -224,7 +216,8 @@ impl Installation {
         }
         let extra = self.spec.extra.iter().map(|extra| {
             let name = npm_parts(extra).0;
-            let version = packages.get(&format!("{PARTS}{name}")).and_then(|part| part["version"].as_str());
+            let version =
+                packages.get(&format!("{NODE_MODULES}{name}")).and_then(|part| part["version"].as_str());
             format!("{name} {}", version.unwrap_or("in no version"))
         });
         self.extra = extra.collect();
@@ -237,7 +230,7 @@ impl Installation {
         self.others = packages.len().saturating_sub(2);
         let scripts = packages.iter().filter(|(_, part)| part["hasInstallScript"] == true);
         self.scripts =
-            scripts.map(|(place, _)| place.rsplit(PARTS).next().unwrap_or(place).to_owned()).collect();
+            scripts.map(|(place, _)| place.rsplit(NODE_MODULES).next().unwrap_or(place).to_owned()).collect();
         self.lock = BlobHash::of(text.as_bytes());
         Ok(())
     }
@@ -313,17 +306,7 @@ impl Installation {
         let (command, script) = match self.spec.registry {
             Registry::Npm => {
                 let npm = self.tool("npm", "install Node.js with npm, then try again")?;
-                self.run(
-                    &npm,
-                    &[
-                        "ci",
-                        "--ignore-scripts",
-                        "--no-audit",
-                        "--no-fund",
-                        "--no-update-notifier",
-                        "--loglevel=error",
-                    ],
-                )?;
+                self.run(&npm, &[&["ci"][..], &NPM_OPTIONS].concat())?;
                 self.npm_program()?
             }
             Registry::Pypi => {
@@ -370,7 +353,7 @@ impl Installation {
 
     /// Returns the program of a package of npm, and the script for it.
     fn npm_program(&self) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-        let home = Path::new(PARTS).join(&self.holder);
+        let home = Path::new(NODE_MODULES).join(&self.holder);
         let manifest: Json = serde_json::from_str(&self.read(home.join("package.json"))?).unwrap_or_default();
         let short = short_name(&self.holder);
         let wanted = self.spec.program.as_deref();
@@ -461,16 +444,16 @@ fn program_file<'a>(package: &str, bin: &'a Json, wanted: Option<&str>) -> Optio
     }
 }
 
-/// Returns the package that holds the program, as with `npx -p`: the first that is asked for and has it, else another
-/// one of the lock.
+/// Returns the package that holds the program, as with `npx -p`. It is the first that is asked for and has the program,
+/// else another one of the lock.
 fn holder<'a>(spec: &'a PackageSpec, packages: &'a Map<String, Json>) -> &'a str {
     let has = |name: &&str| {
-        let part = packages.get(&format!("{PARTS}{name}"));
+        let part = packages.get(&format!("{NODE_MODULES}{name}"));
         part.is_some_and(|part| program_file(name, &part["bin"], spec.program.as_deref()).is_some())
     };
     let asked = std::iter::once(spec.name.as_str()).chain(spec.extra.iter().map(|extra| npm_parts(extra).0));
-    let others = packages.keys().filter_map(|place| place.strip_prefix(PARTS));
-    let others = others.filter(|name| spec.program.is_some() && !name.contains(PARTS));
+    let others = packages.keys().filter_map(|place| place.strip_prefix(NODE_MODULES));
+    let others = others.filter(|name| spec.program.is_some() && !name.contains(NODE_MODULES));
     asked.chain(others).find(has).unwrap_or(&spec.name)
 }
 

@@ -8,6 +8,7 @@ mod package;
 mod placeholders;
 mod secret_words;
 mod settings_file;
+mod web_entry;
 
 use std::collections::BTreeMap;
 use std::path::Path;

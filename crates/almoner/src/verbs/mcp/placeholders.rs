@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use passable::shell_word;
+
 /// The values for the places in one settings file.
 pub struct Placeholders<'a> {
     /// The folder that the settings are for.
@@ -32,12 +34,22 @@ pub struct MissingValue {
 impl MissingValue {
     /// Returns the reason with the line to type.
     pub fn reason(&self, file: &str) -> String {
-        format!("`{0}` has no value here: `almoner mcp import {file} --set {0}=VALUE`", self.name)
+        format!(
+            "`{}` has no value here: `almoner mcp import {file} --set {}`",
+            self.name,
+            assignment(&self.name)
+        )
     }
 }
 
+/// Returns the word that gives a place its value, with the quotes that a shell needs. The author of the file has
+/// chosen the name.
+pub fn assignment(name: &str) -> String {
+    shell_word(&format!("{name}=VALUE"))
+}
+
 /// A text whose places are filled.
-pub struct Filled {
+pub struct FilledText {
     /// The text.
     pub text: String,
     /// The names of the places that this machine filled: from the environment, the home or the folder.
@@ -57,8 +69,8 @@ impl Placeholders<'_> {
     ///
     /// # Errors
     /// The first place for which there is no value.
-    pub fn fill(&self, text: &str) -> Result<Filled, MissingValue> {
-        let mut filled = Filled { text: String::new(), own: vec![] };
+    pub fn fill(&self, text: &str) -> Result<FilledText, MissingValue> {
+        let mut filled = FilledText { text: String::new(), own: vec![] };
         for part in parts(text) {
             match part {
                 Part::Text(text) => filled.text.push_str(text),

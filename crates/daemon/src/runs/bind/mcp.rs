@@ -20,6 +20,7 @@ use config::mcp_file::{self, Server};
 use config::settings;
 use control::exit::{Exit, Failure};
 use control::tools::{ToolRow, ToolTable};
+use passable::shell_word;
 use resource::secret::PREFIX as SECRET;
 use resource::{McpSpec, Resource};
 
@@ -203,7 +204,8 @@ fn way_out(server: &ToolServer, error: &caps::McpError) -> String {
         }
         (E::Denied { .. }, Some(_)) if error.lacking_scope().is_some() => {
             let lacking = error.lacking_scope().unwrap_or_default();
-            let lacking: String = lacking.split(' ').map(|scope| format!(" --scope '{scope}'")).collect();
+            let lacking: String =
+                lacking.split(' ').map(|scope| format!(" --scope {}", shell_word(scope))).collect();
             format!("`almoner mcp login {name}{lacking}`; name the other scopes too that you still want")
         }
         (E::Denied { .. }, Some(origin)) => match server.secrets().first() {

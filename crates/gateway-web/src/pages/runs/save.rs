@@ -7,6 +7,7 @@ use control::protocol::Request;
 use kernel::RunNumber;
 use maud::{Markup, html};
 use passable::Untrusted;
+use passable::shell_word;
 
 use crate::answer::{Answer, Page};
 use crate::page::{digest_field, parts};
@@ -117,7 +118,7 @@ fn saved_section(saving: &SaveReport) -> Markup {
         section #saved aria-labelledby="saved-title" {
             h2 #saved-title { "Saved" }
             (files(saving))
-            p { "To try it: " code { "almoner test " (parts::line(&Untrusted::new(quoted(&saving.worker)))) } }
+            p { "To try it: " code { "almoner test " (parts::line(&Untrusted::new(shell_word(&saving.worker)))) } }
             p { "To run it again, from its directory: " code { (parts::line(&Untrusted::new(saving.command.as_str()))) } }
         }
     }
@@ -128,10 +129,4 @@ fn files(saving: &SaveReport) -> Markup {
         ul { @for path in &saving.files { li { (parts::line(&Untrusted::new(path.as_str()))) } } }
         @for note in &saving.notes { p.warning { (parts::line(&Untrusted::new(note.as_str()))) } }
     }
-}
-
-/// Returns a path, quoted for a shell.
-fn quoted(path: &str) -> String {
-    let plain = |one: char| one.is_ascii_alphanumeric() || "-_./=:,@%+".contains(one);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
