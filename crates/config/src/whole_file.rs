@@ -1,4 +1,6 @@
 //! Files that are written whole: a full disk leaves the old file, or no file, and never a part of the new one.
+//!
+//! The exception is a file that no other file can replace, on a file system that reserves no space.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -71,24 +73,28 @@ pub fn create(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// When the path is a directory, or a file cannot be written there.
 pub fn check_replaceable(path: &Path) -> io::Result<()> {
-    match Place::of(path)? {
+    match FileTarget::of(path)? {
         // A pipe without a reader would block.
-        Place::Other(path) => Ok(rustix::fs::access(&path, rustix::fs::Access::WRITE_OK)?),
-        Place::Nothing(path) => temporary(directory(&path), NEW_FILE_MODE).map(drop),
-        Place::File(path) | Place::Descriptor(path) => OpenOptions::new().write(true).open(&path).map(drop),
+        FileTarget::Other(path) => Ok(rustix::fs::access(&path, rustix::fs::Access::WRITE_OK)?),
+        FileTarget::Nothing(path) => temporary(directory(&path), NEW_FILE_MODE).map(drop),
+        FileTarget::File(path) | FileTarget::Descriptor(path) => {
+            OpenOptions::new().write(true).open(&path).map(drop)
+        }
     }
 }
 
 /// Writes the content of a file. The file keeps its permissions, and a symbolic link still leads to it.
 ///
 /// # Errors
-/// When the disk is full or fails. Then the old file is unchanged, or there is still no file.
+/// When the disk is full or fails. Then the old file is unchanged, or there is still no file. A file that no other file
+/// can replace may be half written: if the disk fails, or if it is full and its file system reserves no space.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match Place::of(path)? {
-        Place::Other(path) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
-        Place::Descriptor(path) => write_in_place(&path, bytes),
-        Place::Nothing(path) => create(&path, NEW_FILE_MODE, bytes),
-        Place::File(path) => match replace_by_rename(&path, bytes) {
+    match FileTarget::of(path)? {
+        FileTarget::Other(path) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
+        FileTarget::Descriptor(path) => write_in_place(&path, bytes),
+        FileTarget::Nothing(path) => create(&path, NEW_FILE_MODE, bytes),
+        FileTarget::File(path) if is_bound_to_its_file(&path)? => write_in_place(&path, bytes),
+        FileTarget::File(path) => match replace_by_rename(&path, bytes) {
             Err(error) if takes_no_rename(&error) => write_in_place(&path, bytes),
             done => done,
         },
@@ -96,7 +102,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The place to which a path leads over symbolic links.
-enum Place {
+enum FileTarget {
     /// A regular file.
     File(PathBuf),
     /// No file yet.
@@ -107,23 +113,23 @@ enum Place {
     Other(PathBuf),
 }
 
-impl Place {
-    fn of(path: &Path) -> io::Result<Place> {
+impl FileTarget {
+    fn of(path: &Path) -> io::Result<FileTarget> {
         // `Path` ignores a slash at the end.
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(meta) if !meta.is_file() => Ok(Place::Other(path.to_owned())),
-            Ok(_) if is_descriptor(path) => Ok(Place::Descriptor(path.to_owned())),
-            Ok(_) => Ok(Place::File(fs::canonicalize(path)?)),
+            Ok(meta) if !meta.is_file() => Ok(FileTarget::Other(path.to_owned())),
+            Ok(_) if is_descriptor(path) => Ok(FileTarget::Descriptor(path.to_owned())),
+            Ok(_) => Ok(FileTarget::File(fs::canonicalize(path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut path = path.to_owned();
                 for _ in 0..MAX_LINKS {
                     match fs::read_link(&path) {
                         Ok(to) => path = directory(&path).join(to),
-                        Err(_) => return Ok(Place::Nothing(path)),
+                        Err(_) => return Ok(FileTarget::Nothing(path)),
                     }
                 }
                 Err(error)
@@ -152,6 +158,13 @@ fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     })
 }
 
+/// Returns whether another file in the place of this one would lose something: a second name that leads to it, or a list
+/// of those who may read it.
+fn is_bound_to_its_file(path: &Path) -> io::Result<bool> {
+    let has_list = rustix::fs::getxattr(path, c"system.posix_acl_access", &mut [0_u8; 64 << 10][..]).is_ok();
+    Ok(has_list || fs::metadata(path)?.nlink() > 1)
+}
+
 fn replace_by_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = OpenOptions::new().write(true).open(path)?.metadata()?;
     // The content may be private, so nobody else reads it before it has its permissions.
@@ -167,8 +180,9 @@ fn replace_by_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether a file can perhaps be written where it is, though no other file can take its place: its directory
-/// takes no file, it belongs to another user, or another file system begins at it.
+/// Returns whether a file can perhaps be written where it is, though no other file can take its place.
+///
+/// Its directory takes no file, it belongs to another user, or another file system begins at it.
 fn takes_no_rename(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -273,5 +287,15 @@ mod tests {
         assert_eq!(late.finish().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(create(&path, 0o600, b"x").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!((fs::read(&path).unwrap().as_slice(), names(base.path()).len()), (&b"whole"[..], 1));
+    }
+
+    #[test]
+    fn second_name_of_a_file_keeps_its_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        fs::write(&one, "old and longer").unwrap();
+        fs::hard_link(&one, &other).unwrap();
+        replace(&one, b"new").unwrap();
+        assert_eq!((fs::read(&one).unwrap(), fs::read(&other).unwrap()), (b"new".to_vec(), b"new".to_vec()));
     }
 }
