@@ -547,12 +547,15 @@ impl RunFollower<'_> {
             AskMode::Wait => {
                 let card = questions::card(self.acting, number)?;
                 self.write_lines(&card.render(output::columns()));
-                let answer = if card.in_doubt {
-                    format!("outcome {number} yes|no")
-                } else {
-                    format!("approve {number}")
+                let command = |answer: &str| self.acting.command(answer);
+                let answer = match card.in_doubt {
+                    true => {
+                        let answer = |word: &str| command(&format!("outcome {number} {word}"));
+                        format!("{} or {}", answer("yes"), answer("no"))
+                    }
+                    false => command(&format!("approve {number}")),
                 };
-                self.write_lines(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
+                self.write_lines(&format!("waiting for {answer} from elsewhere"));
             }
             // The follower asks at once if no run is active, and otherwise when a run is suspended.
             AskMode::Prompt if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
@@ -602,6 +605,15 @@ impl RunFollower<'_> {
         Ok(())
     }
 
+    /// Prompts once more for an answer to the message about which the user is being asked.
+    fn prompt_again(&self, number: MessageNumber) -> Result<(), Failure> {
+        match list_input::batch_of(self.acting, number)? {
+            Some(asks) => list_input::how_to_answer(&asks, number),
+            None => how_to_answer(&questions::card(self.acting, number)?),
+        }
+        Ok(())
+    }
+
     /// Writes lines that stay on the screen when the tree is drawn again.
     fn write_lines(&mut self, text: &str) {
         if let Some(live) = &mut self.live {
@@ -627,8 +639,13 @@ impl RunFollower<'_> {
             question.answer(self.acting, line);
             return Ok(None);
         }
-        if list_input::answer(self.acting, line) {
-            return Ok(None);
+        match list_input::answer(self.acting, line) {
+            Some(true) => return Ok(None),
+            Some(false) => {
+                self.prompt_again(number)?;
+                return Ok(None);
+            }
+            None => {}
         }
         match answer_lines::parse_card_input(line) {
             Some(answer_lines::CardInput::Postpone) => return Ok(Some(self.needs_you())),
@@ -647,13 +664,13 @@ impl RunFollower<'_> {
                 // If entries are still open, the same card is asked about again.
                 let card = questions::card(self.acting, number)?;
                 if self.pending.contains(&number) && card.is_open() {
-                    how_to_answer(&card);
+                    self.prompt_again(number)?;
                 }
             }
             None => {
                 let card = questions::card(self.acting, number)?;
                 answer_lines::explain_input(&card, line);
-                how_to_answer(&card);
+                self.prompt_again(number)?;
             }
         }
         Ok(None)

@@ -28,19 +28,25 @@ pub fn how_to_answer(asks: &BatchAsks, number: MessageNumber) {
     ));
 }
 
-/// Answers several approvals if a line is `approve LIST` or `deny LIST [REASON]`. Returns `false` for any other line.
-pub fn answer(acting: &Session<'_>, line: &str) -> bool {
-    let Some((list, denied)) = parse(line) else { return false };
+/// Answers several approvals if a line is `approve LIST` or `deny LIST [REASON]`. Returns whether they were answered, or
+/// `None` for any other line.
+pub fn answer(acting: &Session<'_>, line: &str) -> Option<bool> {
+    let (list, denied) = parse(line)?;
     let text = Untrusted::new(line.trim());
     let answered = list
         .find(acting)
         .and_then(|found| message_list::seen(acting, &found))
         .and_then(|approvals| acting.ask(Request::AnswerAll { text, approvals, denied }));
-    match answered {
-        Ok(response) => output::note(&replies::describe(&response)),
-        Err(failure) => output::failure(&failure),
-    }
-    true
+    Some(match answered {
+        Ok(response) => {
+            output::note(&replies::describe(&response));
+            true
+        }
+        Err(failure) => {
+            output::failure(&failure);
+            false
+        }
+    })
 }
 
 fn parse(line: &str) -> Option<(MessageList, Option<Untrusted>)> {

@@ -42,8 +42,9 @@ impl Question {
         let body = acting.message(number).ok().and_then(|view| view.letter.body().cloned());
         match body {
             Some(Body::OutcomeUnknown { .. }) => {
-                let answer = acting.command(&format!("outcome {number} yes|no"));
-                Some(format!("{answer} says whether it happened"))
+                // A bar between the answers would make a shell run the first one.
+                let answer = |word: &str| acting.command(&format!("outcome {number} {word}"));
+                Some(format!("{} or {} says whether it happened", answer("yes"), answer("no")))
             }
             Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
                 Some(format!("{} lets it be done", acting.command(&format!("approve {number}"))))

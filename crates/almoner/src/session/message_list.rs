@@ -77,7 +77,10 @@ impl MessageList {
         let what = match [first, last].into_iter().find(|number| !is_open(*number)) {
             None => format!("messages {first} and {last} belong to different batches"),
             Some(number) => match acting.message(number) {
-                Err(failure) => failure.message.visible_line().into_owned(),
+                Err(failure) => {
+                    let what = failure.message.visible_line().into_owned();
+                    return self.refusal(failure.exit, &what);
+                }
                 Ok(view) if !view.letter.mail.needs_you => format!("message {number} needs no answer now"),
                 Ok(view) => match view.letter.body() {
                     Some(Body::Approval { .. }) => format!("message {number} belongs to no batch"),
@@ -85,7 +88,11 @@ impl MessageList {
                 },
             },
         };
-        Failure::new(Exit::Conflict, format!("cannot use {}: {what}", visible_line(&self.text)))
+        self.refusal(Exit::Conflict, &what)
+    }
+
+    fn refusal(&self, exit: Exit, what: &str) -> Failure {
+        Failure::new(exit, format!("cannot use {}: {what}", visible_line(&self.text)))
             .help("`almoner inbox` shows the numbers that belong together; answer any other message alone")
     }
 }

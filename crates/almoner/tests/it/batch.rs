@@ -335,12 +335,12 @@ fn waiting_items_give_their_places_up_to_the_limit() {
     assert!(line.contains("4 items ask"), "{line}");
     // The first answer cannot be given again, and names none of the later questions.
     let first: u64 = numbers.split('-').next().unwrap().parse().unwrap();
-    for (list, reason) in [
-        (numbers.clone(), format!("message {first} needs no answer now")),
-        (rest.replace('-', ",900,"), "900".to_owned()),
-        (format!("1,{rest}"), "message 1 needs no answer now".to_owned()),
+    for (list, code, reason) in [
+        (numbers.clone(), 8, format!("message {first} needs no answer now")),
+        (rest.replace('-', ",900,"), 4, "900".to_owned()),
+        (format!("1,{rest}"), 8, "message 1 needs no answer now".to_owned()),
     ] {
-        let refused = home.almoner(&["approve", &list]).expect(8).err;
+        let refused = home.almoner(&["approve", &list]).expect(code).err;
         assert!(refused.contains(&format!("cannot use {list}")) && refused.contains(&reason), "{refused}");
     }
     let reversed = home.almoner(&["approve", "20-12"]).expect(2).err;
@@ -410,7 +410,8 @@ fn check_renders_templates_with_sample_values() {
     assert!(said.err.contains("bad.worker, line 5: the path of a write"), "{}", said.err);
 }
 
-/// While items wait for a person, others may use up the tokens of all. A worker that an item has called spends them, too.
+/// While items wait for a person, others may use up the tokens of all. A worker that an item has called spends them,
+/// too.
 #[test]
 fn waiting_items_do_not_pass_the_token_limit_of_their_batch() {
     let home = TestHome::new();

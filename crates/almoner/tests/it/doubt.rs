@@ -42,7 +42,11 @@ fn lines(home: &TestHome) -> usize {
 fn interrupted_call_is_repeated_only_on_the_users_word() {
     let home = cut_off();
     let said = home.almoner(&["resume"]).expect(7);
-    assert!(said.err.contains("message 2") && said.err.contains("outcome 2 yes|no"), "{said:?}");
+    assert!(
+        said.err.contains("message 2")
+            && said.err.contains("`almoner outcome 2 yes` or `almoner outcome 2 no` says"),
+        "{said:?}"
+    );
     let card = home.almoner(&["inbox", "2"]).expect(0);
     assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
     let entry = &home.almoner(&["inbox", "2", "--json"]).expect(0).json()["entries"][0];
