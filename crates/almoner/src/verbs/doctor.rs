@@ -84,13 +84,28 @@ fn examine(
 fn network_difference(place: &Place, daemons: &[HealthCheck]) -> Option<HealthCheck> {
     let own = NetworkSource::new(place).current().description();
     let is_same = own.iter().map(|(_, line)| line).eq(daemons.iter().map(|check| &check.evidence));
-    let own: Vec<String> = own.into_iter().map(|(_, line)| line).collect();
-    (!is_same).then(|| HealthCheck {
+    let check = |evidence: String, remedy: &str| HealthCheck {
         id: "network".to_owned(),
         ok: false,
-        evidence: format!("the daemon was started in another environment; here it is {}", own.join("; ")),
-        remedy: "`almoner stop`: the next command starts the daemon in its own environment".to_owned(),
-    })
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    if is_same {
+        return None;
+    }
+    // The daemon goes on with what it read last, which is no other environment.
+    if let Some((_, fault)) = own.iter().find(|(is_good, _)| !is_good) {
+        let remedy = "correct the variable, or `[network]` in `config.toml` (docs/settings.md)";
+        return Some(check(format!("here: {fault} (the daemon still uses what it read before)"), remedy));
+    }
+    let own: Vec<String> = own.into_iter().map(|(_, line)| line).collect();
+    Some(check(
+        format!(
+            "the daemon was started in another environment than this command, which has {}",
+            own.join("; ")
+        ),
+        "`almoner stop`: the next command starts the daemon in its own environment",
+    ))
 }
 
 /// Returns the name of a part in requests.
