@@ -141,14 +141,15 @@ impl Error for Failure {
 /// The words of the operating system for failures that a user meets, and ours. Each system library has its own words.
 const PLAIN_WORDS: [(&str, &str); 6] = [
     ("No space left on device (os error 28)", "the disk is full"),
-    ("Disk quota exceeded (os error 122)", "your part of the disk is full"),
-    ("Quota exceeded (os error 122)", "your part of the disk is full"),
+    ("Disk quota exceeded (os error 122)", "your disk quota is used up"),
+    ("Quota exceeded (os error 122)", "your disk quota is used up"),
     ("File name too long (os error 36)", "the path is too long"),
     ("Filename too long (os error 36)", "the path is too long"),
     ("Read-only file system (os error 30)", "the disk is read-only"),
 ];
 
-/// Returns a message with the words of the operating system replaced by plain ones. Errors of all crates end here.
+/// Returns a message with the words of the operating system replaced by plain ones. Every new failure passes here;
+/// findings, notes and the trouble of a run do not.
 fn plain_words(mut message: String) -> String {
     if message.contains("(os error ") {
         for (theirs, ours) in PLAIN_WORDS {
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn full_disk_is_named_in_plain_words() {
         for (code, words) in
-            [(28, "the disk is full"), (122, "your part of"), (36, "too long"), (30, "read-only")]
+            [(28, "the disk is full"), (122, "quota is used up"), (36, "too long"), (30, "read-only")]
         {
             let error = std::io::Error::from_raw_os_error(code);
             for failure in [

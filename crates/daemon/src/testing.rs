@@ -1,11 +1,13 @@
 //! A daemon in the process of a test, with a store in a directory of its own.
 #![cfg(test)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use kernel::FormulaId;
-use kernel::command::{Act, Command};
-use passable::Effect;
+use kernel::command::{Act, Command, Program, Start};
+use kernel::run::{Attachment, Input, Limits, Shape};
+use kernel::{BlobHash, FormulaId, Value};
+use passable::{Effect, Untrusted};
 use resource::Resource;
 use resource::mcp::{
     DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer,
@@ -41,6 +43,42 @@ pub fn empty_daemon(home: &Path) -> HostDaemon {
     let place = Place::under(home);
     std::fs::create_dir_all(&place.state).unwrap();
     daemon(&place.state, vec![])
+}
+
+/// Returns the start of a batch of two documents. The number tells batches apart.
+pub fn start_batch(number: u64) -> Act {
+    let document = |name: &str| {
+        let hash = BlobHash::of(name.as_bytes());
+        Attachment {
+            name: name.to_owned(),
+            hash,
+            text: hash,
+            bytes: 1,
+            media_type: String::new(),
+            notes: vec![],
+            rejected: None,
+        }
+    };
+    Act::Start(Box::new(Start {
+        text: Untrusted::new(format!("run {number}")),
+        worker: Program {
+            name: "w".to_owned(),
+            definition: BlobHash::of(b"w"),
+            includes: BTreeMap::new(),
+            limits: Limits::default(),
+        },
+        shape: Shape::Each { jobs: 4, waiting: 100 },
+        private: false,
+        model: "local".to_owned(),
+        input: Input {
+            values: Value::record_from_map(BTreeMap::new()),
+            attachments: vec![],
+            items: vec![document("a"), document("b")],
+            origins: vec![],
+            earlier: None,
+        },
+        bindings: vec![],
+    }))
 }
 
 /// Returns a web resource with one place and these methods.

@@ -462,6 +462,14 @@ mod tests {
     }
 
     #[test]
+    fn no_proxy_entry_that_names_no_server_is_described() {
+        let settings = NetworkSettings { no_proxy: Some("b:port".to_owned()), ..NetworkSettings::default() };
+        let lines = Network::new(&settings, &Environment::default()).description();
+        let is_named = |line: &(bool, String)| !line.0 && line.1.contains("`b:port` names no server");
+        assert!(lines.iter().any(is_named), "{lines:?}");
+    }
+
+    #[test]
     fn connection_error_names_the_proxy() {
         let reason = |proxy: &str, url: &str| {
             let settings = NetworkSettings { proxy: Some(proxy.to_owned()), ..NetworkSettings::default() };

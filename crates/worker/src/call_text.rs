@@ -75,8 +75,9 @@ fn marked_call<'a>(text: &str, tools: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// Returns whether a mark stands in an answer that shows it to a reader: in quotes, or in a sentence or a code fence
-/// that goes on behind the call.
+/// Returns whether a mark stands in an answer that shows it to a reader.
+///
+/// It stands in quotes then, or in a sentence or a code fence that goes on behind the call.
 fn is_quoted(before: &str, rest: &str) -> bool {
     if before.ends_with(['`', '"', '\'', '“', '«']) {
         return !before.ends_with("```");
@@ -84,8 +85,7 @@ fn is_quoted(before: &str, rest: &str) -> bool {
     let tail = rest.rsplit(['}', '>', ']', ')']).next().unwrap_or_default();
     let has_words = tail.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() > 1;
     let is_in_fence = before.matches("```").count() % 2 == 1;
-    let is_in_line =
-        before.lines().last().is_some_and(|line| !line.trim().is_empty()) && !before.ends_with('\n');
+    let is_in_line = before.rsplit('\n').next().is_some_and(|line| !line.trim().is_empty());
     has_words && !tail.contains('{') && (is_in_fence || is_in_line)
 }
 

@@ -27,7 +27,7 @@ impl ResultFile {
     /// Writes the bytes in the place of whatever the file holds, and tells the user.
     ///
     /// # Errors
-    /// When the file cannot be written. It then holds what it held before.
+    /// When the file cannot be written. It then holds what it held before, but for the exception of [`whole_file`].
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         whole_file::replace(&self.path, bytes).map_err(|e| failure(&self.path, &e))?;
         let count = if bytes.len() == 1 { "1 byte".to_owned() } else { format!("{} bytes", bytes.len()) };

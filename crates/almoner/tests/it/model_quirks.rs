@@ -13,26 +13,19 @@ mod drawn_answer;
 mod intent;
 #[path = "../../../model/tests/it/quirks/render.rs"]
 mod render;
+#[path = "../../../model/tests/it/quirks/seeds.rs"]
+mod seeds;
 #[path = "../../../model/tests/it/quirks/wire.rs"]
 mod wire;
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
 
 use drawn_answer::DrawnAnswer;
 use intent::{End, Intent};
+use seeds::{FORMATS, Seeds};
 
 use crate::bad_input::server::Server;
 use crate::test_home::{Said, TestHome};
-
-/// The formats, with a reference to a server of each. `URL` stands for its address.
-const FORMATS: [(&str, &str); 5] = [
-    ("chat", "compat:URL/v1#m"),
-    ("responses", "openai-responses:URL/v1#m"),
-    ("anthropic", "anthropic:URL#m"),
-    ("gemini", "gemini:URL#m"),
-    ("ollama", "ollama:URL#m"),
-];
 
 /// The number of seeds that the short check plays for each format.
 const SEEDS: u64 = 8;
@@ -41,7 +34,8 @@ const SEEDS: u64 = 8;
 const PARSER_WORDS: [&str; 5] =
     ["invalid type", "EOF while", "trailing char", "at line 1 column", "missing field"];
 
-/// Returns the fault of a run's end after an answer that ended with the word `ending`, or `None` if the run did what it owes for the answer.
+/// Returns the fault of a run's end, or `None` if the run did all that the answer asks for. The answer ended with the
+/// word `ending`.
 fn fault(intent: &Intent, ending: &str, said: &Said) -> Option<&'static str> {
     let is_whole = intent.end == End::Complete && intent.calls.is_empty();
     let Said { code, out, err } = said;
@@ -89,15 +83,7 @@ fn play(home: &TestHome, server: &(Server, Arc<Mutex<Vec<u8>>>), format: &str, r
 fn runs_with_odd_servers_end_well_or_say_why() {
     let home = TestHome::new();
     home.write("w.worker", "Answer.\n");
-    let setting = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (seconds, only) = (setting("ALMONER_QUIRK_SECONDS"), setting("ALMONER_QUIRK_SEED"));
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let (first, count) = match (only, seconds) {
-        (Some(seed), _) => (seed, 1),
-        (None, Some(_)) => (now, u64::MAX),
-        (None, None) => (0, SEEDS),
-    };
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
+    let seeds = Seeds::from_env(SEEDS);
     std::thread::scope(|scope| {
         for (format, reference) in FORMATS {
             let home = &home;
@@ -105,12 +91,7 @@ fn runs_with_odd_servers_end_well_or_say_why() {
                 let next = Arc::new(Mutex::new(Vec::new()));
                 let answers = Arc::clone(&next);
                 let server = (Server::start(move |_, _| answers.lock().unwrap().clone()), next);
-                for number in 0..count {
-                    if Instant::now() > until {
-                        break;
-                    }
-                    play(home, &server, format, reference, first.wrapping_add(number));
-                }
+                seeds.play(|seed| play(home, &server, format, reference, seed));
             });
         }
     });

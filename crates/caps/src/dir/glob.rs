@@ -199,7 +199,7 @@ impl PathSearch {
     /// Finds the paths.
     pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<FoundPaths, Finding> {
         let start = self.glob.start();
-        let place = tree::Start::look(root, start);
+        let place = tree::WalkStart::look(root, start);
         let first = if start == "." { "" } else { start };
         let mut found =
             FoundPaths { seen: vec![(first.to_owned(), place.leads_to(start))], ..FoundPaths::default() };
@@ -247,7 +247,7 @@ impl PathSearch {
         let Some(relaxed) = self.glob.relaxed() else { return Vec::new() };
         let mut similar = Vec::new();
         // The names were read before, so a failure only means that there is nothing to suggest.
-        let place = tree::Start::look(root, self.glob.start());
+        let place = tree::WalkStart::look(root, self.glob.start());
         let is_closed = |path: &str| place.holds_keys(names, path);
         let _ = tree::walk(root, self.glob.start(), extent, limits, &is_closed, &mut |entry| {
             if relaxed.is_match(look_alike::skeleton(&entry.path)) && !is_closed(&entry.path) {

@@ -169,7 +169,7 @@ impl Search {
         }
         let (mut files, mut omitted) = (Vec::new(), Omissions::default());
         let extent = if self.ignored { Extent::All } else { Extent::Tracked };
-        let place = tree::Start::look(root, &self.start);
+        let place = tree::WalkStart::look(root, &self.start);
         let is_approved = place.is_of_keys(names);
         let is_closed = |path: &str| !is_approved && place.holds_keys(names, path);
         let walked = tree::walk(root, &self.start, extent, limits, &is_closed, &mut |entry| {

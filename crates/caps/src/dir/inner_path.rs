@@ -1,5 +1,6 @@
-//! The paths that a caller may mean by one that leads to nothing: a look-alike, or the path behind the name of the slot
-//! or the directory's own path.
+//! The paths that a caller may mean by one that leads to nothing.
+//!
+//! Such a path is a look-alike, or the rest behind the name of the slot or behind the directory's own path.
 
 use std::path::Path;
 

@@ -171,17 +171,17 @@ pub(super) fn holds_keys(names: &[String], path: &str) -> bool {
 }
 
 /// The directory in which a walk starts.
-pub(super) struct Start<'a> {
+pub(super) struct WalkStart<'a> {
     /// The path as the call names it; `.` for the root.
     path: &'a str,
     /// The path with all links followed, if that is another one.
     resolved: Option<String>,
 }
 
-impl<'a> Start<'a> {
-    pub(super) fn look(root: &Dir, path: &'a str) -> Start<'a> {
+impl<'a> WalkStart<'a> {
+    pub(super) fn look(root: &Dir, path: &'a str) -> WalkStart<'a> {
         let resolved = walk::look(root, path).ok().map(|found| found.resolved);
-        Start { path, resolved: resolved.filter(|resolved| path != "." && resolved != path) }
+        WalkStart { path, resolved: resolved.filter(|resolved| path != "." && resolved != path) }
     }
 
     /// Returns the path to which the links in the path of an entry lead, if that is another one. The entry must lie
@@ -203,8 +203,8 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Returns whether a hint may name a path, which no gate has judged: a directory, or a file that the grant covers, and
-/// nothing that holds keys.
+/// Returns whether a hint may name a path, which no gate has judged. It names directories and files that the grant
+/// covers, and nothing that holds keys.
 pub(super) fn is_nameable(root: &Dir, names: &[String], path: &str, limits: &Limits) -> bool {
     let Ok(found) = walk::look(root, path) else { return false };
     let is_known = match found.kind {

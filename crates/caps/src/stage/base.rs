@@ -94,7 +94,7 @@ impl StageBase {
     pub(super) fn record(stage: &Path) -> io::Result<()> {
         let place = file(stage);
         let mut out = io::BufWriter::new(fs::File::create(&place)?);
-        let Entries { all, left_out } = entries(stage)?;
+        let CopyEntries { all, left_out } = entries(stage)?;
         if let Some((_, error)) = left_out.into_iter().next() {
             return Err(error);
         }
@@ -130,7 +130,7 @@ impl StageBase {
 
     fn changes_within(mut self, stage: &Path, most: u64, most_in_all: u64) -> io::Result<StageChanges> {
         let mut found = StageChanges::default();
-        let Entries { mut all, left_out } = entries(stage)?;
+        let CopyEntries { mut all, left_out } = entries(stage)?;
         for (directory, error) in &left_out {
             found.beyond.push(format!(
                 "`{}` is left out with all that is in it: {}",
@@ -301,7 +301,7 @@ fn reason(error: &io::Error) -> String {
 }
 
 /// The entries of a copy.
-struct Entries {
+struct CopyEntries {
     /// The entries, by their paths.
     all: Vec<(OsString, fs::Metadata)>,
     /// The directories that cannot be read, each with the reason.
@@ -312,8 +312,8 @@ struct Entries {
 ///
 /// # Errors
 /// When the directory of the copy cannot be read.
-fn entries(stage: &Path) -> io::Result<Entries> {
-    let mut found = Entries { all: Vec::new(), left_out: Vec::new() };
+fn entries(stage: &Path) -> io::Result<CopyEntries> {
+    let mut found = CopyEntries { all: Vec::new(), left_out: Vec::new() };
     let mut ways = vec![PathBuf::new()];
     while let Some(way) = ways.pop() {
         match read_entries(stage, &way, &mut found.all, &mut ways) {

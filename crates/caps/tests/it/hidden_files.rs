@@ -9,8 +9,8 @@ use policy::{Context, Facts, Rules, RunBudget, Subject};
 
 use crate::bench::{Bench, outcome, step, texts};
 
-/// Returns all that a run learns from a call that no person approves: the findings of its facts, or its outcome if no gate
-/// asks or denies. The second part is whether a person is asked.
+/// Returns all that a run learns from a call that no person approves, and whether a person is asked. The run learns the
+/// findings of the facts, or the outcome if no gate asks or denies.
 fn learned(bench: &Bench, method: &str, args: &[&str]) -> (String, bool) {
     let args = texts(args);
     let capability = bench.open();

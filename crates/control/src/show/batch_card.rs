@@ -23,8 +23,8 @@ pub struct BatchAsks {
     pub worker: String,
     /// The approvals, in the order of their numbers.
     pub asks: Vec<ItemAsk>,
-    /// All open approvals of the batch. A range that a person is told to type must name none of them but those in
-    /// `asks`, because each of them would be answered as well.
+    /// All open approvals of the batch. A range answers every open approval in it, so a range to type must name none but
+    /// those in `asks`.
     pub open: Vec<MessageNumber>,
 }
 

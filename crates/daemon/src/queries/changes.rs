@@ -286,8 +286,10 @@ pub fn restored_files(tasks: &[PathTask]) -> Vec<RestoredFile> {
     tasks.iter().filter(|task| task.state == UndoState::Would).map(PathTask::restored_file).collect()
 }
 
-/// Carries out the tasks. Each path is checked once more at the moment of its change. If one end of a move fails, its
-/// other ends are taken back, unless this is an undo. If a path is already in the wanted state, leftovers of an interrupted attempt beside it are removed.
+/// Carries out the tasks. Each path is checked once more at the moment of its change.
+///
+/// If one end of a move fails, its other ends are taken back, unless this is an undo. If a path is already in the wanted
+/// state, leftovers of an interrupted attempt beside it are removed.
 pub fn carry_out(tasks: &mut [PathTask], is_undo: bool, held: BlobLookup<'_>) {
     // The permissions are read first, while the files that have them still exist.
     let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks)).collect();

@@ -379,50 +379,12 @@ pub fn steps(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Step>
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use kernel::BlobHash;
-    use kernel::command::{Act, Advance, Move, Program, Start};
-    use kernel::run::{Attachment, Limits, Shape, Trouble};
+    use kernel::command::{Act, Advance, Move};
+    use kernel::run::{Shape, Trouble};
     use passable::Untrusted;
 
     use super::*;
-    use crate::testing::daemon;
-
-    fn start(number: u64) -> Act {
-        let document = |name: &str| {
-            let hash = BlobHash::of(name.as_bytes());
-            Attachment {
-                name: name.to_owned(),
-                hash,
-                text: hash,
-                bytes: 1,
-                media_type: String::new(),
-                notes: vec![],
-                rejected: None,
-            }
-        };
-        Act::Start(Box::new(Start {
-            text: Untrusted::new(format!("run {number}")),
-            worker: Program {
-                name: "w".to_owned(),
-                definition: BlobHash::of(b"w"),
-                includes: BTreeMap::new(),
-                limits: Limits::default(),
-            },
-            shape: Shape::Each { jobs: 4, waiting: 100 },
-            private: false,
-            model: "local".to_owned(),
-            input: Input {
-                values: Value::record_from_map(BTreeMap::new()),
-                attachments: vec![],
-                items: vec![document("a"), document("b")],
-                origins: vec![],
-                earlier: None,
-            },
-            bindings: vec![],
-        }))
-    }
+    use crate::testing::{daemon, start_batch};
 
     fn advance(run: u64, moves: Vec<Move>) -> Act {
         Act::Advance(Advance { run: RunNumber(run), moves })
@@ -430,7 +392,7 @@ mod tests {
 
     #[test]
     fn chats_are_found_among_many_other_runs() {
-        let talk = |number: u64| match start(number) {
+        let talk = |number: u64| match start_batch(number) {
             Act::Start(mut start) => {
                 start.shape = Shape::Chat;
                 start.input.items.clear();
@@ -439,7 +401,7 @@ mod tests {
             other => other,
         };
         let dir = tempfile::tempdir().unwrap();
-        let acts = [talk(1), talk(2)].into_iter().chain((3..300).map(start)).chain([talk(300)]);
+        let acts = [talk(1), talk(2)].into_iter().chain((3..300).map(start_batch)).chain([talk(300)]);
         let daemon = daemon(dir.path(), acts.collect());
         let chats = |below, limit| -> Vec<u64> {
             let rows = crate::runs::chats::chats(&daemon, true, below, limit).unwrap();
@@ -454,7 +416,7 @@ mod tests {
     fn listings_return_at_most_one_page() {
         const COUNT: u64 = 2 * MAX_ROWS as u64 + 100;
         let dir = tempfile::tempdir().unwrap();
-        let daemon = daemon(dir.path(), (0..COUNT).map(start).collect());
+        let daemon = daemon(dir.path(), (0..COUNT).map(start_batch).collect());
         let page = |below| runs(&daemon, usize::MAX, below, true).unwrap();
         assert_eq!(page(None).len(), MAX_ROWS);
         let mut all: Vec<RunNumber> = Vec::new();
@@ -483,9 +445,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
         let failed = RunOutcome::Failed(trouble.clone());
-        let mut acts = vec![start(1), advance(1, vec![Move::Spawn { index: 0 }])];
+        let mut acts = vec![start_batch(1), advance(1, vec![Move::Spawn { index: 0 }])];
         // Between the children there are more other runs than one batch holds.
-        acts.extend((0..BATCH_SIZE as u64).map(start));
+        acts.extend((0..BATCH_SIZE as u64).map(start_batch));
         acts.push(advance(1, vec![Move::Spawn { index: 1 }]));
         let (last, other) = (BATCH_SIZE as u64 + 3, 3);
         acts.push(advance(last, vec![Move::Stall { trouble: trouble.clone() }]));
@@ -519,7 +481,7 @@ mod tests {
         let suspend = |why: String| Move::Stall {
             trouble: Trouble { code: "x".to_owned(), message: Untrusted::new(why), help: String::new() },
         };
-        let mut acts = vec![start(1)];
+        let mut acts = vec![start_batch(1)];
         // The steps are short, except for three. Together these three are longer than an answer may be.
         for i in 0..200 {
             let why = if i % 80 == 7 { "x".repeat(MAX_STEP_BYTES / 2) } else { i.to_string() };

@@ -47,48 +47,12 @@ pub fn stalled(daemon: &HostDaemon) -> Result<Vec<StalledRun>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use kernel::command::{Act, Advance, Move, Program, Start};
-    use kernel::run::{Attachment, Input, Limits, Trouble};
-    use kernel::{BlobHash, Value};
+    use kernel::command::{Act, Advance, Move};
+    use kernel::run::Trouble;
     use passable::Untrusted;
 
     use super::*;
-    use crate::testing::daemon;
-
-    fn start() -> Act {
-        let hash = BlobHash::of(b"a");
-        let item = |name: &str| Attachment {
-            name: name.to_owned(),
-            hash,
-            text: hash,
-            bytes: 1,
-            media_type: String::new(),
-            notes: vec![],
-            rejected: None,
-        };
-        Act::Start(Box::new(Start {
-            text: Untrusted::new("run w"),
-            worker: Program {
-                name: "w".to_owned(),
-                definition: hash,
-                includes: BTreeMap::new(),
-                limits: Limits::default(),
-            },
-            shape: Shape::Each { jobs: 2, waiting: 100 },
-            private: false,
-            model: "local".to_owned(),
-            input: Input {
-                values: Value::record_from_map(BTreeMap::new()),
-                attachments: vec![],
-                items: vec![item("a"), item("b")],
-                origins: vec![],
-                earlier: None,
-            },
-            bindings: vec![],
-        }))
-    }
+    use crate::testing::{daemon, start_batch};
 
     #[test]
     fn stalled_items_of_a_batch_are_one_row() {
@@ -101,7 +65,8 @@ mod tests {
         };
         let stall = || vec![Move::Stall { trouble: trouble.clone() }];
         let spawn = advance(1, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
-        let daemon = daemon(dir.path(), vec![start(), spawn, advance(2, stall()), advance(3, stall())]);
+        let daemon =
+            daemon(dir.path(), vec![start_batch(1), spawn, advance(2, stall()), advance(3, stall())]);
         let rows = |daemon: &HostDaemon| stalled(daemon).unwrap();
         let found = rows(&daemon);
         assert_eq!(

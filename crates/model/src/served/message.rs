@@ -29,32 +29,30 @@ pub(super) struct JsonFault {
     pub(super) is_cut: bool,
 }
 
+impl JsonFault {
+    fn new(error: &serde_json::Error) -> JsonFault {
+        JsonFault { words: format!("it is no JSON: {}", json_fault(error)), is_cut: error.is_eof() }
+    }
+}
+
 /// Returns the JSON of a message.
 ///
 /// # Errors
 ///
 /// The reason why it is no JSON.
 pub(super) fn parse(data: &[u8]) -> Result<Value, JsonFault> {
-    let marked = has_own(data);
     let exact = std::str::from_utf8(data).map_or(Cow::Borrowed(""), keep_integers);
     let bytes = if let Cow::Owned(text) = &exact { text.as_bytes() } else { data };
-    let mut error = match serde_json::from_slice(bytes) {
-        Ok(value) if !marked => return Ok(value),
-        Ok(_) => None,
-        Err(error) => Some(error),
-    };
+    let mut read: Result<Value, _> = serde_json::from_slice(bytes);
+    // A message with such characters of its own is read again, with a mark before each.
+    if read.is_ok() && !has_own(data) {
+        return read.map_err(|error| JsonFault::new(&error));
+    }
     let held = hold_surrogates(&hold_bytes(data));
     if held.as_bytes() != data {
-        match serde_json::from_str(&keep_integers(&held)) {
-            Ok(value) => return Ok(value),
-            Err(other) => error = Some(other),
-        }
+        read = serde_json::from_str(&keep_integers(&held));
     }
-    let Some(error) = error else {
-        return serde_json::from_slice(bytes)
-            .map_err(|error| JsonFault { words: json_fault(&error), is_cut: false });
-    };
-    Err(JsonFault { words: format!("it is no JSON: {}", json_fault(&error)), is_cut: error.is_eof() })
+    read.map_err(|error| JsonFault::new(&error))
 }
 
 /// Returns the fault of a text that is no JSON, in words for a person or a model.

@@ -403,6 +403,7 @@ impl io::Write for LimitedWriter {
         Ok(())
     }
 }
+
 /// Returns the expression at a place of a template. The library's place of `input.a.b` begins at the last dot.
 fn whole_expression(text: &str, range: Range<usize>) -> Option<&str> {
     let before = text.get(..range.start)?;

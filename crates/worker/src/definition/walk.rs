@@ -425,6 +425,7 @@ fn line_range(text: &str, line: usize) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
     start..start + rest.find(['\r', '\n']).unwrap_or(rest.len())
 }
+
 /// Returns the reason why a template ends too early, and the advice.
 fn unclosed(text: &str) -> (String, String) {
     let mut open = Vec::new();

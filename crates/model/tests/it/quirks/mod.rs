@@ -10,26 +10,18 @@ mod chance;
 mod drawn_answer;
 mod intent;
 mod render;
+mod seeds;
 mod wire;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
 
 use drawn_answer::DrawnAnswer;
 use model::served::{ServedModel, ServerAccess};
 use model::{Message, ModelError, Provider, Reply, Request, Retry, Secret};
+use seeds::{FORMATS, Seeds};
 use serde_json::json;
 
 use crate::server::{Answer, End as ConnectionEnd, Server};
-
-/// The formats, with a reference to a server of each. `URL` stands for its address.
-const FORMATS: [(&str, &str); 5] = [
-    ("chat", "compat:URL/v1#m"),
-    ("responses", "openai-responses:URL/v1#m"),
-    ("anthropic", "anthropic:URL#m"),
-    ("gemini", "gemini:URL#m"),
-    ("ollama", "ollama:URL#m"),
-];
 
 /// The number of seeds that the short check plays for each format.
 const SEEDS: u64 = 120;
@@ -73,24 +65,11 @@ fn play(peer: &Peer, format: &str, seed: u64) {
 
 #[test]
 fn odd_answers_are_read_or_named_in_every_format() {
-    let setting = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (seconds, only) = (setting("ALMONER_QUIRK_SECONDS"), setting("ALMONER_QUIRK_SEED"));
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let (first, count) = match (only, seconds) {
-        (Some(seed), _) => (seed, 1),
-        (None, Some(_)) => (now, u64::MAX),
-        (None, None) => (0, SEEDS),
-    };
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
+    let seeds = Seeds::from_env(SEEDS);
     let workers = FORMATS.map(|(format, reference)| {
         std::thread::spawn(move || {
             let peer = Peer::start(reference);
-            for number in 0..count {
-                if Instant::now() > until {
-                    break;
-                }
-                play(&peer, format, first.wrapping_add(number));
-            }
+            seeds.play(|seed| play(&peer, format, seed));
         })
     });
     let panics: Vec<_> = workers.into_iter().filter_map(|worker| worker.join().err()).collect();
