@@ -2,6 +2,7 @@
 //!
 //! All state of the driver can be rebuilt from the journal, so after a crash the same steps follow.
 
+mod call_order;
 mod deferred;
 mod depth_approval;
 mod each;
@@ -39,6 +40,7 @@ use crate::stored_reply::read_reply;
 use crate::trouble::{gave_up, internal, is_final, of_model};
 use crate::workshop;
 
+use call_order::CallOrder;
 use deferred::DeferredMoves;
 
 /// The maximum number of times in a row that a model is told that its answer cannot be used.
@@ -498,6 +500,7 @@ impl Driver<'_> {
         let mut proposals = Vec::new();
         let bench = JudgingContext::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered = self.tool_names();
+        let mut order = CallOrder::default();
         // Calls beyond the limit wait until a person has raised it.
         let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
@@ -528,11 +531,16 @@ impl Driver<'_> {
                         SlotTarget::Workshop => workshop::fill_defaults(&self.slots, args),
                         _ => args,
                     };
+                    // The rest of the reply is proposed when the calls before it are over.
+                    if order.must_wait(bound, method, &args) {
+                        break;
+                    }
                     let mut judgement = bench.judge(site, slot, bound, method, args)?;
                     if let Some(short) = self.depth_question(&judgement)? {
                         return self.handle_shortage(short);
                     }
                     self.note_repetition(&mut judgement);
+                    order.note(bound, &judgement.proposal, judgement.verdict.decision);
                     proposals.push(judgement);
                 }
                 Err(mismatch) => {

@@ -190,6 +190,48 @@ fn card_shows_the_edit_and_a_modified_file_is_asked_again() {
     assert_eq!(home.read("out/a.md"), "one 2 three\n");
 }
 
+/// Models edit one file twice in one reply, as in anomalyco/opencode#2882, langchain-ai/deepagents#6297 and
+/// earendil-works/pi#2327.
+#[test]
+fn later_calls_of_a_reply_see_the_effects_of_earlier_ones() {
+    let edit =
+        |path: &str, old: &str, new: &str| ("out_edit", json!({ "path": path, "old": old, "new": new }));
+    let write = |path: &str, content: &str| ("out_write", json!({ "path": path, "content": content }));
+    let read = |path: &str| ("out_read", json!({ "path": path }));
+    let go = |path: &str, to: &str| ("out_move", json!({ "from": path, "to": to }));
+    for (of_reply, expected) in [
+        (vec![edit("a.md", "one", "1"), edit("a.md", "two", "2")], r#"a.md="1 2\n""#),
+        (vec![edit("a.md", "one", "1"), edit("./a.md", "1 two", "3")], r#"a.md="3\n""#),
+        (vec![write("n.md", "new\n"), edit("n.md", "new", "newer"), read("n.md")], r#"n.md="newer\n""#),
+        (vec![go("a.md", "m.md"), edit("m.md", "two", "2"), go("m.md", "o.md")], r#"o.md="one 2\n""#),
+        (vec![write("n.md", "x"), write("n.md", "y"), write("c.md", "z")], r#"n.md="y""#),
+    ] {
+        let home = home(json!([calls(&of_reply), done()]));
+        run(&home, "out:rw", &ALLOWED).expect(0);
+        assert!(files(&home).contains(expected), "{of_reply:?}: {}", files(&home));
+        let unmade: Vec<Json> = completions(&home).into_iter().filter(|one| one["done"].is_null()).collect();
+        assert!(unmade.is_empty() && completions(&home).len() == of_reply.len(), "{of_reply:?}: {unmade:?}");
+    }
+}
+
+#[test]
+fn second_edit_of_a_file_asks_after_the_first_is_answered() {
+    let edit = |old: &str, new: &str| ("out_edit", json!({ "path": "a.md", "old": old, "new": new }));
+    let other = ("out_edit", json!({ "path": "b.md", "old": "b", "new": "B" }));
+    let home = home(json!([calls(&[edit("one", "1"), other, edit("two", "2")]), done()]));
+    run(&home, "out:rw", &[]).expect(7);
+    // The edits of two files ask together.
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("+ 1 two") && card.contains("+ B") && !card.contains("+ 1 2"), "{card}");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("- 1 two") && card.contains("+ 1 2"), "{card}");
+    home.almoner(&["approve", "2"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert!(files(&home).starts_with(r#"a.md="1 2\n" b.md="B\n""#), "{}", files(&home));
+}
+
 #[test]
 fn search_skips_secret_files_and_moving_one_asks() {
     let home = home(json!([

@@ -1,0 +1,122 @@
+//! The order of the calls of one reply.
+//!
+//! A model may make several calls in one reply, such as two edits of one file. Each is judged by the present state. So
+//! a call that depends on the effect of an earlier one is judged only after that effect: it is proposed later.
+
+use kernel::Method;
+use kernel::proposal::{Decision, Effect, Proposal, Value};
+use resource::Kind;
+
+use crate::slot_binding::OpenSlot;
+
+/// The parameters of directory methods that name a path.
+const PATH_PARAMETERS: [&str; 3] = ["path", "from", "to"];
+
+/// The files that a call reads or changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum FileScope {
+    /// None that the daemon knows of.
+    None,
+    /// These absolute paths, and all below them.
+    Paths(Vec<String>),
+    /// Any, such as those of a program.
+    Any,
+}
+
+/// The calls of a reply that are about to be proposed, as far as later calls may depend on them.
+#[derive(Default)]
+pub(super) struct CallOrder {
+    changed: Vec<FileScope>,
+}
+
+impl CallOrder {
+    /// Returns whether a call must wait until the calls before it are over.
+    pub(super) fn must_wait(&self, bound: &OpenSlot, method: &Method, args: &[Value]) -> bool {
+        let scope = scope(bound, method, args);
+        self.changed.iter().any(|changed| changed.overlaps(&scope))
+    }
+
+    /// Notes a call that is about to be proposed.
+    pub(super) fn note(&mut self, bound: &OpenSlot, proposal: &Proposal, decision: Decision) {
+        if decision == Decision::Deny || proposal.effect == Effect::Observe {
+            return;
+        }
+        if let Some(method) = bound.interface.method(&proposal.method) {
+            self.changed.push(scope(bound, method, &proposal.args));
+        }
+    }
+}
+
+fn scope(bound: &OpenSlot, method: &Method, args: &[Value]) -> FileScope {
+    let subject = &bound.subject;
+    if subject.is(Kind::Program) || subject.is(Kind::Git { write: false }) {
+        return FileScope::Any;
+    }
+    if !subject.is(Kind::Dir { write: false }) {
+        return FileScope::None;
+    }
+    // The last name is the path with all links followed.
+    let root = subject.names.last().map_or("", String::as_str);
+    let named = method.params.iter().map(|param| param.name.as_str()).zip(args);
+    let paths = named.filter(|(name, _)| PATH_PARAMETERS.contains(name)).filter_map(|(_, arg)| arg.as_str());
+    let paths: Vec<String> = paths.map(|path| absolute(root, path)).collect();
+    // A search without a path begins at the root.
+    FileScope::Paths(if paths.is_empty() { vec![absolute(root, "")] } else { paths })
+}
+
+/// Returns a path in its plain form. Upper case is folded, because some file systems ignore it.
+fn absolute(root: &str, path: &str) -> String {
+    let parts = root.split('/').chain(path.split(['/', '\\']));
+    let mut plain = Vec::new();
+    for part in parts.filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(plain.pop()),
+            part => plain.push(part.to_lowercase()),
+        }
+    }
+    plain.iter().fold(String::new(), |whole, part| whole + "/" + part)
+}
+
+impl FileScope {
+    fn overlaps(&self, other: &FileScope) -> bool {
+        match (self, other) {
+            (FileScope::None, _) | (_, FileScope::None) => false,
+            (FileScope::Any, _) | (_, FileScope::Any) => true,
+            (FileScope::Paths(some), FileScope::Paths(others)) => some
+                .iter()
+                .any(|one| others.iter().any(|other| is_within(one, other) || is_within(other, one))),
+        }
+    }
+}
+
+/// Returns whether a path is a directory or lies below it.
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_overlap_only_if_one_holds_the_other() {
+        let scope =
+            |paths: &[&str]| FileScope::Paths(paths.iter().map(|path| absolute("/out", path)).collect());
+        for (one, other, overlaps) in [
+            (scope(&["a.md"]), scope(&["./A.md"]), true),
+            (scope(&["a.md"]), scope(&["b.md"]), false),
+            (scope(&["a"]), scope(&["a/b/c"]), true),
+            (scope(&["a"]), scope(&["ab"]), false),
+            (scope(&["a", "b"]), scope(&["c", "b"]), true),
+            (scope(&["a"]), scope(&[""]), true),
+            (scope(&["x/../a"]), scope(&["a"]), true),
+            (scope(&["a"]), FileScope::Any, true),
+            (scope(&["a"]), FileScope::None, false),
+            (FileScope::Any, FileScope::Any, true),
+            (FileScope::Any, FileScope::None, false),
+        ] {
+            assert_eq!(one.overlaps(&other), overlaps, "{one:?} {other:?}");
+            assert_eq!(other.overlaps(&one), overlaps, "{other:?} {one:?}");
+        }
+    }
+}
