@@ -243,6 +243,19 @@ pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     }
 }
 
+/// Returns the party outside this machine that learns the arguments of a call, even if the call only reads. Returns `None`
+/// if they stay on this machine.
+pub fn listener(target: &Formula, method: &str) -> Option<String> {
+    let Formula::Resource(resource) = target else { return None };
+    match resource {
+        Resource::Mcp(server) => mcp::listener(server, server.tool(method)?),
+        Resource::Web(web) => {
+            Some(passable::visible_line(&web.places.first()?.origin.host.to_string()).into_owned())
+        }
+        _ => None,
+    }
+}
+
 /// Returns the word of policies for the capability that a formula makes, or `None` if this machine has no such
 /// capability.
 fn kind(target: &Formula) -> Option<&'static str> {

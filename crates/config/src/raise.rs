@@ -58,8 +58,15 @@ mod tests {
             ("usd", "0.50"),
             ("wall", "10m"),
         ];
-        let expected =
-            Raise { turns: 2, calls: 2, depth: 2, tokens: 50_000, usd_micros: 500_000, wall_ms: 600_000 };
+        let expected = Raise {
+            turns: 2,
+            calls: 2,
+            depth: 2,
+            tokens: 50_000,
+            usd_micros: 500_000,
+            wall_ms: 600_000,
+            ..Raise::default()
+        };
         assert_eq!(parse(amounts).unwrap(), Some(expected));
     }
 

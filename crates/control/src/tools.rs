@@ -29,6 +29,9 @@ pub struct ToolRow {
     pub signature: Untrusted,
     /// Whether the server says that the tool only reads. This has no effect.
     pub says_it_reads: bool,
+    /// Whether the server says that the tool reaches others, or `None` if it does not say. A yes counts against the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says_it_reaches_others: Option<bool>,
     /// The reason why the tool cannot be handed over, if so.
     pub problem: Option<String>,
 }

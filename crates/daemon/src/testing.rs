@@ -98,7 +98,7 @@ pub fn mcp_server() -> Resource {
         let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
         ToolDefinition { name, title: None, description: None, input, output: None, hints: None }
     };
-    let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
+    let tools = ["list", "delete"].map(|name| tool(name).pin(resource::mcp::ToolClass::Sends)).into();
     let line = ServerTransport::Web(Box::new(web_resource(&["POST"])));
     Resource::Mcp(Box::new(ToolServer {
         name: "srv".to_owned(),

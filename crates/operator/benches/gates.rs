@@ -159,6 +159,7 @@ impl SampleCall {
                 pins: BTreeSet::new(),
                 provenance,
                 traces: vec![],
+                givers: vec![],
                 place: None,
             },
             grant: Grant {

@@ -33,6 +33,8 @@ pub struct Call {
     pub sources: BTreeSet<String>,
     /// Whether the content of a file would be lost.
     pub replaces: bool,
+    /// Whether a party outside this machine learns the arguments, even if the call only reads.
+    pub tells: bool,
     /// The paths within the object of the call.
     pub paths: Vec<String>,
     /// The number of bytes that would be written or sent.
@@ -102,6 +104,7 @@ impl Call {
             untrusted: proposal.provenance.sources.iter().any(is_stranger),
             sources: proposal.provenance.sources.iter().map(source).collect(),
             replaces: facts.overwrites.is_some(),
+            tells: facts.tells(),
             bytes: facts.bytes,
             servers: facts.destinations.iter().map(Server::of).collect(),
             program: facts.program.as_ref().map(|program| program.path.clone()),

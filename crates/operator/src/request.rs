@@ -54,6 +54,7 @@ fn context(call: &Call, view: View<'_>) -> Result<Context, String> {
         ("untrusted", RestrictedExpression::new_bool(call.untrusted)),
         ("sources", texts(&call.sources)),
         ("replaces", RestrictedExpression::new_bool(call.replaces)),
+        ("tells", RestrictedExpression::new_bool(call.tells)),
     ];
     // A number that is too large becomes the largest possible number.
     let bytes = call.bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));

@@ -86,6 +86,7 @@ impl TestCall {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: vec![],
+                givers: vec![],
                 place: None,
             },
             facts: Facts::default(),

@@ -17,6 +17,7 @@ const FACTS: &[(&str, &str, bool)] = &[
     ("untrusted", "Bool", true),
     ("sources", "Set<String>", true),
     ("replaces", "Bool", true),
+    ("tells", "Bool", true),
     ("path", "String", false),
     ("file", "String", false),
     ("bytes", "Long", false),

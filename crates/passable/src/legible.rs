@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use crate::visible::{is_combining, is_hidden, written_out};
+use crate::character::{ends_emoji, has_emoji_form, is_hidden, is_mark, is_pictographic, is_virama};
+use crate::visible::{MarkStack, escape_of as escape};
 
 /// Returns whether a character acts on a terminal: a control character, or a control of the writing direction.
 pub fn is_terminal_control(char: char) -> bool {
@@ -42,14 +43,14 @@ pub struct LegibleText {
     before: Option<char>,
     /// A character that waits for the next one.
     held: Option<char>,
-    /// The number of combining marks since the last base character.
-    marks: usize,
+    /// The marks since the last base character.
+    marks: MarkStack,
 }
 
 impl LegibleText {
     /// Returns the beginning of a text for a terminal.
     pub fn for_terminal() -> LegibleText {
-        LegibleText { is_shown: true, before: None, held: None, marks: 0 }
+        LegibleText { is_shown: true, before: None, held: None, marks: MarkStack::default() }
     }
 
     /// Returns the beginning of a text for a file or a pipe.
@@ -93,30 +94,27 @@ impl LegibleText {
         } else {
             out.push_str(&escape(held));
             self.before = None;
+            self.marks = MarkStack::default();
         }
     }
 
     fn write(&mut self, char: char, out: &mut String) {
-        let written = if self.is_shown {
-            written_out(char, &mut self.marks, true)
-        } else {
-            (is_terminal_control(char) && !matches!(char, '\n' | '\t')).then(|| escape(char))
+        let is_kept = match self.is_shown {
+            true => !is_mark(char) || self.marks.takes(char),
+            false => !is_terminal_control(char) || matches!(char, '\n' | '\t'),
         };
-        match written {
-            Some(escape) => {
-                out.push_str(&escape);
-                self.before = None;
-            }
-            None => {
-                out.push(char);
-                self.before = Some(char);
-            }
+        if !is_kept {
+            out.push_str(&escape(char));
+            self.before = None;
+            self.marks = MarkStack::default();
+            return;
+        }
+        out.push(char);
+        self.before = Some(char);
+        if !is_mark(char) {
+            self.marks = MarkStack::on(char);
         }
     }
-}
-
-fn escape(char: char) -> String {
-    format!("\\u{{{:X}}}", u32::from(char))
 }
 
 /// Returns whether a hidden character belongs between its neighbours, so that it does what its reader expects.
@@ -146,7 +144,7 @@ fn belongs(char: char, before: Option<char>, next: Option<char>) -> bool {
         '\u{200B}' => before_is(is_spaceless) && next_is(is_spaceless),
         // The choice between the text form and the emoji form of a sign.
         '\u{FE0E}' | '\u{FE0F}' => {
-            before_is(is_pictographic)
+            before_is(has_emoji_form)
                 || (before.is_some_and(|before| matches!(before, '0'..='9' | '#' | '*'))
                     && next == Some('\u{20E3}'))
         }
@@ -179,23 +177,16 @@ fn has_ink(char: char) -> bool {
 
 /// Returns whether a character is a letter or a mark of a script whose letters join or stack.
 fn joins(char: char) -> bool {
-    (char.is_alphabetic() || is_combining(char) || is_virama(char))
+    (char.is_alphabetic() || is_mark(char) || is_virama(char))
         && matches!(u32::from(char),
             0x600..=0x8FF | 0x900..=0xDFF | 0xF00..=0x109F | 0x1780..=0x18AF | 0x1A20..=0x1AAF | 0x1B00..=0x1C4F
             | 0x1CD0..=0x1CFF | 0xA840..=0xA87F | 0xA8E0..=0xA8FF | 0xA980..=0xA9FF | 0xAA60..=0xAA7F
             | 0xFB50..=0xFDFF | 0xFE70..=0xFEFC | 0x10A00..=0x10AFF | 0x11000..=0x11FFF | 0x1E900..=0x1E95F)
 }
 
-/// Returns whether a character takes the vowel from the letter before it. A joiner behind it chooses the letter's form.
-fn is_virama(char: char) -> bool {
-    matches!(u32::from(char),
-        0x94D | 0x9CD | 0xA4D | 0xACD | 0xB4D | 0xBCD | 0xC4D | 0xCCD | 0xD3B..=0xD3C | 0xD4D | 0xDCA | 0xF84
-        | 0x1039..=0x103A | 0x17D2 | 0x1A60 | 0x1B44 | 0xA9C0 | 0x11046 | 0x110B9 | 0x11133)
-}
-
 /// Returns whether a character belongs to a script that is written without spaces between words.
 fn is_spaceless(char: char) -> bool {
-    (char.is_alphabetic() || is_combining(char))
+    (char.is_alphabetic() || is_mark(char))
         && matches!(u32::from(char),
             0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x1950..=0x19DF | 0x1A20..=0x1AAF
             | 0xA9E0..=0xA9FF | 0xAA60..=0xAADF)
@@ -209,19 +200,6 @@ fn is_han(char: char) -> bool {
 fn is_wide(char: char) -> bool {
     is_han(char)
         || matches!(u32::from(char), 0x3001..=0x30FF | 0x3105..=0x312F | 0x31F0..=0x31FF | 0xAC00..=0xD7A3 | 0xFF01..=0xFF60)
-}
-
-/// Returns whether a character is a picture, or a sign that has a picture's form.
-fn is_pictographic(char: char) -> bool {
-    matches!(u32::from(char),
-        0xA9 | 0xAE | 0x203C | 0x2049 | 0x2122 | 0x2139 | 0x2194..=0x21AA | 0x231A..=0x23FF | 0x24C2
-        | 0x25AA..=0x25FE | 0x2600..=0x27BF | 0x2934..=0x2935 | 0x2B05..=0x2B55 | 0x3030 | 0x303D | 0x3297 | 0x3299
-        | 0x1F000..=0x1FAFF)
-}
-
-/// Returns whether an emoji may end with a character, so that another one can be joined to it.
-fn ends_emoji(char: char) -> bool {
-    char == '\u{FE0F}' || is_pictographic(char)
 }
 
 #[cfg(test)]

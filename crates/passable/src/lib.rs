@@ -86,6 +86,7 @@
 #![forbid(unsafe_code)]
 
 mod binding;
+mod character;
 mod codec;
 mod decimal;
 mod explain;
@@ -133,4 +134,6 @@ pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,
 };
-pub use visible::{Untrusted, VisiblePart, visible, visible_line, visible_parts, with_article};
+pub use visible::{
+    Untrusted, VisiblePart, stored_order, visible, visible_line, visible_name, visible_parts, with_article,
+};

@@ -51,6 +51,13 @@ pub struct Facts {
     pub problems: Vec<Finding>,
 }
 
+impl Facts {
+    /// Returns whether a party outside this machine learns the arguments of the call, even if the call only reads.
+    pub fn tells(&self) -> bool {
+        !self.destinations.is_empty() || self.outlet.is_some()
+    }
+}
+
 /// A path that an argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFact {
@@ -90,7 +97,8 @@ pub struct Outlet {
     /// The receiver in words, such as `the server github`.
     pub to: String,
     /// The prefix of the names of documents that came from this receiver. The receiver already knows these documents.
-    pub home: String,
+    /// `None` if the receiver passes the text on to others, such as a page that it fetches.
+    pub home: Option<String>,
 }
 
 /// A program that a call would start.

@@ -68,6 +68,7 @@ impl Call {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: Vec::new(),
+                givers: vec![],
                 place: None,
             },
             grant: Grant {

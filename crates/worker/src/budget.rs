@@ -1,8 +1,9 @@
 //! The limits of a run, which are checked before each step. If a limit is reached, the driver asks a person to raise
 //! it.
 
-use kernel::budget::LimitKind;
+use kernel::budget::{LimitKind, MAX_CARDS, MAX_REFUSALS};
 use kernel::run::{Parent, Run, Shape, Trouble, WaitReason};
+use passable::visible_line;
 
 use crate::definition::Bundle;
 use crate::driver_port::DriverPort;
@@ -156,4 +157,20 @@ pub(crate) fn depth_shortage(run: &Run, slot: &str) -> Shortage {
 pub(crate) fn time_shortage(run: &Run) -> Shortage {
     let message = format!("the limit of {} s of work is reached", run.limits.wall_ms / 1000);
     Shortage::LimitReached(LimitKind::Wall, trouble("budget/wall", message, LIMIT_HELP))
+}
+
+/// Returns the question of a run whose calls of one kind the person keeps refusing.
+pub(crate) fn refusal_shortage(fold: &Fold) -> Option<Shortage> {
+    let (slot, method, times) = fold.refusals().filter(|(_, _, times)| *times as u64 >= MAX_REFUSALS)?;
+    let message = format!("`{}.{}` was refused {times} times", visible_line(slot), visible_line(method));
+    let help = "say in the worker file what it is to do instead";
+    Some(Shortage::LimitReached(LimitKind::Refusals, trouble("budget/refusals", message, help)))
+}
+
+/// Returns the shortage for a call that would ask the person, if the run has asked too often.
+pub(crate) fn card_shortage(fold: &Fold) -> Option<Shortage> {
+    let message = format!("the limit of {MAX_CARDS} questions about calls is reached");
+    let help = "allow beforehand what the worker is to do (`--allow SLOT.METHOD`), or give it less to do";
+    (fold.cards() as u64 >= MAX_CARDS)
+        .then(|| Shortage::LimitReached(LimitKind::Cards, trouble("budget/cards", message, help)))
 }

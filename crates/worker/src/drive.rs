@@ -331,6 +331,10 @@ impl Driver<'_> {
             return self.propose_calls(replied, &reply, &turn);
         }
         if calls > 0 || turn.rejected.is_some() {
+            // The run keeps its results, and the person says whether it goes on.
+            if let Some(short) = budget::refusal_shortage(&self.fold) {
+                return self.handle_shortage(short);
+            }
             if self.fold.repairs() > MAX_REPAIRS {
                 let last = self.fold.last_refusal();
                 return self.fail(gave_up(last, self.run.limits, MAX_REPAIRS));
@@ -537,6 +541,11 @@ impl Driver<'_> {
                     }
                     let mut judgement = bench.judge(site, slot, bound, method, args)?;
                     if let Some(short) = self.depth_question(&judgement)? {
+                        return self.handle_shortage(short);
+                    }
+                    if judgement.verdict.decision == Decision::Ask
+                        && let Some(short) = budget::card_shortage(&self.fold)
+                    {
                         return self.handle_shortage(short);
                     }
                     self.note_repetition(&mut judgement);

@@ -91,8 +91,12 @@ impl<'a> JudgingContext<'a> {
             grant: bound.grant.id,
             slot: slot.to_owned(),
             method: method.name.clone(),
-            // A call that only reads is not shown to a person, so it is not traced, which would take time.
-            traces: if effect == Effect::Observe { vec![] } else { policy::trace(named, &documents) },
+            // A call that only reads, and tells nobody, is not shown to a person. So it is not traced, which takes time.
+            traces: match effect == Effect::Observe && !facts.tells() {
+                true => vec![],
+                false => policy::trace(named, &documents),
+            },
+            givers: vec![],
             args,
             effect,
             // The arguments may contain a model's words, even if the worker file makes the call.

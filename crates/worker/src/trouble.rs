@@ -48,7 +48,6 @@ fn way_out(finding: &Finding, limits: Limits) -> String {
         (_, "tool" | "shape") => {
             "use a larger model (`-m`): this one cannot write the arguments of its calls".to_owned()
         }
-        ("host/denied", _) => "say in the worker file what it is to do instead".to_owned(),
         ("programs/not-endowed", _) => "endow the program that it wants: `-e SLOT=program:NAME`".to_owned(),
         (_, "operator") => "`almoner policy` shows the rule that forbids it".to_owned(),
         (_, "rate") => "raise `rate=` of the slot".to_owned(),
@@ -101,7 +100,6 @@ mod tests {
             ("output/json", Limits::default(), "does not keep to `output:`"),
             ("tool/unknown", Limits::default(), "which tools there are: a, b"),
             ("tool/json", Limits::default(), "use a larger model (`-m`)"),
-            ("host/denied", Limits::default(), "what it is to do instead"),
             ("path/parent", Limits::default(), "say in the worker file what is allowed: a, b"),
         ] {
             let found = Finding::new(rule, "this was wrong").allowed("a, b");

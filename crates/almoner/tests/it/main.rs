@@ -79,6 +79,7 @@ mod questions;
 mod races;
 mod rate_limits;
 mod rates;
+mod refusals;
 mod saving;
 mod secrets_of_programs;
 mod sends;

@@ -401,7 +401,36 @@ fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("is told what this call says") && card.contains("--allow far.echo"), "{card}");
+    // The words of the mail still ask, also if the call is allowed beforehand. Words of the model alone do not.
+    run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out.replace("\n      ┆ ", "");
+    assert!(card.contains("reads, and tells the server net its arguments far.echo"), "{card}");
+    assert!(card.contains("the server net is told “periwinkle”, which stands in mail/a.txt"), "{card}");
+    let read = json!({ "name": "mail_read", "arguments": { "path": "a.txt" } });
+    script(&home, &[read, echo("weather")]);
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(0);
+}
+
+/// Reported of other programs: aaronsb/obsidian-mcp-plugin#284 (a page is fetched with what was read in its address) and
+/// modelcontextprotocol/servers#3643 (the tool that fetches pages did not say that it reaches others).
+#[test]
+fn reading_tool_that_tells_others_asks_unless_the_user_gave_its_words() {
+    let home = home("plain", &[]);
+    home.write("w.worker", "---\ninput: { word: string }\nslots: { far: mcp }\n---\nSay {{ input.word }}.\n");
+    // What the server itself has told is foreign to others that its tool reaches.
+    script(&home, &[echo("periwinkle"), echo("you said periwinkle"), echo("hello")]);
+    let allow = ["word=hello", "--allow", "far.echo"];
+    run(&home, "plain[echo:reads]", &allow).expect(0);
+    run(&home, "plain[echo:tells]", &allow).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
+    assert!(card.contains("reads, and tells somebody beyond the server plain its arguments"), "{card}");
+    assert!(card.contains("is told “") && !card.contains("--allow"), "{card}");
+    // A plain call, whose word the user gave, may be allowed beforehand.
+    script(&home, &[echo("periwinkle"), echo("hello")]);
+    run(&home, "plain[echo:tells]", &allow).expect(0);
+    run(&home, "plain[echo:tells]", &["word=hello"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("--allow far.echo"), "{card}");
 }
 
 #[test]

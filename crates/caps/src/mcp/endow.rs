@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::BlobHash;
-use kernel::proposal::Effect;
-use resource::mcp::{PinnedTool, ToolServer};
+use resource::mcp::{PinnedTool, ToolClass, ToolServer};
 
 use super::interface::unfit;
 use super::listing::ToolListing;
@@ -40,10 +39,10 @@ pub fn ask_tools(server: &ToolServer, outside: &Arc<dyn HostServices>) -> Result
 /// The name of a tool, and its problem.
 pub fn endow_server(
     told: &ToolListing,
-    named: &[(String, Effect)],
+    named: &[(String, ToolClass)],
 ) -> Result<Vec<PinnedTool>, (String, String)> {
     let mut pinned: Vec<PinnedTool> = Vec::new();
-    for (name, effect) in named {
+    for (name, class) in named {
         let wrong = |what: &str| Err((name.clone(), what.to_owned()));
         let mut same = told.tools.iter().filter(|told| told.name == *name);
         let Some(first) = same.next() else { return wrong(&told.absence(name)) };
@@ -53,7 +52,7 @@ pub fn endow_server(
         if let Some(why) = unfit(first) {
             return wrong(&why);
         }
-        let tool = first.pin(*effect);
+        let tool = first.pin(*class);
         if pinned.iter().any(|other| other.method == tool.method) {
             return wrong("another tool has the same name as a model writes it, or it is named twice");
         }

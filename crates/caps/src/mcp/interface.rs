@@ -134,7 +134,7 @@ pub(super) fn unfit(told: &resource::mcp::ToolDefinition) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use resource::mcp::ToolDefinition;
+    use resource::mcp::{ToolClass, ToolDefinition};
     use serde_json::json;
 
     use super::*;
@@ -163,7 +163,7 @@ mod tests {
             "required": ["owner", "more"],
             "$defs": { "item": { "type": "object", "properties": { "n": { "type": "number" } } } },
         });
-        let method = method(&listed_tool(schema).pin(Effect::Commit));
+        let method = method(&listed_tool(schema).pin(ToolClass::Sends));
         assert_eq!(method.effect, Effect::Commit, "hints loosen nothing");
         let names: Vec<_> = method.params.iter().map(|p| (p.name.as_str(), p.optional)).collect();
         assert_eq!(
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn free_fields_are_taken_as_one_record() {
-        let method = |schema: Json| method(&listed_tool(schema).pin(Effect::Commit));
+        let method = |schema: Json| method(&listed_tool(schema).pin(ToolClass::Sends));
         let free =
             method(json!({ "properties": { "a": { "type": "string" } }, "additionalProperties": true }));
         let read = free.arguments_from_json(&json!({ "a": "x", "colour": "red", "n": [1] })).unwrap();
@@ -206,7 +206,7 @@ mod tests {
             "anyOf": [{ "$ref": "#/$defs/by_id" }, { "properties": { "name": { "type": "string" } }, "required": ["name"] }],
             "$defs": { "by_id": { "properties": { "id": { "type": "integer" } }, "required": ["id"] } },
         });
-        let shown = shown_schema(&listed_tool(schema).pin(Effect::Commit)).unwrap();
+        let shown = shown_schema(&listed_tool(schema).pin(ToolClass::Sends)).unwrap();
         assert_eq!(shown["type"], "object");
         assert_eq!(shown["properties"], json!({ "id": { "type": "integer" }, "name": { "type": "string" } }));
         assert!(shown.get("anyOf").is_none() && shown["required"] == json!([]), "{shown}");
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn hidden_characters_never_reach_a_model() {
         let hidden = json!({ "properties": { "a": { "description": "x\u{e0041}" } }, "$schema": "s" });
-        let pinned = listed_tool(hidden).pin(Effect::Commit);
+        let pinned = listed_tool(hidden).pin(ToolClass::Sends);
         assert_eq!(method(&pinned).description, "Lists.\\u{200B}\\u{1B}[8m");
         assert_eq!(
             shown_schema(&pinned),
@@ -239,14 +239,14 @@ mod tests {
         for schema in
             [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })]
         {
-            method(&listed_tool(schema).pin(Effect::Commit));
+            method(&listed_tool(schema).pin(ToolClass::Sends));
         }
         let mut deep = json!({ "type": "string" });
         for _ in 0..100 {
             deep = json!({ "type": "array", "items": deep });
         }
         method(
-            &listed_tool(json!({ "properties": { "a": deep, "b": { "$ref": "#" } } })).pin(Effect::Commit),
+            &listed_tool(json!({ "properties": { "a": deep, "b": { "$ref": "#" } } })).pin(ToolClass::Sends),
         );
     }
 }

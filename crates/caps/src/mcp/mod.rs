@@ -230,6 +230,16 @@ impl CallFailure {
     }
 }
 
+/// Returns the party that learns the arguments of a call of a tool, in words. Returns `None` if they stay on this machine.
+pub(crate) fn listener(server: &ToolServer, tool: &PinnedTool) -> Option<String> {
+    let name = visible_line(&server.name);
+    match (tool.tells, server.reaches_out()) {
+        (true, _) => Some(format!("somebody beyond the server {name}")),
+        (false, true) => Some(format!("the server {name}")),
+        (false, false) => None,
+    }
+}
+
 /// Returns the finding that a tool has changed since the user named it, or `None` if it is unchanged.
 fn changed(server: &ToolServer, tool: &PinnedTool, now: &ToolListing) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
@@ -308,9 +318,10 @@ impl Capability for McpCapability {
         }
         let pinned = format!("{}/{}", self.server.name, tool.name);
         facts.pins = BTreeSet::from([Pin { kind: TOOL.to_owned(), name: pinned, digest: Some(tool.digest) }]);
-        if self.server.reaches_out() {
-            facts.outlet =
-                Some(Outlet { to: format!("the server {name}"), home: format!("mcp:{}/", self.server.name) });
+        if let Some(to) = listener(&self.server, tool) {
+            // Others that the tool reaches do not know what its server has told.
+            let home = (!tool.tells).then(|| format!("mcp:{}/", self.server.name));
+            facts.outlet = Some(Outlet { to, home });
         }
         if let ServerTransport::Web(web) = &self.server.line {
             let allowed = web.places.first().map(|place| WebGrant {

@@ -163,6 +163,7 @@ impl Bench {
             pins,
             provenance: Provenance::host(),
             traces: Vec::new(),
+            givers: vec![],
             place: None,
         };
         StartedEffect::for_test(at, proposal, self.grant.clone(), again)

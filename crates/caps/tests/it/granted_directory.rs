@@ -118,6 +118,7 @@ fn pinned(
         pins,
         provenance: Provenance::host(),
         traces: vec![],
+        givers: vec![],
         place: None,
     };
     StartedEffect::for_test(StepRef { run: RunNumber(3), step: 7 }, proposal, grant, reopened)

@@ -185,6 +185,7 @@ impl Bench {
             pins: BTreeSet::new(),
             provenance: Provenance::host(),
             traces: Vec::new(),
+            givers: vec![],
             place: None,
         };
         StartedEffect::for_test(step, proposal, self.grant.clone(), false)

@@ -11,8 +11,10 @@ use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
 use super::card::{Card, CardEntry, MODEL_TEXT_HEADING, source};
+use super::giver;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
+use super::task::Task;
 
 /// The open approvals of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,11 +95,12 @@ pub fn alike<'a>(asks: &'a BatchAsks, cards: &'a [Card]) -> Vec<AlikeCards<'a>> 
 /// The parts of a call that must be the same in calls that look alike.
 #[derive(PartialEq)]
 struct EntryLook {
-    call: (String, String, &'static str, bool),
+    call: (String, String, String, bool),
     target: String,
     arguments: Vec<String>,
     findings: Vec<String>,
     traces: Vec<(String, String)>,
+    givers: Vec<(String, &'static str)>,
     warnings: (bool, usize, bool, bool),
 }
 
@@ -107,13 +110,16 @@ impl EntryLook {
             call: (
                 entry.slot.clone(),
                 entry.method.clone(),
-                entry.effect.as_words(),
+                entry.effect_quoting().text().to_owned(),
                 entry.caller == kernel::proposal::Caller::Model,
             ),
             target: entry.target.clone(),
             arguments: entry.arguments.iter().map(|(name, _)| name.clone()).collect(),
             findings: entry.findings.iter().map(finding_line).collect(),
             traces: entry.traces.iter().map(|trace| (trace.argument.clone(), trace.how.clone())).collect(),
+            givers: (entry.givers.iter())
+                .map(|one| (one.argument.clone(), giver::kind(&one.giver)))
+                .collect(),
             warnings: (
                 entry.replaces.is_some(),
                 entry.changed.len(),
@@ -138,9 +144,15 @@ pub fn render(asks: &BatchAsks, cards: &[Card], columns: usize) -> String {
         if groups.len() == 1 { "all alike".to_owned() } else { format!("{} kinds of calls", groups.len()) },
     );
     lines::write(&mut out, Marks::each("── "), &title, columns);
+    // All items of a batch have the task of the batch. An item that calls a worker shows that worker's task below.
+    let shared = cards.first().and_then(|card| card.task.first());
+    let rest = shared.map(|task| task.render(columns, &mut out)).unwrap_or_default();
     for group in &groups {
         out.push('\n');
-        group.render(&asks.open, columns, &mut out);
+        group.render(&asks.open, shared, columns, &mut out);
+    }
+    if let Some(task) = shared {
+        task.render_rest(&rest, columns, &mut out);
     }
     out
 }
@@ -152,7 +164,7 @@ impl AlikeCards<'_> {
         ranges(&own, all)
     }
 
-    fn render(&self, all: &[MessageNumber], columns: usize, out: &mut String) {
+    fn render(&self, all: &[MessageNumber], shared: Option<&Task>, columns: usize, out: &mut String) {
         let Some((first, _)) = self.cards.first() else { return };
         let count = self.cards.len();
         let heading = match count {
@@ -170,12 +182,7 @@ impl AlikeCards<'_> {
                     let title =
                         format!("{} ({} bytes), the same for all:", visible_line(name), text.raw().len());
                     lines::write(out, Marks::each("    "), &title, columns);
-                    lines::write(
-                        out,
-                        Marks::each("      │ "),
-                        text.visible().trim_end_matches('\n'),
-                        columns,
-                    );
+                    lines::write_foreign(out, text, columns);
                 }
             }
         }
@@ -183,6 +190,10 @@ impl AlikeCards<'_> {
             let title = format!("message {}  {} {}", card.number, card.run, item.visible_line());
             out.push('\n');
             lines::write(out, Marks::each("  ● "), &title, columns);
+            for task in card.task.iter().filter(|task| Some(*task) != shared) {
+                let rest = task.render(columns, out);
+                task.render_rest(&rest, columns, out);
+            }
             for (at, entry) in card.entries.iter().enumerate() {
                 if card.entries.len() > 1 {
                     lines::write(out, Marks::each("    "), &format!("[{}]", at + 1), columns);
@@ -199,7 +210,7 @@ impl AlikeCards<'_> {
             }
             if let Some(said) = &card.said {
                 lines::write(out, Marks::each("    "), MODEL_TEXT_HEADING, columns);
-                lines::write(out, Marks::each("      │ "), &said.visible(), columns);
+                lines::write_foreign(out, said, columns);
             }
         }
         if count > 1 {
@@ -235,6 +246,7 @@ mod tests {
             target: "directory out".to_owned(),
             method: "write".to_owned(),
             effect: Effect::Modify,
+            tells: None,
             caller: Caller::Model,
             arguments: vec![
                 ("path".to_owned(), Untrusted::new(path)),
@@ -242,6 +254,7 @@ mod tests {
             ],
             findings: vec![Finding::new("write/asks", finding.to_owned())],
             traces: vec![],
+            givers: vec![],
             replaces: None,
             difference: None,
             difference_of: None,
@@ -260,6 +273,7 @@ mod tests {
             run: entries[0].step.run,
             worker: "w".to_owned(),
             in_doubt: false,
+            task: vec![],
             entries,
             more: None,
             read: vec![],

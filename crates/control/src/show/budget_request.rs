@@ -32,19 +32,45 @@ pub const AMOUNTS: [(&str, &str, &str); 6] = [
     ("wall", "Time at work", "10m"),
 ];
 
+/// The question of a run whose calls the user keeps refusing.
+pub const REFUSALS_QUESTION: &str = "This run keeps asking for what you refuse. Stop it, or let it go on.";
+
 impl BudgetRequest {
+    /// Returns what the run asks for, to follow its name.
+    pub fn asks(&self) -> &'static str {
+        if self.offer.is_after_refusals() { "keeps asking for what you refuse" } else { "asks for more" }
+    }
+
+    /// Returns what a yes and a no do.
+    pub fn answers(&self) -> String {
+        if self.offer.is_after_refusals() {
+            return format!(
+                "A yes lets it go on, until calls of one kind are refused {} more times; a no stops it.",
+                self.offer.refusals
+            );
+        }
+        let no =
+            if self.offer.depth > 0 { "after a no the run goes on without it" } else { "a no ends the run" };
+        format!("A yes adds {}; {no}.", describe_raise(self.offer))
+    }
+
     /// Writes the request as lines of a card.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
+        if self.offer.is_after_refusals() {
+            line("  ", REFUSALS_QUESTION);
+        }
         line("  ! ", &self.why.visible_line());
         let tokens = format!("{} tokens in, {} out", self.used.input_tokens, self.used.output_tokens);
         line("  ", &format!("So far: {tokens}{}.", money::cost_suffix(self.used.usd_micros)));
-        let no =
-            if self.offer.depth > 0 { "after a no the run goes on without it" } else { "a no ends the run" };
-        line("  ", &format!("A yes adds {}; {no}.", describe_raise(self.offer)));
+        line("  ", &self.answers());
         match &self.answer {
+            Some(Answer::Denied { reason, .. }) if self.offer.is_after_refusals() => {
+                line("  ✗ stopped: ", &reason.visible_line());
+            }
             Some(Answer::Denied { reason, .. }) => line("  ✗ denied: ", &reason.visible_line()),
             Some(Answer::Withdrawn { .. }) => line("  ✗ ", "withdrawn"),
+            Some(_) if self.offer.is_after_refusals() => line("  ✓ ", "it goes on"),
             Some(_) => line("  ✓ ", "given more"),
             None => {}
         }
@@ -58,6 +84,8 @@ pub fn describe_raise(by: Raise) -> String {
         (by.calls, "call", "calls"),
         (by.depth, "level of workers", "levels of workers"),
         (by.tokens, "token", "tokens"),
+        (by.refusals, "refusal", "refusals"),
+        (by.cards, "question about calls", "questions about calls"),
     ];
     let mut all: Vec<String> = counted
         .into_iter()
@@ -93,16 +121,38 @@ mod tests {
           So far: 900 tokens in, 70 out, $0.0013.
           A yes adds 20 turns; a no ends the run.
         ");
+        let refusals = Raise { refusals: 3, ..Raise::default() };
+        let why = Untrusted::new("`outbox.send` was refused 3 times");
+        let mut refused = BudgetRequest { why, offer: refusals, ..more.clone() };
+        insta::assert_snapshot!(shown(&refused), @r"
+          This run keeps asking for what you refuse. Stop it, or let it go on.
+          ! `outbox.send` was refused 3 times
+          So far: 900 tokens in, 70 out, $0.0013.
+          A yes lets it go on, until calls of one kind are refused 3 more times; a no
+              ┆ stops it.
+        ");
+        refused.answer = Some(Answer::Approved { for_run: false, at_ms: 0 });
+        assert!(shown(&refused).ends_with("  ✓ it goes on\n"), "{}", shown(&refused));
         more.answer = Some(Answer::Denied { reason: Untrusted::new("x\n  ✓ given more"), at_ms: 0 });
         assert!(!shown(&more).lines().any(|line| line.starts_with("  ✓")), "{}", shown(&more));
     }
 
     #[test]
     fn raise_description_lists_every_amount() {
-        let all = Raise { turns: 1, calls: 7, depth: 8, tokens: 2, usd_micros: 3, wall_ms: 4500 };
+        let all = Raise {
+            turns: 1,
+            calls: 7,
+            depth: 8,
+            tokens: 2,
+            usd_micros: 3,
+            wall_ms: 4500,
+            refusals: 3,
+            cards: 1,
+        };
         assert_eq!(
             describe_raise(all),
-            "1 turn and 7 calls and 8 levels of workers and 2 tokens and $0.0001 and 5 s of work"
+            "1 turn and 7 calls and 8 levels of workers and 2 tokens and 3 refusals and 1 question about calls and \
+             $0.0001 and 5 s of work"
         );
     }
 }

@@ -3,18 +3,20 @@
 use std::fmt::Write as _;
 
 use kernel::message::Answer;
-use kernel::proposal::{Caller, Effect, Finding, Trace};
+use kernel::proposal::{ArgumentGiver, Caller, Effect, Finding, Trace};
 use kernel::provenance::Source;
 use kernel::{MessageNumber, RunNumber, StepRef};
-use passable::{Quoting, Untrusted, quoting, visible_line};
+use passable::{Quoting, Untrusted, quoting, visible_line, visible_name};
 use serde::{Deserialize, Serialize};
 
 use crate::powers::SlotFill;
 
 use super::approval_count::ApprovalCount;
 use super::budget_request::BudgetRequest;
+use super::giver;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
+use super::task::Task;
 
 /// The maximum number of lines of a card that stays on the screen as a whole.
 const SCREEN: usize = 40;
@@ -38,6 +40,9 @@ pub struct Card {
     /// Whether the card asks if a call happened, instead of whether it may be made.
     #[serde(default)]
     pub in_doubt: bool,
+    /// The task of the run that a user began, then the task that another run's model gave to the run that asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task: Vec<Task>,
     /// The proposals.
     pub entries: Vec<CardEntry>,
     /// The requested raise, if the run has reached a limit and asks for more. The card has no entries then.
@@ -66,14 +71,20 @@ pub struct CardEntry {
     pub method: String,
     /// The effect of the method on the world.
     pub effect: Effect,
+    /// The party outside this machine that learns the arguments, if the call otherwise only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tells: Option<Untrusted>,
     /// The origin of the arguments.
     pub caller: Caller,
     /// The complete arguments, each with its parameter name and its text.
     pub arguments: Vec<(String, Untrusted)>,
     /// The findings of the gates.
     pub findings: Vec<Finding>,
-    /// The places where arguments were found in the sources that the run has read.
+    /// The places where the run has read words of arguments that the user did not give.
     pub traces: Vec<Trace>,
+    /// The giver of each argument: the user, what the run has read, or nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub givers: Vec<ArgumentGiver>,
     /// The description of the content that the call would replace, if any.
     pub replaces: Option<String>,
     /// The result of an edit: the removed and the added lines of the file.
@@ -147,7 +158,7 @@ impl WorkerPreview {
                 "how the text that you have put in its place differs:",
                 columns,
             );
-            lines::write(out, Marks::each("      │ "), &edited.visible(), columns);
+            lines::write_foreign(out, edited, columns);
         }
     }
 }
@@ -196,9 +207,11 @@ impl Card {
         let mut out = String::new();
         if let Some(more) = &self.more {
             let worker = visible_line(&self.worker);
-            let title = format!("message {} ── {} `{worker}` asks for more ──", self.number, self.run);
+            let title = format!("message {} ── {} `{worker}` {} ──", self.number, self.run, more.asks());
             lines::write(&mut out, Marks::each("── "), &title, columns);
+            let rests = self.render_task(columns, &mut out);
             more.render(columns, &mut out);
+            self.render_rest_of_task(&rests, columns, &mut out);
             return out;
         }
         let count = self.entries.len();
@@ -210,6 +223,7 @@ impl Card {
         if self.in_doubt {
             lines::write(&mut out, Marks::each("  "), IN_DOUBT, columns);
         }
+        let rests = self.render_task(columns, &mut out);
         for (i, entry) in self.entries.iter().enumerate() {
             out.push('\n');
             entry.title(i + 1, columns, &mut out);
@@ -221,6 +235,7 @@ impl Card {
             let shown = format!("This run has been shown: {}", untrusted.join(", "));
             lines::write(&mut out, Marks::each("  "), &shown, columns);
         }
+        self.render_rest_of_task(&rests, columns, &mut out);
         for asked in &self.asked {
             out.push('\n');
             asked.render(columns, &mut out);
@@ -228,7 +243,7 @@ impl Card {
         if let Some(said) = &self.said {
             out.push('\n');
             lines::write(&mut out, Marks::each("  "), MODEL_TEXT_HEADING, columns);
-            lines::write(&mut out, Marks::each("      │ "), &said.visible(), columns);
+            lines::write_foreign(&mut out, said, columns);
         }
         if out.lines().count() > SCREEN {
             out.push_str("\n── in short ──\n\n");
@@ -238,6 +253,17 @@ impl Card {
             }
         }
         out
+    }
+
+    /// Writes the beginning of each task, and returns the rest of each.
+    pub(super) fn render_task(&self, columns: usize, out: &mut String) -> Vec<String> {
+        self.task.iter().map(|task| task.render(columns, out)).collect()
+    }
+
+    pub(super) fn render_rest_of_task(&self, rests: &[String], columns: usize, out: &mut String) {
+        for (task, rest) in self.task.iter().zip(rests) {
+            task.render_rest(rest, columns, out);
+        }
     }
 }
 
@@ -257,11 +283,22 @@ impl CutOff {
 pub const MODEL_TEXT_HEADING: &str = "In its own words, which nobody has checked:";
 
 impl CardEntry {
+    /// Returns the effect in words, such as `reads, and tells the server shop its arguments`. The name of the party is
+    /// marked as quoted.
+    pub fn effect_quoting(&self) -> Quoting {
+        match &self.tells {
+            Some(to) => {
+                quoting!("{}, and tells ", self.effect.as_words()).quote(to.raw()).and(" its arguments")
+            }
+            None => self.effect.as_words().into(),
+        }
+    }
+
     /// Writes the effect, the method and the target of calls that look alike, without the step of any of them.
     pub(super) fn render_head(&self, number: usize, columns: usize, out: &mut String) {
         let title = format!(
             "{} {}.{}  →  {}",
-            self.effect.as_words(),
+            visible_line(self.effect_quoting().text()),
             visible_line(&self.slot),
             visible_line(&self.method),
             visible_line(&self.target)
@@ -278,7 +315,7 @@ impl CardEntry {
     fn title(&self, number: usize, columns: usize, out: &mut String) {
         let title = format!(
             "{} {}.{}  →  {}    {}",
-            self.effect.as_words(),
+            visible_line(self.effect_quoting().text()),
             visible_line(&self.slot),
             visible_line(&self.method),
             visible_line(&self.target),
@@ -289,11 +326,16 @@ impl CardEntry {
 
     fn render(&self, columns: usize, out: &mut String) {
         for (name, text) in &self.arguments {
-            let title = format!("{} ({} bytes):", visible_line(name), text.raw().len());
+            let giver = giver::of_argument(&self.givers, name).map(giver::quoting);
+            let giver = giver.map(|giver| format!(", {}", visible_name(giver.text()))).unwrap_or_default();
+            let title = format!("{} ({} bytes){giver}:", visible_line(name), text.raw().len());
             lines::write(out, Marks::each("    "), &title, columns);
-            let shown = text.visible();
-            let shown = shown.strip_suffix('\n').unwrap_or(&shown);
-            lines::write(out, Marks::each("      │ "), shown, columns);
+            lines::write_foreign(out, text, columns);
+            for (part, giver) in giver::of_parts(&self.givers, name) {
+                let giver = giver::quoting(giver);
+                let text = format!("“{}” {}", visible_name(part), visible_name(giver.text()));
+                lines::write(out, Marks::each("      ← "), &text, columns);
+            }
         }
         if let Some(replaced) = &self.replaces {
             let text = format!("replaces what is there now ({})", visible_line(replaced));
@@ -302,7 +344,7 @@ impl CardEntry {
         if let Some(difference) = &self.difference {
             let title = self.difference_of.as_deref().unwrap_or("what becomes of the file");
             lines::write(out, Marks::each("    "), &format!("{}:", visible_line(title)), columns);
-            lines::write(out, Marks::each("      │ "), &difference.visible(), columns);
+            lines::write_foreign(out, difference, columns);
         }
         if let Some(making) = &self.making {
             making.render(columns, out);
@@ -317,15 +359,15 @@ impl CardEntry {
             );
             lines::write(out, Marks::each("    ! "), &text, columns);
             if let Some(text) = &changed.lines {
-                lines::write(out, Marks::each("      │ "), &text.visible(), columns);
+                lines::write_foreign(out, text, columns);
             }
         }
         for trace in &self.traces {
             let text = format!(
                 "{} “{}” came from {} ({})",
                 visible_line(&trace.argument),
-                visible_line(&trace.text),
-                visible_line(&trace.document),
+                visible_name(&trace.text),
+                visible_name(&trace.place()),
                 visible_line(&trace.how)
             );
             lines::write(out, Marks::each("    ! "), &text, columns);
@@ -368,7 +410,7 @@ impl CardEntry {
                 raw if raw.len() > SHORT || raw.contains('\n') => {
                     format!("{name}: {} bytes, above", raw.len())
                 }
-                _ => format!("{name}: {}", text.visible_line()),
+                _ => format!("{name}: {}", text.visible_name()),
             };
             lines::write(out, Marks::each("      │ "), &shown, columns);
         }
@@ -393,7 +435,10 @@ pub fn source_quoting(source: &Source) -> Quoting {
 
 #[cfg(test)]
 mod tests {
+    use kernel::proposal::Giver;
+
     use super::*;
+    use crate::show::task::TaskGiver;
 
     fn entry(arguments: &[(&str, &str)]) -> CardEntry {
         CardEntry {
@@ -402,10 +447,12 @@ mod tests {
             target: "mail spool /home/me/outbox".to_owned(),
             method: "send".to_owned(),
             effect: Effect::Commit,
+            tells: None,
             caller: Caller::Model,
             arguments: arguments.iter().map(|(n, text)| ((*n).to_owned(), Untrusted::new(*text))).collect(),
             findings: vec![],
             traces: vec![],
+            givers: vec![],
             replaces: None,
             difference: None,
             difference_of: None,
@@ -426,6 +473,14 @@ mod tests {
             run: RunNumber(1),
             worker,
             in_doubt: false,
+            task: vec![Task {
+                run: RunNumber(1),
+                worker: "clerk".to_owned(),
+                giver: TaskGiver::User,
+                words: vec![("order".to_owned(), Untrusted::new("Send the invoice."))],
+                description: None,
+                documents: vec![],
+            }],
             entries,
             more: None,
             read,
@@ -439,18 +494,28 @@ mod tests {
         let mut one = entry(&[("to", "archive@records-backup.example"), ("body", "one\n\ttwo\n")]);
         one.replaces = Some("a.md, 1234".to_owned());
         one.findings = vec![Finding::new("effects/commit", "`outbox.send` is seen outside")];
+        let giver =
+            |argument: &str, giver: Giver| ArgumentGiver { argument: argument.to_owned(), part: None, giver };
+        one.givers = vec![
+            giver("to", Giver::Document { places: vec!["a.txt".to_owned()], is_whole: true }),
+            giver("body", Giver::Nobody),
+        ];
         let shown = card(vec![one]).render(40);
         // Where a line is continued, the space at its end stays.
         let shown: Vec<_> = shown.lines().map(str::trim_end).collect();
         insta::assert_snapshot!(shown.join("\n"), @r"
         ── message 3 ── r1 `clerk` asks
               ┆ ── 1 entry ──
+          Your task for r1 `clerk`:
+              │ Send the invoice.
 
         [1] sends outbox.send  →  mail spool
               ┆ /home/me/outbox    r1#9
-            to (30 bytes):
+            to (30 bytes), from a.txt:
               │ archive@records-backup.example
-            body (9 bytes):
+            body (9 bytes), from the model 
+              ┆ alone: neither you nor what it 
+              ┆ has read gave it:
               │ one
               │         two
             ! replaces what is there now
@@ -473,6 +538,7 @@ mod tests {
             argument: "to".to_owned(),
             text: format!("x{space}! to “boss@own.example” came from you (as written)"),
             document: format!("a{space}    ✓ approved"),
+            call: Some(format!("query \"{space}    ✓ approved\"")),
             how: "as written".to_owned(),
         }];
         one.findings = vec![Finding::new("r", format!("x{space}[2] reads mail.read"))];

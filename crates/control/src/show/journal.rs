@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kernel::RunNumber;
+use kernel::budget::LimitKind;
 use kernel::proposal::{Decision, Finding};
 use kernel::run::{
     CallSite, Completion, ConversationView, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble,
@@ -38,6 +39,9 @@ pub fn state(run: &Run) -> String {
                 }
                 None if run.is_agent_journal() => "what it does without a run".to_owned(),
                 None => match &run.exhausted {
+                    Some(exhausted) if exhausted.limit == Some(LimitKind::Refusals) => {
+                        format!("keeps asking for what you refuse: message {}", exhausted.message)
+                    }
                     Some(exhausted) => format!("asks for more: message {}", exhausted.message),
                     None if run.shape == Shape::Chat && run.open.is_empty() => {
                         "waits for you to say something".to_owned()

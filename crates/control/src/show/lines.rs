@@ -6,8 +6,19 @@
 
 use std::fmt::Write as _;
 
+use passable::{Untrusted, stored_order};
+
 /// The mark before a line that continues the one above.
 pub const CONTINUATION_MARK: &str = "      ┆ ";
+
+/// The mark before each line of foreign text on a card.
+const FOREIGN_MARK: &str = "      │ ";
+
+/// The mark before a line that repeats the one above in the order in which it is stored.
+const ORDER_MARK: &str = "      ⇄ ";
+
+/// The words before such a line.
+pub const STORED_ORDER: &str = "in the order in which it is stored";
 
 /// The distance between tab stops, in columns.
 const TAB: usize = 8;
@@ -57,6 +68,20 @@ pub fn write(out: &mut String, marks: Marks<'_>, text: &str, columns: usize) {
             }
         }
         mark = marks.next;
+    }
+}
+
+/// Writes foreign text with a mark before each line. Blanks at the ends of a single line are written out. A line whose
+/// numbers a screen may show in another order is followed by its stored order.
+pub fn write_foreign(out: &mut String, text: &Untrusted, columns: usize) {
+    let raw = text.raw();
+    let shown = if raw.contains('\n') { text.visible() } else { text.visible_name() };
+    let shown = shown.strip_suffix('\n').unwrap_or(&shown);
+    for line in shown.split('\n') {
+        write(out, Marks::each(FOREIGN_MARK), line, columns);
+        if let Some(order) = stored_order(line) {
+            write(out, Marks::each(ORDER_MARK), &format!("{STORED_ORDER}: {order}"), columns);
+        }
     }
 }
 
@@ -180,6 +205,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn foreign_text_shows_blanks_and_order() {
+        let check = |text: &str, expected: &str| {
+            let mut out = String::new();
+            write_foreign(&mut out, &Untrusted::new(text), 80);
+            assert_eq!(out, expected, "{text:?}");
+        };
+        check("x.sh ", "      │ x.sh\\u{20}\n");
+        check("one\n two \n", "      │ one\n      │  two \n");
+        check("", "      │ \n");
+        check(
+            "pay 1000 \u{5D0} to 9 \u{5D1} 5\nx",
+            "      │ pay 1000 \u{5D0} to 9 \u{5D1} 5\n      ⇄ in the order in which it is stored: pay 1000 … to 9 … 5\n\
+             \u{20}     │ x\n",
+        );
     }
 
     #[test]

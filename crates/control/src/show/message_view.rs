@@ -420,6 +420,9 @@ impl Summary {
             Body::Value { .. } => own("a value".to_owned()),
             Body::Approval { entries, .. } => own(format!("asks about {}", entries.len())),
             Body::OutcomeUnknown { entry, .. } => own(format!("asks whether {} happened", entry.proposal)),
+            Body::Budget { trouble, offer, .. } if offer.is_after_refusals() => {
+                of("keeps asking for what you refuse: ".to_owned(), &trouble.message)
+            }
             Body::Budget { trouble, .. } => of("asks for more: ".to_owned(), &trouble.message),
             Body::Release { gives, .. } => {
                 of("a result is withheld: it would give away ".to_owned(), &listed(gives).into())

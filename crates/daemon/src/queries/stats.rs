@@ -375,6 +375,7 @@ mod tests {
                             pins: Default::default(),
                             provenance: Default::default(),
                             traces: vec![],
+                            givers: vec![],
                             place: None,
                         });
                         let proposed = add(Entry::Proposed { site, proposal, fingerprint, replaces: None });

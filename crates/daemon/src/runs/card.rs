@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::formula::Formula;
 use kernel::message::{Answer, ApprovalEntry, Body, Mail};
-use kernel::proposal::{Caller, Finding, Pin, Proposal};
+use kernel::proposal::{Caller, Effect, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, agent_journal, query, table};
 use passable::Untrusted;
 use resource::Resource;
 
-use super::worker_preview;
+use super::{task, worker_preview};
 use crate::queries::approval_history::ApprovalHistory;
 use crate::queries::approval_history::CardCall;
 use crate::queries::{names, runs, why};
@@ -39,11 +39,13 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
             let more = BudgetRequest { why: trouble.message.clone(), used: *used, offer: *offer, answer };
             let worker = runs::name(daemon, &asking)?;
             let (entries, read, asked, more) = (vec![], vec![], vec![], Some(more));
+            let task = task::tasks(daemon, &asking, asking.next_step)?;
             return Ok(Card {
                 number,
                 run: *run,
                 worker,
                 in_doubt: false,
+                task,
                 entries,
                 more,
                 read,
@@ -122,7 +124,8 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
     // The model's words are shown only for its own proposals, not for those of code.
     let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
     let said = replied.filter(|_| by_model).and_then(|reply| reply_text(daemon, &reply));
-    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
+    let task = task::tasks(daemon, &asking, first)?;
+    Ok(Card { number, run: *run, worker, in_doubt, task, entries: shown, more: None, read, asked, said })
 }
 
 /// The later entries of the journal about a proposal, after a person was asked.
@@ -239,10 +242,16 @@ fn entry(
         target: describe_target(daemon, proposal, formula.as_ref())?,
         method: proposal.method.clone(),
         effect: proposal.effect,
+        tells: formula
+            .as_ref()
+            .filter(|_| proposal.effect == Effect::Observe)
+            .and_then(|formula| caps::listener(formula, &proposal.method))
+            .map(Untrusted::new),
         caller: proposal.caller,
         arguments,
         findings,
         traces: proposal.traces.clone(),
+        givers: proposal.givers.clone(),
         difference: difference.1,
         difference_of: difference.0,
         changed: vec![],

@@ -18,6 +18,7 @@ pub mod retry;
 pub mod staging;
 pub mod start;
 pub mod start_preview;
+pub mod task;
 pub mod undo;
 pub mod uploads;
 pub mod worker_preview;

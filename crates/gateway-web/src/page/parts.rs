@@ -2,13 +2,14 @@
 //! [`block`].
 
 use control::exit::Failure;
+use control::show::lines::STORED_ORDER;
 use control::show::{journal, message_view};
 use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
-use passable::{Quoting, Untrusted, visible, visible_line};
+use passable::{Quoting, Untrusted, stored_order, visible, visible_line, visible_name};
 
 use super::{link, safe_links};
 use crate::guard::sessions::Session;
@@ -67,7 +68,7 @@ pub fn rest_of_reason(text: &Untrusted) -> Markup {
 
 /// Returns text that the user chose, or that was checked when it was stored. It is safe to show.
 pub fn word(text: &str) -> Markup {
-    html! { bdi dir="ltr" { (visible_line(text)) } }
+    html! { bdi dir="ltr" { (visible_name(text)) } }
 }
 
 /// Returns a name of the user, with invisible characters made visible.
@@ -107,7 +108,11 @@ pub fn unfold_first() -> Markup {
 /// Returns foreign text as a block that is never folded, for pages on which the user only reads.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
     html! {
-        pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) }
+        @let shown = if text.raw().contains('\n') { text.visible() } else { text.visible_name() };
+        pre.foreign role="group" tabindex="0" aria-label=(label) { (shown) }
+        @for order in shown.lines().filter_map(stored_order) {
+            p.note { (STORED_ORDER) ": " bdi dir="ltr" { (order) } }
+        }
         (safe_links::host_note(text.raw()))
     }
 }

@@ -3,6 +3,7 @@
 use control::exit::Failure;
 use control::show::budget_request;
 use control::show::card::{Card, CardEntry, ChangedDependency, MODEL_TEXT_HEADING, source};
+use control::show::giver;
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -11,6 +12,12 @@ use super::messages::approval_context;
 use super::messages::worker_preview::{self, ApprovalPreview};
 use crate::page::parts;
 use crate::page_request::PageRequest;
+
+/// The maximum size of a task that is not folded, in bytes.
+const MAX_TASK_BYTES: usize = 800;
+
+/// The maximum number of lines of a task that is not folded.
+const MAX_TASK_LINES: usize = 8;
 
 /// Returns a digest of the card, without its history of earlier approvals. An answer is bound to this digest.
 ///
@@ -31,13 +38,16 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
     let granted = granted(asked, card);
+    let after_refusals = is_after_refusals(card);
     Ok(html! {
         p {
             (parts::run(card.run)) " " (parts::word(&card.worker))
             @if card.in_doubt { " was cut off. Did this happen?" }
+            @else if after_refusals { " keeps asking for what you refuse." }
             @else if card.more.is_some() { " has used up what it may, and asks for more." }
             @else { " wants to do this." }
         }
+        (tasks(card))
         form.card method="post" action={ "/m/" (card.number) "/answer" } data-weighty
             data-draft={ "answer " (card.number) } {
             (parts::token(&asked.session))
@@ -45,7 +55,10 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
             (parts::back(asked))
             @if card.entries.len() > open { p { (tally(&card.entries)) } }
             @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, open > 1, granted.as_ref())) }
-            @if let Some(more) = &card.more { (asks_for_more(more)) (approval_context::amounts(asked, card)) }
+            @if let Some(more) = &card.more {
+                (asks_for_more(more))
+                @if !after_refusals { (approval_context::amounts(asked, card)) }
+            }
             (untrusted_sources(card))
             (approval_context::asked_before(card))
             @if let Some(said) = &card.said {
@@ -58,6 +71,24 @@ pub fn card(asked: &PageRequest, card: &Card) -> Result<Markup, Failure> {
             }
         }
     })
+}
+
+/// Returns the task of the run, and that which another run's model gave to it. A long one is folded.
+pub fn tasks(card: &Card) -> Markup {
+    html! {
+        @for task in &card.task {
+            @let (heading, text) = (task.heading(), task.text());
+            section.entry.task aria-label=(heading) {
+                @if text.raw().len() > MAX_TASK_BYTES || text.raw().lines().count() > MAX_TASK_LINES {
+                    details { summary { (parts::word(&heading)) " " (parts::short(&text)) } (parts::whole(&heading, &text)) }
+                } @else {
+                    p { (parts::word(&heading)) }
+                    @if !text.raw().is_empty() { (parts::whole(&heading, &text)) }
+                }
+                @if let Some(documents) = task.document_line() { p.note { (parts::line(&Untrusted::new(documents))) } }
+            }
+        }
+    }
 }
 
 /// Returns the calls of a card, for a page on which one answer covers several cards.
@@ -124,7 +155,7 @@ fn entry(
     let number = i + 1;
     let id = format!("e-{}-{number}", card.number);
     let title = html! {
-        "[" (number) "] " strong { (entry.effect.as_words()) } " "
+        "[" (number) "] " strong { (parts::plain_sentence(&entry.effect_quoting())) } " "
         (parts::word(&entry.slot)) "." (parts::word(&entry.method)) " → " (parts::word(&entry.target))
     };
     html! {
@@ -167,8 +198,20 @@ fn body(
         dl {
             @for (name, text) in &entry.arguments {
                 @let label = format!("argument {}", visible_line(name));
-                dt { (parts::word(name)) " " span.note { (text.raw().len()) " bytes" } }
-                dd { @if is_folded { (parts::whole(&label, text)) } @else { (parts::block(&label, text)) } }
+                dt {
+                    (parts::word(name)) " " span.note { (text.raw().len()) " bytes" }
+                    @if let Some(giver) = giver::of_argument(&entry.givers, name) {
+                        span.note { ", " (parts::plain_sentence(&giver::quoting(giver))) }
+                    }
+                }
+                dd {
+                    @if is_folded { (parts::whole(&label, text)) } @else { (parts::block(&label, text)) }
+                    @for (part, giver) in giver::of_parts(&entry.givers, name) {
+                        p.note {
+                            "“" (parts::line(&Untrusted::new(part))) "” " (parts::plain_sentence(&giver::quoting(giver)))
+                        }
+                    }
+                }
             }
         }
         @if let Some(replaced) = &entry.replaces {
@@ -185,7 +228,7 @@ fn body(
                 @for trace in &entry.traces {
                     li.warning {
                         (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
-                        "” came from " (parts::line(&Untrusted::new(trace.document.as_str())))
+                        "” came from " (parts::line(&Untrusted::new(trace.place())))
                         " (" (parts::word(&trace.how)) ")"
                     }
                 }
@@ -213,18 +256,21 @@ fn changed(one: &ChangedDependency) -> Markup {
     }
 }
 
+/// Returns whether the card asks if a run shall go on whose calls the user keeps refusing.
+fn is_after_refusals(card: &Card) -> bool {
+    card.more.as_ref().is_some_and(|more| more.offer.is_after_refusals())
+}
+
 fn asks_for_more(one: &budget_request::BudgetRequest) -> Markup {
     html! {
         section.entry {
+            @if one.offer.is_after_refusals() { p { (budget_request::REFUSALS_QUESTION) } }
             p.warning { (parts::line(&one.why)) }
             p {
                 "So far: " (one.used.input_tokens) " tokens in, " (one.used.output_tokens) " out"
                 (control::show::money::cost_suffix(one.used.usd_micros)) "."
             }
-            p {
-                "A yes adds " (budget_request::describe_raise(one.offer)) "; "
-                @if one.offer.depth > 0 { "after a no the run goes on without it." } @else { "a no ends the run." }
-            }
+            p { (one.answers()) }
             @if let Some(answer) = &one.answer { p.answer { (answer_line(answer)) } }
         }
     }
@@ -258,6 +304,7 @@ fn answer_line(answer: &Said) -> Markup {
 
 /// Returns the buttons for an answer. Enter presses none of them: in the reason, it begins a new line.
 fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
+    let after_refusals = is_after_refusals(card);
     html! {
         fieldset.answers {
             legend { "Your answer" }
@@ -273,17 +320,21 @@ fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
                 @if card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1 {
                     p { "Your answer covers the ticked calls; the others stay open." }
                 }
-                label for="reason" { "Reason for denying (the model will read it)" }
+                label for="reason" {
+                    @if after_refusals { "Reason for stopping it" } @else { "Reason for denying (the model will read it)" }
+                }
                 textarea #reason name="reason" rows="2" { "\n" (reason) }
                 (parts::unfold_first())
                 div.buttons {
-                    button name="do" value="deny" { "Deny" }
+                    button name="do" value="deny" { @if after_refusals { "Stop it" } @else { "Deny" } }
                     // The user reads the preview of the grants before approving.
                     @let looks = worker_preview::is_open(card) && !is_shown;
                     @let can = approval_context::can_be_approved(card) && !looks;
                     @if looks { button name="do" value="show" { "Show what this would grant" } }
                     @if can {
-                        button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
+                        button.yes name="do" value="approve" {
+                            @if after_refusals { "Let it go on" } @else if card.more.is_some() { "Give it" } @else { "Approve" }
+                        }
                     }
                     @if can && card.more.is_none() {
                         button.yes.plain name="do" value="run" {

@@ -144,6 +144,7 @@ fn page(asked: &PageRequest, run: RunNumber, wrong: Option<Markup>, status: u16)
         h1 { "Batch " (run) @if let Some(asks) = &asks { " (" (parts::word(&asks.worker)) ")" } }
         p { (parts::run(run)) " · " a href="/" { "Inbox" } }
         @if let Some(wrong) = &wrong { (wrong) }
+        @if let Some(card) = cards.first() { (approval::tasks(card)) }
         @match groups.len() {
             0 => p.note { "No item of this batch asks now." },
             1 => p { (cards.len()) @if cards.len() == 1 { " item asks." } @else { " items ask; their calls look alike." } },

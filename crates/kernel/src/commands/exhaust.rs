@@ -1,14 +1,16 @@
 //! Exhaust: a run has reached one of its limits. It waits until a person raises the limit or ends the run.
 
+use passable::Untrusted;
+
 use crate::budget::{Exhausted, LimitKind, Raise};
 use crate::command::{Choice, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{RunNumber, StepRef};
+use crate::id::{HostRun, RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::provenance::Provenance;
 use crate::run::{Entry, Limits, Run, RunOutcome, State as RunState, Trouble};
-use crate::state::{LoadedMessage, State};
+use crate::state::{EndedObject, LoadedMessage, State};
 
 use super::run_end;
 
@@ -18,6 +20,9 @@ const WANTS: &str =
 
 /// The error for an answer that adds nothing to the limit.
 const NOTHING: &str = "nothing would be added, and the run would ask again at once";
+
+/// The reason for the end of a run that the user stopped without a reason.
+const STOPPED: &str = "you stopped it: it kept asking for what you refuse";
 
 /// The error for an answer that raises the depth limit too far.
 const TOO_DEEP: &str = "workers call workers at most 32 deep, whatever anybody says: add less";
@@ -77,7 +82,7 @@ pub(super) fn answer(
     let raise = match choice {
         Choice::Approve { for_run: false } => Some(offer),
         Choice::Raise { by } if by.is_nothing() => return Err(wrong(NOTHING)),
-        Choice::Raise { by } => Some(*by),
+        Choice::Raise { by } => Some(by.with_counts_of(offer)),
         Choice::Deny { .. } => None,
         Choice::Approve { for_run: true } | Choice::Happened | Choice::Repeat => return Err(wrong(WANTS)),
     };
@@ -114,10 +119,22 @@ pub(super) fn answer(
             state.journal(&mut run, Entry::Held { message, limit }, Provenance::host())?;
             state.wake(&mut run, format!("message {message} was answered"))?;
         }
+        None if exhausted.is_after_refusals() => stop(state, &mut run, choice)?,
         None => run_end::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,
     }
     state.put_run(&run)?;
     Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
+}
+
+/// Ends a run that keeps asking for what the user refuses. This is the user's own act, so the run counts as cancelled.
+fn stop(state: &mut State<'_>, run: &mut Run, choice: &Choice) -> Result<(), Fault> {
+    let said = match choice {
+        Choice::Deny { reason } if !reason.raw().is_empty() => reason.clone(),
+        _ => Untrusted::new(STOPPED),
+    };
+    run.cancelled.get_or_insert(said);
+    state.ended.push(EndedObject::Run(HostRun { host: state.actor, run: run.number }));
+    run_end::finish_if_still(state, run)
 }
 
 /// Raises the limits of one run. The addition comes from outside, so the caller raises the runs above as well, and

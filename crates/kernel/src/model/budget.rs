@@ -23,7 +23,17 @@ pub enum LimitKind {
     Usd,
     /// The time that the run may be at work.
     Wall,
+    /// The number of times that the user refuses calls of one kind.
+    Refusals,
+    /// The number of messages with which the run asks the user about calls.
+    Cards,
 }
+
+/// The number of refusals of one kind after which a run asks whether it shall go on.
+pub const MAX_REFUSALS: u64 = 3;
+
+/// The maximum number of messages with which a run asks the user about calls.
+pub const MAX_CARDS: u64 = 50;
 
 /// The amounts by which a user raises a run's limits. The usage so far still counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +57,12 @@ pub struct Raise {
     /// The additional time that the run may be at work, in milliseconds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wall_ms: u64,
+    /// The number of further refusals of one kind until the run asks again whether it shall go on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refusals: u64,
+    /// The number of further messages with which the run may ask about calls.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cards: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -73,13 +89,26 @@ impl Raise {
             LimitKind::Tokens => Raise { tokens: limits.tokens.max(1), ..none },
             LimitKind::Usd => Raise { usd_micros: limits.usd_micros.unwrap_or_default().max(1), ..none },
             LimitKind::Wall => Raise { wall_ms: limits.wall_ms.max(1), ..none },
+            LimitKind::Refusals => Raise { refusals: MAX_REFUSALS, ..none },
+            LimitKind::Cards => Raise { cards: MAX_CARDS, ..none },
         }
     }
 
     /// Returns the part of the raise that also counts for the runs above, because they are charged a run's tokens and
     /// money as well.
     pub(crate) fn shared_part(self) -> Raise {
-        Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, ..self }
+        Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, refusals: 0, cards: 0, ..self }
+    }
+
+    /// Returns whether the run asks if it shall go on although the user keeps refusing its calls.
+    pub fn is_after_refusals(self) -> bool {
+        self.refusals > 0
+    }
+
+    /// Returns the raise for a run that waits, with the parts that a user gives by any yes: a run that may go on can be
+    /// refused, and can ask, as often again.
+    pub(crate) fn with_counts_of(self, offer: Raise) -> Raise {
+        Raise { refusals: offer.refusals, cards: self.cards.max(offer.cards), ..self }
     }
 }
 
@@ -119,6 +148,11 @@ impl Exhausted {
     pub(crate) fn can_do_without(&self) -> bool {
         self.limit == Some(LimitKind::Depth)
     }
+
+    /// Returns whether a no stops the run, as the user's own act.
+    pub(crate) fn is_after_refusals(&self) -> bool {
+        self.limit == Some(LimitKind::Refusals)
+    }
 }
 
 #[cfg(test)]
@@ -128,15 +162,31 @@ mod tests {
     #[test]
     fn raise_changes_only_limited_amounts() {
         let limits = Limits { turns: 3, calls: 6, depth: 2, tokens: 10, wall_ms: 100, ..Limits::default() };
-        let all = Raise { turns: 1, calls: 2, depth: 3, tokens: 5, usd_micros: 7, wall_ms: 50 };
+        let all = Raise {
+            turns: 1,
+            calls: 2,
+            depth: 3,
+            tokens: 5,
+            usd_micros: 7,
+            wall_ms: 50,
+            refusals: 3,
+            cards: 50,
+        };
         let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, ..limits };
         assert_eq!(limits.raised(all), raised);
         let paid = Limits { usd_micros: Some(1), ..limits };
         assert_eq!(paid.raised(all).usd_micros, Some(8));
         assert_eq!(paid.raised(all.shared_part()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
         let most = u64::MAX;
-        let most =
-            Raise { turns: most, calls: most, depth: most, tokens: most, usd_micros: most, wall_ms: most };
+        let most = Raise {
+            turns: most,
+            calls: most,
+            depth: most,
+            tokens: most,
+            usd_micros: most,
+            wall_ms: most,
+            ..Raise::default()
+        };
         let raised = paid.raised(most);
         assert_eq!((raised.turns, raised.calls, raised.depth), (u32::MAX, u32::MAX, Limits::MAX_DEPTH));
     }
@@ -159,6 +209,8 @@ mod tests {
             (LimitKind::Tokens, Raise { tokens: 1, ..Raise::default() }),
             (LimitKind::Usd, Raise { usd_micros: 5, ..Raise::default() }),
             (LimitKind::Wall, Raise { wall_ms: 100, ..Raise::default() }),
+            (LimitKind::Refusals, Raise { refusals: 3, ..Raise::default() }),
+            (LimitKind::Cards, Raise { cards: 50, ..Raise::default() }),
         ] {
             assert_eq!(Raise::double(kind, limits), expected);
         }

@@ -27,5 +27,6 @@ pub(crate) mod run_outcome;
 pub mod slot;
 pub mod started_effect;
 pub(crate) mod timer;
+pub(crate) mod trace;
 pub(crate) mod usage;
 pub(crate) mod yield_reason;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::provenance::Provenance;
 
+pub use super::trace::{ArgumentGiver, Giver, Trace};
+
 /// A durable value, in which references are formulas.
 pub type Value = passable::Value<FormulaId>;
 
@@ -70,26 +72,16 @@ pub struct Proposal {
     pub pins: BTreeSet<Pin>,
     /// The provenance of everything on which the arguments may depend.
     pub provenance: Provenance,
-    /// The places in the run's documents where single arguments were found, for the user who is asked.
+    /// The places in documents and results where the run has read words of single arguments. Words that the user gave
+    /// have no trace.
     pub traces: Vec<Trace>,
+    /// The giver of each argument, in the order of the parameters. Empty if the arguments were not traced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub givers: Vec<ArgumentGiver>,
     /// The absolute path of the directory in which the call's paths begin. Set if an agent or code makes the call
     /// without a run. It is kept because the target of the grant may be gone when a user asks about a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-}
-
-/// A place in a document, read by the run, at which the text of an argument was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trace {
-    /// The argument's parameter name.
-    pub argument: String,
-    /// The part of the argument that was found.
-    pub text: String,
-    /// The document's name.
-    pub document: String,
-    /// The form of the text in the document: `as written`, or the decoding that revealed it (`base64`,
-    /// `percent-encoding`, …).
-    pub how: String,
 }
 
 /// The BLAKE3 fingerprint of a proposal: equal exactly when principal, run, grant, method, arguments and pins are.

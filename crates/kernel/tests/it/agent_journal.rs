@@ -60,6 +60,7 @@ impl Fae {
                 pins: BTreeSet::new(),
                 provenance: Provenance::default(),
                 traces: vec![],
+                givers: vec![],
                 place: None,
             },
             verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },

@@ -24,6 +24,7 @@ fn base() -> Proposal {
         pins: BTreeSet::new(),
         provenance: Provenance::host(),
         traces: vec![],
+        givers: vec![],
         place: None,
     }
 }

@@ -198,6 +198,7 @@ impl Fixture {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: vec![],
+                givers: vec![],
                 place: None,
             },
             verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },

@@ -72,6 +72,7 @@ fn propose(w: &mut Fixture, host: FormulaId, number: RunNumber, decision: Decisi
         pins: BTreeSet::new(),
         provenance: Provenance::host(),
         traces: vec![],
+        givers: vec![],
         place: None,
     };
     let verdict = Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None };

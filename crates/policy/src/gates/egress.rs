@@ -1,6 +1,6 @@
 //! The gate for the servers that a call would reach.
 
-use kernel::proposal::{Caller, Effect, Finding};
+use kernel::proposal::{ArgumentGiver, Caller, Effect, Finding, Giver};
 use kernel::provenance::Source;
 use passable::{Quoting, quoting, visible_line};
 use resource::web::Origin;
@@ -11,7 +11,7 @@ use crate::facts::{Context, Destination};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "egress", version: 2, about: "only servers that the grant names are reached", judge };
+    Gate { name: "egress", version: 3, about: "only servers that the grant names are reached", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let mut rulings: Vec<Ruling> =
@@ -65,6 +65,10 @@ fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
 /// Returns the question about a call that could carry documents out, or `None` if the call cannot. Even a call that
 /// only reads tells the server the text of its address. That text may hold words that the run has read elsewhere. The
 /// same is true for every other way out of this machine, unless the call counts as sending.
+///
+/// An endowment lifts the question about a call whose arguments the user gave. It also lifts that about a call to the one
+/// server which the user named, as long as no argument holds words of a document from elsewhere. Of any other call, only
+/// a person or the operator's policy can know whether these words may go there.
 fn carried_out(context: &Context<'_>) -> Option<Ruling> {
     let proposal = context.proposal;
     // Other gates ask about a call that sends. The user's own words may go where the user says.
@@ -72,7 +76,7 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         return None;
     }
     let (to, home, what, shown) = match (&context.facts.outlet, context.facts.destinations.first()) {
-        (Some(outlet), _) => (outlet.to.clone(), Some(outlet.home.clone()), "what this call says", None),
+        (Some(outlet), _) => (outlet.to.clone(), outlet.home.clone(), "what this call says", None),
         (None, Some(first)) => {
             let home = origin(first).map(|origin| format!("{origin}/"));
             let shown = visible_line(&written(first)).into_owned();
@@ -82,8 +86,9 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         (None, None) => return None,
     };
     // This server already knows the documents that came from it.
+    let is_foreign = |name: &str| home.as_ref().is_none_or(|home| !name.starts_with(home.as_str()));
     let is_elsewhere = |source: &&Source| match source {
-        Source::Document { name, .. } => home.as_ref().is_none_or(|home| !name.starts_with(home.as_str())),
+        Source::Document { name, .. } => is_foreign(name),
         Source::Model(_) | Source::Host => false,
         Source::Run(_) | Source::Agent(_) => true,
     };
@@ -93,6 +98,31 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         return None;
     }
     let (at, example) = shown.unwrap_or_else(|| ("method".to_owned(), proposal.method.clone()));
+    let is_users = |one: &ArgumentGiver| matches!(one.giver, Giver::User { .. });
+    let is_plain = !proposal.givers.is_empty() && proposal.givers.iter().all(is_users);
+    let carried = proposal.traces.iter().find(|trace| is_foreign(&trace.document)).filter(|_| !is_plain);
+    let passes_on = context.facts.outlet.as_ref().is_some_and(|outlet| outlet.home.is_none());
+    if let Some(trace) = carried {
+        let place = trace.place();
+        let said = quoting!("{} is told “{}”, which stands in {}", to, trace.text, place);
+        return Some(Ruling::ask(
+            Lift::Operator,
+            Finding::new("egress/carries-text", said)
+                .at(trace.argument.as_str())
+                .counter_example(trace.text.as_str())
+                .allowed(ONLY_A_PERSON),
+        ));
+    }
+    if passes_on && !is_plain {
+        let said = quoting!("{} is told ", to).and(what).and(", and the run has read ");
+        return Some(Ruling::ask(
+            Lift::Operator,
+            Finding::new("egress/tells", said.quote(sources.join(", ")))
+                .at(at)
+                .counter_example(example)
+                .allowed(ONLY_A_PERSON),
+        ));
+    }
     Some(Ruling::ask(
         Lift::Endowment,
         Finding::new(
@@ -108,6 +138,9 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         )),
     ))
 }
+
+/// The way out for a call whose arguments the user did not give.
+const ONLY_A_PERSON: &str = "a person's approval of exactly this call, or arguments that the user gave";
 
 fn named(source: &Source) -> String {
     match source {
@@ -210,8 +243,8 @@ mod tests {
     fn outlet_call_asks_after_another_source_was_read() {
         let call = |method: &str| {
             Call::new(method).by_model().but(|c| {
-                c.facts.outlet =
-                    Some(crate::facts::Outlet { to: "the server gh".into(), home: "mcp:gh/".into() });
+                let home = Some("mcp:gh/".into());
+                c.facts.outlet = Some(crate::facts::Outlet { to: "the server gh".into(), home });
             })
         };
         let rules = &["egress/carries"][..];
@@ -223,6 +256,58 @@ mod tests {
             (call("change").having_read("in/a"), (Ask, Allow), rules),
             // Other gates ask about a call that sends.
             (call("send").having_read("in/a"), (Allow, Allow), &[]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
+    }
+
+    /// Reported of other programs: aaronsb/obsidian-mcp-plugin#284 (a page is fetched with what was read in its address)
+    /// and modelcontextprotocol/servers#3643.
+    #[test]
+    fn reading_tool_that_tells_others_asks_about_documents() {
+        let outlet = |home: Option<&str>| {
+            let home = home.map(str::to_owned);
+            Some(crate::facts::Outlet { to: "the server gh".into(), home })
+        };
+        let giver = |giver: Giver| ArgumentGiver { argument: "url".into(), part: None, giver };
+        let user = || giver(Giver::User { named: None });
+        let from = |place: &str| giver(Giver::Document { places: vec![place.to_owned()], is_whole: false });
+        let trace = |document: &str| kernel::proposal::Trace {
+            argument: "url".into(),
+            text: "secret words".into(),
+            document: document.into(),
+            call: None,
+            how: "as written".into(),
+        };
+        let call = |home: Option<&str>, givers: Vec<ArgumentGiver>, traced: &[&str]| {
+            Call::new("look").by_model().but(|c| {
+                c.facts.outlet = outlet(home);
+                c.proposal.givers = givers;
+                c.proposal.traces = traced.iter().map(|document| trace(document)).collect();
+            })
+        };
+        let (carries, text, tells) =
+            (&["egress/carries"][..], &["egress/carries-text"][..], &["egress/tells"][..]);
+        let (own, other) = ("mcp:gh/inbox", "in/a");
+        for (call, decisions, rules) in [
+            // Nothing was read yet.
+            (call(None, vec![giver(Giver::Nobody)], &[]), (Allow, Allow), &[][..]),
+            // The server's own documents are strange to others that its tool reaches.
+            (call(None, vec![giver(Giver::Nobody)], &[]).having_read(own), (Ask, Ask), tells),
+            (call(None, vec![from(own)], &[own]).having_read(own), (Ask, Ask), text),
+            (call(None, vec![user(), from(own)], &[]).having_read(own), (Ask, Ask), tells),
+            (call(None, vec![], &[]).having_read(own), (Ask, Ask), tells),
+            // The user gave every argument.
+            (call(None, vec![user()], &[]).having_read(own), (Ask, Allow), carries),
+            // A server that keeps to itself knows its own documents, but no others.
+            (call(Some("mcp:gh/"), vec![from(own)], &[own]).having_read(own), (Allow, Allow), &[]),
+            (call(Some("mcp:gh/"), vec![from(other)], &[other]).having_read(other), (Ask, Ask), text),
+            (
+                call(Some("mcp:gh/"), vec![giver(Giver::Nobody)], &[]).having_read(other),
+                (Ask, Allow),
+                carries,
+            ),
+            (call(Some("mcp:gh/"), vec![user()], &[]).having_read(other), (Ask, Allow), carries),
         ] {
             check(&GATE, &call, decisions, rules);
         }

@@ -58,7 +58,7 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
     by_argument.into_iter().map(|(argument, traces)| {
         let places: Vec<String> = traces
             .iter()
-            .map(|trace| format!("{} ({})", visible_line(&trace.document), visible_line(&trace.how)))
+            .map(|trace| format!("{} ({})", visible_line(&trace.place()), visible_line(&trace.how)))
             .fold(Vec::new(), |mut places, place| {
                 if !places.contains(&place) {
                     places.push(place);
@@ -127,6 +127,7 @@ mod tests {
             argument: argument.into(),
             text: text.into(),
             document: document.into(),
+            call: None,
             how: how.into(),
         };
         let call = Call::new("send").having_read("mail/5\u{1b}[2K.eml").but(|c| {

@@ -18,7 +18,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
     // A call that only reads, and only on this machine, tells nothing to anybody outside.
     let facts = context.facts;
-    let tells = !facts.destinations.is_empty() || facts.outlet.is_some() || facts.reader.is_some();
+    let tells = facts.tells() || facts.reader.is_some();
     if proposal.effect == Effect::Observe && !tells {
         return Ruling::allow();
     }

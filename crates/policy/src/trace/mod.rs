@@ -205,6 +205,7 @@ fn choose(mut hits: Vec<NeedleMatch<'_>>) -> Vec<Trace> {
             argument: hit.needle.argument.clone(),
             text: shorten(&hit.needle.shown),
             document: hit.document.name.to_owned(),
+            call: None,
             how: match hit.needle.steps.as_slice() {
                 [] => hit.how,
                 steps => format!("{}, with the argument decoded from {}", hit.how, how(steps, None)),
@@ -353,6 +354,7 @@ mod tests {
             argument: "mails".into(),
             text: RECIPIENT.into(),
             document: "mail/5.eml".into(),
+            call: None,
             how: "as written".into(),
         };
         assert_eq!(traces, [expected]);

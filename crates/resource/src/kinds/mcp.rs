@@ -33,7 +33,7 @@ pub(crate) static ROW: Row = Row {
     type_name: "mcp",
     start: TextStart::Prefix(PREFIX),
     example: "mcp:SERVER[TOOL]",
-    grammar: "mcp:NAME[TOOL,TOOL:reads]?max=1MiB&time=60s&start=60s",
+    grammar: "mcp:NAME[TOOL,TOOL:reads,TOOL:tells]?max=1MiB&time=60s&start=60s",
     keys: &["max=", "time=", "start=", "rate="],
     limits: &[Limit::Max, Limit::Rate],
     methods: &[],
@@ -50,8 +50,8 @@ pub(crate) static ROW: Row = Row {
 pub struct McpSpec {
     /// The name of the server.
     pub server: String,
-    /// The tools, each with the effect that the user vouches for.
-    pub tools: Vec<(String, Effect)>,
+    /// The tools, each with the class that the user vouches for.
+    pub tools: Vec<(String, ToolClass)>,
     /// The maximum number of bytes of the arguments and of a result.
     pub max_bytes: Option<u64>,
     /// The time limit of one call, in milliseconds.
@@ -72,9 +72,38 @@ pub fn is_server_name(text: &str) -> bool {
         && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// The words for the effect of a tool, which follow the tool's name.
-const EFFECTS: [(&str, Effect); 3] =
-    [("reads", Effect::Observe), ("changes", Effect::Modify), ("sends", Effect::Commit)];
+/// The class of a tool: its effect, and whether it tells others its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolClass {
+    /// The tool reads data of its own server. No one else learns the arguments.
+    Reads,
+    /// The tool reads, and others learn its arguments: the pages that it fetches, the services that it searches.
+    Tells,
+    /// The tool changes something that can be changed back.
+    Changes,
+    /// The tool is seen outside, or cannot be undone.
+    Sends,
+}
+
+impl ToolClass {
+    /// Returns the effect of a call.
+    pub fn effect(self) -> Effect {
+        match self {
+            ToolClass::Reads | ToolClass::Tells => Effect::Observe,
+            ToolClass::Changes => Effect::Modify,
+            ToolClass::Sends => Effect::Commit,
+        }
+    }
+}
+
+/// The words for the class of a tool, which follow the tool's name.
+const CLASSES: [(&str, ToolClass); 4] = [
+    ("reads", ToolClass::Reads),
+    ("tells", ToolClass::Tells),
+    ("changes", ToolClass::Changes),
+    ("sends", ToolClass::Sends),
+];
 
 /// Describes tools of a server, but not how the server is reached.
 fn tools_summary<'a>(tools: impl Iterator<Item = &'a str>, server: &str, call_ms: u64) -> String {
@@ -96,7 +125,7 @@ impl McpSpec {
         let granted = server.tools.iter().filter(|tool| methods.contains(&tool.method));
         McpSpec {
             server: server.name.clone(),
-            tools: granted.map(|tool| (tool.name.clone(), tool.effect)).collect(),
+            tools: granted.map(|tool| (tool.name.clone(), tool.class())).collect(),
             max_bytes: taken.max_bytes,
             call_ms: Some(server.call_ms).filter(|ms| *ms != DEFAULT_CALL_TIMEOUT_MS),
             start_ms: Some(server.start_ms).filter(|ms| *ms != DEFAULT_START_TIMEOUT_MS),
@@ -110,13 +139,13 @@ impl McpSpec {
     }
 
     pub(super) fn typed(&self) -> String {
-        let tool = |(name, effect): &(String, Effect)| {
+        let tool = |(name, class): &(String, ToolClass)| {
             let says =
-                name.rsplit_once(':').is_some_and(|(_, last)| EFFECTS.iter().any(|(word, _)| *word == last));
-            let effect =
-                EFFECTS.iter().find(|(_, known)| known == effect && (says || *known != Effect::Commit));
-            let effect = effect.map(|(word, _)| format!(":{word}")).unwrap_or_default();
-            format!("{}{effect}", quote::part(name, &[',', ']']))
+                name.rsplit_once(':').is_some_and(|(_, last)| CLASSES.iter().any(|(word, _)| *word == last));
+            let class =
+                CLASSES.iter().find(|(_, known)| known == class && (says || *known != ToolClass::Sends));
+            let class = class.map(|(word, _)| format!(":{word}")).unwrap_or_default();
+            format!("{}{class}", quote::part(name, &[',', ']']))
         };
         let tools: Vec<String> = self.tools.iter().map(tool).collect();
         let mut query: Vec<String> = Vec::new();
@@ -153,14 +182,14 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
         rate: None,
     };
     for tool in quote::split(tools, ',').into_iter().map(str::trim).filter(|tool| !tool.is_empty()) {
-        let (name, effect) = effect_of(tool);
+        let (name, class) = class_of(tool);
         if name.contains('*') {
             return Err(wrong("tools are named one by one".to_owned()));
         }
         if spec.tools.iter().any(|(other, _)| *other == name) {
             return Err(wrong(format!("`{name}` stands there twice")));
         }
-        spec.tools.push((name, effect));
+        spec.tools.push((name, class));
     }
     if spec.tools.is_empty() {
         return Err(named_none());
@@ -201,22 +230,21 @@ pub fn start_ms(text: &str) -> Option<u64> {
     units::duration_ms(text).filter(|ms| (1..=MAX_START_TIMEOUT_MS).contains(ms))
 }
 
-/// Returns the name and the effect of a tool.
+/// Returns the name and the class of a tool.
 ///
-/// The server's claims do not count. A tool to which the user gave no effect counts as one whose calls cannot be
-/// undone.
-fn effect_of(tool: &str) -> (String, Effect) {
-    let effect = |word: &str| EFFECTS.iter().find(|(known, _)| *known == word).map(|(_, effect)| *effect);
+/// The server's claims do not count. A tool to which the user gave no class counts as one whose calls cannot be undone.
+fn class_of(tool: &str) -> (String, ToolClass) {
+    let class = |word: &str| CLASSES.iter().find(|(known, _)| *known == word).map(|(_, class)| *class);
     if let Some((name, behind)) = quote::leading(tool) {
-        match behind.strip_prefix(':').map(effect) {
-            Some(Some(effect)) => return (name, effect),
-            None if behind.is_empty() => return (name, Effect::Commit),
+        match behind.strip_prefix(':').map(class) {
+            Some(Some(class)) => return (name, class),
+            None if behind.is_empty() => return (name, ToolClass::Sends),
             _ => {}
         }
     }
-    match tool.rsplit_once(':').map(|(name, word)| (name, effect(word))) {
-        Some((name, Some(effect))) => (name.to_owned(), effect),
-        _ => (tool.to_owned(), Effect::Commit),
+    match tool.rsplit_once(':').map(|(name, word)| (name, class(word))) {
+        Some((name, Some(class))) => (name.to_owned(), class),
+        _ => (tool.to_owned(), ToolClass::Sends),
     }
 }
 
@@ -299,6 +327,10 @@ pub struct PinnedTool {
     pub method: String,
     /// The effect of a call, according to the user. The server's own hints do not count.
     pub effect: Effect,
+    /// Whether others than the server learn the arguments of a call that only reads. The user has said so, or the server
+    /// itself says that the tool reaches others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells: bool,
     /// The server's description of the tool.
     pub description: Untrusted,
     /// The schema of the tool's arguments, as canonical JSON.
@@ -343,12 +375,30 @@ impl ToolDefinition {
         BlobHash(*hasher.finalize().as_bytes())
     }
 
-    /// Returns the tool for an endowment, with the effect that the user gave.
-    pub fn pin(&self, effect: Effect) -> PinnedTool {
+    /// Returns whether the server says that the tool only reads.
+    pub fn says_it_reads(&self) -> bool {
+        self.hint("readOnlyHint") == Some(true)
+    }
+
+    /// Returns whether the server says that the tool reaches others, or `None` if it does not say. A reader of the
+    /// protocol takes `None` for a yes.
+    pub fn says_it_reaches_others(&self) -> Option<bool> {
+        self.hint("openWorldHint")
+    }
+
+    fn hint(&self, name: &str) -> Option<bool> {
+        self.hints.as_ref()?.get(name)?.as_bool()
+    }
+
+    /// Returns the tool for an endowment, with the class that the user gave. A hint of the server counts only against
+    /// the tool: one that reaches others tells them what it is asked.
+    pub fn pin(&self, class: ToolClass) -> PinnedTool {
+        let reaches_others = self.says_it_reaches_others() == Some(true);
         PinnedTool {
             name: self.name.clone(),
             method: method_name(&self.name),
-            effect,
+            effect: class.effect(),
+            tells: class == ToolClass::Tells || (class == ToolClass::Reads && reaches_others),
             description: Untrusted::new(self.description.clone().unwrap_or_default()),
             schema: Untrusted::new(canonical(&self.input)),
             digest: self.digest(),
@@ -357,6 +407,16 @@ impl ToolDefinition {
 }
 
 impl PinnedTool {
+    /// Returns the class of the tool.
+    pub fn class(&self) -> ToolClass {
+        match self.effect {
+            Effect::Observe if self.tells => ToolClass::Tells,
+            Effect::Observe => ToolClass::Reads,
+            Effect::Modify => ToolClass::Changes,
+            Effect::Commit => ToolClass::Sends,
+        }
+    }
+
     /// Returns, in words, the parts of the definition that have changed since the tool was granted. Returns `None` if
     /// nothing has changed.
     pub fn change(&self, now: &ToolDefinition) -> Option<&'static str> {
@@ -478,7 +538,7 @@ mod tests {
 
     #[test]
     fn tool_digest_covers_all_fields_but_not_key_order() {
-        let pinned = sample_tool().pin(Effect::Commit);
+        let pinned = sample_tool().pin(ToolClass::Sends);
         assert_eq!(pinned.change(&sample_tool()), None);
         assert_eq!(pinned.schema.raw(), r#"{"properties":{"a":{"type":"string"},"b":{}},"type":"object"}"#);
         let reordered: Json = serde_json::from_str(
@@ -501,6 +561,25 @@ mod tests {
             (ToolDefinition { output: Some(json!({})), ..sample_tool() }, "its title"),
         ] {
             assert!(pinned.change(&now).is_some_and(|what| what.starts_with(word)), "{word}");
+        }
+    }
+
+    /// Reported of other programs: aaronsb/obsidian-mcp-plugin#284 (a read that carries data out in its address),
+    /// modelcontextprotocol/servers#3643 and exa-labs/exa-mcp-server#350 (tools of the web that did not say so).
+    #[test]
+    fn hints_of_the_server_count_only_against_a_tool() {
+        let hinted = |hints: Json| ToolDefinition { hints: Some(hints), ..sample_tool() };
+        for (hints, class, expected) in [
+            (json!({ "readOnlyHint": true, "openWorldHint": true }), ToolClass::Reads, ToolClass::Tells),
+            (json!({ "readOnlyHint": true, "openWorldHint": false }), ToolClass::Reads, ToolClass::Reads),
+            (json!({ "readOnlyHint": true, "openWorldHint": false }), ToolClass::Tells, ToolClass::Tells),
+            // The user's own word holds if the server says nothing, or nothing that can be read.
+            (json!({ "readOnlyHint": true }), ToolClass::Reads, ToolClass::Reads),
+            (json!({ "openWorldHint": "true" }), ToolClass::Reads, ToolClass::Reads),
+            (json!({ "readOnlyHint": true, "openWorldHint": false }), ToolClass::Sends, ToolClass::Sends),
+            (json!({ "openWorldHint": true }), ToolClass::Changes, ToolClass::Changes),
+        ] {
+            assert_eq!(hinted(hints.clone()).pin(class).class(), expected, "{hints} {class:?}");
         }
     }
 

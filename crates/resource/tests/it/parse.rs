@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use passable::Effect;
+use resource::mcp::ToolClass;
 use resource::programs::Setting;
 use resource::{GitSpec, McpSpec, PathSpec, ProgramSpec, ResourceSpec};
 
@@ -230,7 +231,7 @@ fn secrets_are_read_with_variables_and_programs() {
 #[test]
 fn tools_are_named_one_by_one_and_send_by_default() {
     let ResourceSpec::Mcp(McpSpec { server, tools, max_bytes, call_ms, .. }) =
-        parse("mcp:github[list_issues:reads, create_issue,label:changes,a:b,\"x,y\":reads]?max=2MiB&time=5s")
+        parse("mcp:github[list_issues:reads, create_issue,label:changes,page:tells,a:b,\"x,y\":reads]?max=2MiB&time=5s")
             .unwrap()
     else {
         panic!()
@@ -239,11 +240,12 @@ fn tools_are_named_one_by_one_and_send_by_default() {
     assert_eq!(
         tools,
         [
-            ("list_issues", Effect::Observe),
-            ("create_issue", Effect::Commit),
-            ("label", Effect::Modify),
-            ("a:b", Effect::Commit),
-            ("x,y", Effect::Observe),
+            ("list_issues", ToolClass::Reads),
+            ("create_issue", ToolClass::Sends),
+            ("label", ToolClass::Changes),
+            ("page", ToolClass::Tells),
+            ("a:b", ToolClass::Sends),
+            ("x,y", ToolClass::Reads),
         ]
     );
     assert_eq!((server.as_str(), max_bytes, call_ms), ("github", Some(2 << 20), Some(5000)));

@@ -116,7 +116,7 @@ fn server(tools: &[&str]) -> Resource {
         let input = serde_json::json!({ "type": "object" });
         let name = (*name).to_owned();
         ToolDefinition { name, title: None, description: None, input, output: None, hints: None }
-            .pin(Effect::Commit)
+            .pin(resource::mcp::ToolClass::Sends)
     };
     let line = ServerTransport::Web(Box::new(part_of_the_web(&["POST"])));
     let tools = tools.iter().map(tool).collect();

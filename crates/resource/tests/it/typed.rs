@@ -4,6 +4,7 @@ use passable::Effect;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use resource::mcp::ToolClass;
 use resource::programs::Setting;
 use resource::repository::Author;
 use resource::web::{Place, SecretUse, Web};
@@ -160,8 +161,13 @@ fn secret_spec() -> impl Strategy<Value = ResourceSpec> {
 }
 
 fn mcp_spec() -> impl Strategy<Value = ResourceSpec> {
-    let effect = prop_oneof![Just(Effect::Observe), Just(Effect::Modify), Just(Effect::Commit)];
-    let tools = btree_map(hostile(), effect, 1..4).prop_map(|all| all.into_iter().collect::<Vec<_>>());
+    let class = prop_oneof![
+        Just(ToolClass::Reads),
+        Just(ToolClass::Tells),
+        Just(ToolClass::Changes),
+        Just(ToolClass::Sends)
+    ];
+    let tools = btree_map(hostile(), class, 1..4).prop_map(|all| all.into_iter().collect::<Vec<_>>());
     let limits = (
         option::of(1u64..u64::MAX),
         option::of(1u64..3_600_000),

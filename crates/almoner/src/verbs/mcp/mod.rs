@@ -112,7 +112,12 @@ fn list(all: &Servers) -> String {
 fn render_tools(table: &ToolTable) -> String {
     let mut text = String::new();
     for tool in &table.tools {
-        let hint = if tool.says_it_reads { ", says of itself that it only reads" } else { "" };
+        let hint = match (tool.says_it_reads, tool.says_it_reaches_others) {
+            (false, _) => "",
+            (true, Some(false)) => ", says of itself that it only reads, and reaches nobody else: `:reads`",
+            // Without a word about it, the protocol takes it that a tool reaches others.
+            (true, _) => ", says of itself that it only reads, and may reach others: `:tells`",
+        };
         text += &format!("{} ({}{hint})\n", tool.name.visible_line(), tool.digest.short());
         if !tool.signature.raw().is_empty() {
             text += &format!("  {}\n", tool.signature.visible_line());

@@ -260,6 +260,7 @@ fn judgement(
         pins,
         provenance: Provenance::of(Source::Agent(Number(call.access.agent.number))),
         traces: vec![],
+        givers: vec![],
         place: Some(capability.path().to_owned()),
     };
     // Only changes are recorded with their send. Reading again is harmless, and the bytes that were read are not

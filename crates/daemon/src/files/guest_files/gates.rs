@@ -178,6 +178,7 @@ impl Gates {
             pins: BTreeSet::new(),
             provenance: Provenance::of(Source::Agent(Number(self.agent.number))),
             traces: vec![],
+            givers: vec![],
             place: None,
         };
         let facts = Facts {

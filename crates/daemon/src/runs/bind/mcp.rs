@@ -8,8 +8,8 @@ use std::sync::Arc;
 use kernel::command::{Binding, Target};
 use passable::{Untrusted, visible_line};
 use resource::mcp::{
-    DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerProgram, ServerTransport, ToolDefinition,
-    ToolServer,
+    DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerProgram, ServerTransport, ToolClass,
+    ToolDefinition, ToolServer,
 };
 use resource::programs::{ProgramDirectory, Setting};
 use resource::web::{Place, SecretUse, Web};
@@ -86,8 +86,8 @@ pub fn check_allowed(slot: &str, target: &Target, allow: &BTreeSet<String>) -> R
     let Some(method) = allow.iter().find(sends) else { return Ok(()) };
     let message = format!("`--allow {slot}.{method}`: nobody has said that this tool does not send");
     Err(Failure::new(Exit::Usage, message).help(format!(
-        "say what it does where you name it, if you know it: `mcp:{}[{method}:reads]` or `[{method}:changes]`; what the server says \
-         of itself counts for nothing",
+        "say what it does where you name it, if you know it: `mcp:{}[{method}:reads]`, `[{method}:tells]` or \
+         `[{method}:changes]`; what the server says of itself counts for nothing",
         server.name
     )))
 }
@@ -127,10 +127,11 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
                 description: Untrusted::new(""),
                 signature: Untrusted::new(""),
                 says_it_reads: false,
+                says_it_reaches_others: None,
                 problem: Some(format!("what the server says of it {HOLDS_SECRET}")),
             };
         }
-        let pinned = caps::endow_server(&told, &[(tool.name.clone(), passable::Effect::Commit)]);
+        let pinned = caps::endow_server(&told, &[(tool.name.clone(), ToolClass::Sends)]);
         let (signature, problem) = match pinned {
             Ok(tools) => {
                 let server = ToolServer { tools, ..server.clone() };
@@ -148,7 +149,8 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
             digest: tool.digest(),
             description: Untrusted::new(tool.description.clone().unwrap_or_default()),
             signature: Untrusted::new(signature),
-            says_it_reads: tool.hints.as_ref().is_some_and(|hints| hints["readOnlyHint"] == true),
+            says_it_reads: tool.says_it_reads(),
+            says_it_reaches_others: tool.says_it_reaches_others(),
             problem,
         }
     };
@@ -158,6 +160,7 @@ pub fn tool_table(daemon: &HostDaemon, name: &str, start_ms: Option<u64>) -> Res
         description: Untrusted::new(""),
         signature: Untrusted::new(""),
         says_it_reads: false,
+        says_it_reaches_others: None,
         problem: Some(tool.reason.clone()),
     };
     let tools = told.tools.iter().map(row).chain(told.faulty.iter().map(faulty)).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::protocol::{Look, Response};
 use control::show::{document_notes, value};
+use kernel::budget::LimitKind;
 use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
 use kernel::{MessageNumber, RunNumber};
@@ -184,7 +185,12 @@ fn pending(asked_of: &PageRequest, run: &Run, below: &[Run]) -> Markup {
             });
         }
         if let Some(exhausted) = &run.exhausted {
-            waits.push(html! { (parts::run(number)) " asks for more: " (link::message(exhausted.message)) });
+            waits.push(html! {
+                (parts::run(number))
+                @if exhausted.limit == Some(LimitKind::Refusals) { " keeps asking for what you refuse: " }
+                @else { " asks for more: " }
+                (link::message(exhausted.message))
+            });
         }
         if let State::Stalled { trouble } = &run.state {
             waits.push(html! {

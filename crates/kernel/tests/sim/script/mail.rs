@@ -237,7 +237,15 @@ fn submit(world: &mut Simulation, actor: FormulaId) -> Law {
 /// Returns how much more a run may use; now and then nothing.
 fn raise(world: &mut Simulation) -> Raise {
     let mut any = || if world.random.one_in(2) { 7 } else { 0 };
-    Raise { turns: any(), calls: any(), depth: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
+    Raise {
+        turns: any(),
+        calls: any(),
+        depth: any(),
+        tokens: any(),
+        usd_micros: any(),
+        wall_ms: any(),
+        ..Raise::default()
+    }
 }
 
 /// Returns a person answers an approval.

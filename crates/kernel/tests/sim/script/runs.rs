@@ -456,6 +456,7 @@ fn judgement(world: &mut Simulation, actor: FormulaId, run: &Run) -> Judgement {
             pins: BTreeSet::new(),
             provenance: Provenance::host(),
             traces: vec![],
+            givers: vec![],
             place: None,
         },
         verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },

@@ -1,0 +1,93 @@
+//! Traces: the places where the words of a call's arguments were read, and the giver of each argument.
+
+use serde::{Deserialize, Serialize};
+
+/// A place at which the run has read the words of an argument that the user did not give.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The argument's parameter name.
+    pub argument: String,
+    /// The part of the argument that was found.
+    pub text: String,
+    /// The name of the document or result that holds the text, such as `docs/a.txt` or `mcp:mail/search`.
+    pub document: String,
+    /// The arguments of the call that returned the result, such as `query "rent"`. `None` for a document, and for a
+    /// call whose argument is already in the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// The form of the text in the document: `as written`, or the decoding that revealed it (`base64`,
+    /// `percent-encoding`, …).
+    pub how: String,
+}
+
+impl Trace {
+    /// Returns the name of the place: the document, and the arguments of the call that returned it.
+    pub fn place(&self) -> String {
+        place(&self.document, self.call.as_deref())
+    }
+}
+
+/// Returns the name of a place where something was read, with the arguments of the call that returned it.
+pub(crate) fn place(document: &str, call: Option<&str>) -> String {
+    match call {
+        Some(call) => format!("{document} ({call})"),
+        None => document.to_owned(),
+    }
+}
+
+/// The giver of one argument, or of one element of an argument that is a list or a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgumentGiver {
+    /// The argument's parameter name.
+    pub argument: String,
+    /// The element, shortened, if the argument is a list or a record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The giver.
+    #[serde(flatten)]
+    pub giver: Giver,
+}
+
+/// The party that gave a value to a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "giver", rename_all = "snake_case")]
+pub enum Giver {
+    /// The user: the words stand in the task, an input, a setting, an answer or a message of the user.
+    User {
+        /// The place that holds the value, if the user only named that place, such as `docs/bill.txt`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        named: Option<String>,
+    },
+    /// Documents or results that the run has read, and that the user did not name.
+    Document {
+        /// The places that hold the value, as [`Trace::place`] names them.
+        places: Vec<String>,
+        /// Whether one of the places holds the value as a whole, and not only parts of it.
+        is_whole: bool,
+    },
+    /// Neither the user nor anything that the run has read. The model made the value.
+    Nobody,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn giver_is_one_flat_record() {
+        let of = |giver| ArgumentGiver { argument: "to".into(), part: None, giver };
+        for (giver, expected) in [
+            (Giver::User { named: None }, r#"{"argument":"to","giver":"user"}"#),
+            (
+                Giver::Document { places: vec!["docs/a.txt".into()], is_whole: true },
+                r#"{"argument":"to","giver":"document","places":["docs/a.txt"],"is_whole":true}"#,
+            ),
+            (Giver::Nobody, r#"{"argument":"to","giver":"nobody"}"#),
+        ] {
+            let one = of(giver);
+            let text = serde_json::to_string(&one).unwrap();
+            assert_eq!(text, expected);
+            assert_eq!(serde_json::from_str::<ArgumentGiver>(&text).unwrap(), one);
+        }
+    }
+}
