@@ -16,8 +16,10 @@ mod http;
 pub mod login_client;
 mod mcp;
 pub mod mount;
+mod mount_table;
 mod outbox;
 mod path;
+pub mod places;
 mod program;
 mod secret;
 pub mod stage;
@@ -35,7 +37,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits, quoting};
-use policy::{Facts, Subject};
+use policy::{Facts, Reach, Subject};
 use resource::{Kind, Resource};
 
 pub use http::{HostServices, NoHostServices, NoSecret};
@@ -59,6 +61,12 @@ pub trait Capability: Send + Sync {
     /// Returns the facts of a call before it is made, and changes nothing. If the arguments do not fit the method,
     /// the facts are few, and the shape gate refuses the call.
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
+
+    /// Returns the files of this machine that a call may change. A call that only reads changes none.
+    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+        let _ = (method, args);
+        vec![]
+    }
 
     /// Returns the present bytes of something that a call depends on, if they are few enough to be shown to the user.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
@@ -177,7 +185,7 @@ pub fn open_with(
 ) -> Result<Box<dyn Capability>, OpenError> {
     let Formula::Resource(resource) = target else { return Err(OpenError::Kind(target.kind())) };
     let outside = || Arc::clone(outside);
-    Ok(match resource {
+    let inner: Box<dyn Capability> = match resource {
         Resource::Directory { path, read_only } => {
             Box::new(dir::DirCapability::open(path, *read_only, grant)?)
         }
@@ -194,7 +202,8 @@ pub fn open_with(
         Resource::Questions | Resource::Alarm | Resource::Mail => {
             return Err(OpenError::Kind(target.kind()));
         }
-    })
+    };
+    Ok(Box::new(places::PlacedCapability { inner, slot: grant.slot.clone(), outside: outside() }))
 }
 
 /// Returns the interface of the capabilities of a kind, if this program opens them.

@@ -623,6 +623,10 @@ pub struct PolicyFile {
     pub problems: Vec<Untrusted>,
     /// Whether calls are judged at all. They are not while the first file is invalid.
     pub ready: bool,
+    /// The slots of unfinished runs that policies about files do not bind: programs and tool servers that work in
+    /// directories.
+    #[serde(default)]
+    pub unbound: Vec<Untrusted>,
 }
 
 /// One policy.
@@ -636,6 +640,9 @@ pub struct PolicyRow {
     pub forbids: bool,
     /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
+    /// Whether the policy forbids calls by the files that they name.
+    #[serde(default)]
+    pub is_of_files: bool,
     /// The reason for the policy.
     pub reason: Option<Untrusted>,
 }

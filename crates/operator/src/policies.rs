@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 
 use cedar_policy::{
-    AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode, Validator,
+    ActionConstraint, AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode, Validator,
 };
 use kernel::BlobHash;
 use miette::Diagnostic;
@@ -48,6 +48,9 @@ pub struct Policy {
     pub forbids: bool,
     /// Whether no other policy may ever permit the calls that this policy forbids.
     pub invariant: bool,
+    /// Whether the policy forbids calls by the files that they name. Such a policy binds directories and repositories,
+    /// but no programs and no tool servers, because nobody can tell beforehand which files these will use.
+    pub is_of_files: bool,
     /// The `@reason` of the policy.
     pub reason: Option<String>,
     /// The `@instead` of the policy: an alternative to the calls that it forbids.
@@ -154,6 +157,7 @@ impl Policies {
                 line,
                 forbids,
                 invariant,
+                is_of_files: forbids && is_of_files(policy),
                 reason: told("reason"),
                 instead: told("instead"),
             };
@@ -296,6 +300,21 @@ impl Policies {
     /// Returns the number of examples, which have all come out as they must.
     pub fn examples(&self) -> usize {
         self.examples
+    }
+}
+
+/// Returns whether a policy is about files: its actions are those of directories, or it tells files apart.
+fn is_of_files(policy: &cedar_policy::Policy) -> bool {
+    let is_directory = |id: &str| id == "dir" || id.starts_with("dir.");
+    match policy.action_constraint() {
+        ActionConstraint::Eq(action) => is_directory(action.id().unescaped()),
+        ActionConstraint::In(actions) => actions.iter().any(|action| is_directory(action.id().unescaped())),
+        ActionConstraint::Any => {
+            let text = policy.to_string();
+            ["context has path", "context has file", "context.path", "context.file", "Dir::"]
+                .iter()
+                .any(|words| text.contains(words))
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use resource::programs::Interpreter;
 
 use crate::arguments::FileMentions;
 use crate::egress::WebGrant;
+use crate::places::PlaceFact;
 use crate::rules::Rules;
 
 /// The facts that a capability finds out about a call before the call is made. Gathering them changes nothing.
@@ -46,6 +47,11 @@ pub struct Facts {
     /// The effect of this call, if it is stronger than the method declares: `git status` reads, and `git push` sends.
     /// A weaker effect is ignored.
     pub raises: Option<Effect>,
+    /// The places that the call may change and in which a change means more than itself, such as a mail spool.
+    pub places: Vec<PlaceFact>,
+    /// The canonical spellings of arguments that name a destination. What policies forbid of one, they forbid of the
+    /// call.
+    pub canonical: Vec<CanonicalArgument>,
     /// The problems that the capability itself found. Because of them, the call cannot succeed, or the grant forbids
     /// it.
     pub problems: Vec<Finding>,
@@ -69,6 +75,15 @@ pub struct PathFact {
     pub leads_to: Option<String>,
     /// The size of the file at the path, or `None` if there is no file.
     pub bytes: Option<u64>,
+}
+
+/// A canonical spelling of an argument that names a destination: a path, a host or a mail address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CanonicalArgument {
+    /// The name of the parameter.
+    pub argument: String,
+    /// The canonical spelling.
+    pub text: String,
 }
 
 /// A server that a call would reach.

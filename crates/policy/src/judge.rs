@@ -140,6 +140,7 @@ mod tests {
                 "operator",
                 "overwrite",
                 "paths",
+                "places",
                 "programs",
                 "provenance",
                 "scope",

@@ -15,6 +15,7 @@ mod fixture;
 pub mod gates;
 pub mod judge;
 pub mod launchers;
+pub mod places;
 pub mod protected;
 pub mod rules;
 pub mod ruling;
@@ -24,10 +25,11 @@ pub mod trace;
 
 pub use egress::WebGrant;
 pub use facts::{
-    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, RunBudget, SecretFact, Subject,
+    CanonicalArgument, Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, RunBudget, SecretFact, Subject,
     WrittenFile,
 };
 pub use judge::{Panel, judge};
+pub use places::{Location, Place, PlaceFact, PlaceMeaning, Places, Reach};
 pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
 pub use trace::{Document, trace};

@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use operator::{Call, Policies, PolicyOwner, Problem};
-use passable::visible_line;
+use passable::{Untrusted, visible_line};
 use policy::Stance;
+use resource::{Endowment, ResourceSpec};
 
 use crate::cli::policy::{PolicyArgs, PolicyVerb};
+use crate::client::Client;
 use crate::session::Session;
 use crate::ui::output;
+use config::mcp_file;
 use config::policy_file::{self, NAME};
+use config::trust;
 use control::ask::unexpected;
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{PolicyFile, PolicyRow, Request, Response};
@@ -30,7 +34,7 @@ pub fn policy(acting: &Session<'_>, args: &PolicyArgs) -> ExitResult {
         Some(PolicyVerb::Show { json, .. }) => show(acting, json.json),
         Some(PolicyVerb::Check { file, project }) => {
             let whose = if *project { PolicyOwner::Project } else { PolicyOwner::Operator };
-            check(&file.clone().unwrap_or_else(own), whose)
+            check(acting, &file.clone().unwrap_or_else(own), whose)
         }
         Some(PolicyVerb::Test { call, file }) => test(&file.clone().unwrap_or_else(own), call),
     }
@@ -67,7 +71,64 @@ fn render_report(report: &PolicyFile) -> String {
     for warning in &report.warnings {
         text += &format!("note: {}\n", warning.visible_line());
     }
-    text
+    text + &exceptions(&report.policies, &report.unbound)
+}
+
+/// Returns a note for each thing that the policies about files do not bind.
+fn exceptions(policies: &[PolicyRow], unbound: &[Untrusted]) -> String {
+    let names: Vec<String> = policies
+        .iter()
+        .filter(|policy| policy.is_of_files)
+        .map(|policy| format!("`{}`", visible_line(&policy.name)))
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
+    let note = |one: &Untrusted| format!("note: {names} {verb} not bind {}\n", one.visible_line());
+    unbound.iter().map(note).collect()
+}
+
+/// Returns the programs and tool servers that work in directories: those of the settings, of the project's file here,
+/// and of unfinished runs, if a daemon is running.
+///
+/// # Errors
+/// When a file cannot be read, or the daemon cannot be asked.
+fn unbound(acting: &Session<'_>) -> Result<Vec<Untrusted>, Failure> {
+    let mut all = Vec::new();
+    for (name, server) in mcp_file::read(&acting.place.config)?.servers {
+        if server.command.is_some() && !server.dirs.is_empty() {
+            let dirs = server.dirs.join(", ");
+            all.push(Untrusted::new(format!("the server `{name}` of mcp.json, which works in {dirs}")));
+        }
+    }
+    let here = std::env::current_dir().and_then(std::fs::canonicalize);
+    let project = here.map(|here| trust::nearest(&here)).ok().map(|path| trust::File::load(&path));
+    if let Some(project) = project.transpose()?.flatten() {
+        for (worker, given) in project.workers()? {
+            all.extend(given.endow.iter().filter_map(|endowment| of_project(&worker, endowment)));
+        }
+    }
+    if let Some(mut client) = Client::connect_if_running(acting.place)?
+        && let Response::Policy(report) = client.ask(Request::Policy)?
+    {
+        all.extend(report.unbound);
+    }
+    Ok(all)
+}
+
+/// Returns the slot of a project's worker that a program or a tool server fills.
+fn of_project(worker: &str, endowment: &Endowment) -> Option<Untrusted> {
+    let what = match &endowment.fill {
+        ResourceSpec::Program(program) if !program.directories.is_empty() => {
+            let paths: Vec<&str> = program.directories.iter().map(|(path, _)| path.as_str()).collect();
+            format!("a program in {}", paths.join(", "))
+        }
+        ResourceSpec::Mcp(server) => format!("the server {}", server.server),
+        _ => return None,
+    };
+    let slot = &endowment.slot;
+    Some(Untrusted::new(format!("`{slot}` of the worker `{worker}` in {}: {what}", trust::NAME)))
 }
 
 fn list(policies: &[PolicyRow], examples: usize) -> String {
@@ -110,13 +171,16 @@ fn render_problem(problem: &Problem) -> String {
     }
 }
 
-fn check(file: &Path, whose: PolicyOwner) -> ExitResult {
+fn check(acting: &Session<'_>, file: &Path, whose: PolicyOwner) -> ExitResult {
     let policies = load(file, whose)?;
     for warning in policies.warnings() {
         output::report(&format!("note: {warning}\n"));
     }
     let rows: Vec<_> = policies.policies().into_iter().map(row).collect();
     output::listing(&list(&rows, policies.examples()))?;
+    if rows.iter().any(|row| row.is_of_files) {
+        output::report(&exceptions(&rows, &unbound(acting)?));
+    }
     Ok(Exit::Ok)
 }
 

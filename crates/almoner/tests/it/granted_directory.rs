@@ -281,6 +281,34 @@ fn approved_guest_write_happens_once_despite_kills() {
 }
 
 #[test]
+fn guest_write_into_a_spool_asks_like_a_mail() {
+    let home = home_with_granted_directory();
+    home.write("post.worker", "---\nslots: { box: outbox }\n---\nSay it.\n");
+    home.write("post.json", json!([{ "turns": [{ "text": "said" }] }]).to_string());
+    home.almoner(&["run", "post.worker", "-m", "scripted:post.json", "-e", "box=./docs/outbox"]).expect(0);
+    let mut client = Client::connect(&home);
+    let docs = client.docs();
+    client.ask(&docs, "writeText", &json!(["n.md", "made\n"]));
+    client.call(&docs, "writeText", &json!(["outbox/r1-9.eml", "mail\n"]));
+    let begun = Instant::now();
+    let number = loop {
+        let open = home.almoner(&["inbox", "--json"]).expect(0).json();
+        if let Some(card) = open.as_array().unwrap().first() {
+            break card["number"].to_string();
+        }
+        assert!(begun.elapsed() < TIMEOUT, "nobody is asked");
+    };
+    assert!(!home.path("docs/outbox/r1-9.eml").exists());
+    let card = home.almoner(&["inbox", &number]).expect(0).out;
+    assert!(card.contains("] sends ") && card.contains("places/sends"), "{card}");
+    home.almoner(&["approve", &number]).expect(0);
+    while !home.path("docs/outbox/r1-9.eml").exists() {
+        assert!(begun.elapsed() < TIMEOUT, "it is not made");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
 fn guest_write_begun_before_a_crash_is_completed_after_it() {
     let home = home_with_granted_directory();
     home.almoner(&["stop"]).expect(0);

@@ -71,6 +71,7 @@ mod network;
 mod newcomer;
 mod oauth;
 mod origin;
+mod places;
 mod policy;
 mod private;
 mod programs;

@@ -1,6 +1,9 @@
 //! Tests of the operator's policies, over the whole path: files that change while the daemon runs, and the outcomes
 //! of calls.
 
+use serde_json::json;
+
+use crate::places::home_with_branch;
 use crate::test_home::{CLERK, Said, TestHome};
 
 const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
@@ -214,4 +217,101 @@ fn policy_examples_in_the_docs_work() {
     {
         assert!(schema.contains(&format!("  {word}")), "{word}\n{schema}");
     }
+}
+
+const FILES: &str = "@id(\"no-scripts\") @reason(\"no scripts here\")\n\
+    forbid(principal, action == Action::\"dir.write\", resource)\n\
+    when { context has path && context.path like \"*.sh\" };\n\
+    @id(\"keys-stay\")\n\
+    forbid(principal, action in Action::\"dir\", resource)\n\
+    when { context has file && context.file like \"*/project/*.key\" };";
+
+#[test]
+fn file_policy_binds_the_working_tree_of_a_repository() {
+    let options = ["run", "w.worker", "-m", "scripted:script.json", "-e", "repo=git:project:rw"];
+    let allow = ["--allow", "repo.switch"];
+    for (file, comes) in [("x.sh", false), ("a.key", false), ("x.txt", true)] {
+        let home = home_with_branch("repo: git rw", file);
+        own(&home, FILES);
+        home.almoner(&[&options[..], &allow].concat()).expect(0);
+        assert_eq!(home.path(&format!("project/{file}")).exists(), comes, "{file}: {}", trace(&home));
+    }
+    for (method, arguments, is_read) in [
+        ("show", json!({ "revision": "more" }), false),
+        ("show", json!({ "revision": "more", "path": "a.key" }), false),
+        ("diff", json!({ "from": "main", "to": "more" }), false),
+        ("blame", json!({ "path": "nothing.key" }), false),
+        ("show", json!({ "revision": "main" }), true),
+        ("log", json!({}), true),
+    ] {
+        let home = home_with_branch("repo: git rw", "a.key");
+        own(&home, FILES);
+        let call = json!({ "name": format!("repo_{method}"), "arguments": arguments });
+        let turns = json!([{ "calls": [call] }, { "text": "done" }]);
+        home.write("script.json", json!([{ "worker": "w", "turns": turns }]).to_string());
+        home.almoner(&options).expect(0);
+        let told = trace(&home);
+        assert_eq!(told.contains("operator/keys-stay"), !is_read, "{method} {arguments}: {told}");
+        assert!(!told.contains("stolen"), "{method} {arguments}: {told}");
+    }
+}
+
+#[test]
+fn policy_holds_for_every_spelling_of_an_address_and_a_path() {
+    const POLICY: &str = "@id(\"not-there\")\n\
+        forbid(principal, action == Action::\"outbox.send\", resource)\n\
+        when { context.args.to like \"*@evil.example\" };\n\
+        @id(\"not-that\")\n\
+        forbid(principal, action == Action::\"dir.write\", resource) when { context.args.path == \"a.md\" };";
+    let send = |to: &str| {
+        format!(r#"{{"name": "outbox_send", "arguments": {{"to": "{to}", "subject": "s", "body": "b"}}}}"#)
+    };
+    let write = |path: &str| {
+        format!(r#"{{"name": "out_write", "arguments": {{"path": "{path}", "content": "text"}}}}"#)
+    };
+    for (call, exit, rule) in [
+        (send("x@evil.example"), 0, "operator/not-there"),
+        (send("x@EVIL.Example"), 0, "operator/not-there"),
+        (send("X+y@Evil.example"), 0, "operator/not-there"),
+        (send("x@good.example"), 7, ""),
+        (write("a.md"), 0, "operator/not-that"),
+        (write("./a.md"), 0, "operator/not-that"),
+        (write(".//a.md"), 0, "operator/not-that"),
+        (write("b.md"), 7, ""),
+    ] {
+        let home = clerk(&call);
+        own(&home, POLICY);
+        run(&home, exit);
+        let told = trace(&home);
+        assert!(told.contains(rule), "{call}: {told}");
+    }
+}
+
+#[test]
+fn check_names_what_file_policies_do_not_bind() {
+    let home = clerk(WRITE);
+    home.write("w.worker", "---\nslots: { tools: program, ask: ask }\n---\nDo it.\n");
+    let turns = json!([{ "calls": [{ "name": "tools_run", "arguments": { "argv": ["cp", "a", "b"] } }] }]);
+    home.write("script.json", json!([{ "worker": "w", "turns": turns }]).to_string());
+    home.write("almoner.toml", "[workers.other.endow]\nbuild = 'program:cp?dir=.:rw'\n");
+    std::fs::create_dir_all(home.path("place")).unwrap();
+    let place = format!("{}:rw", home.path("place").display());
+    home.almoner(&["mcp", "add", "files", "--dir", &place, "--", "cp"]).expect(0);
+    let asks = ["run", "w.worker", "-m", "scripted:script.json", "-e", "tools=program:cp?dir=.:rw"];
+    home.almoner(&asks).expect(7);
+    own(&home, FILES);
+    let said = home.almoner(&["policy", "check"]).expect(0);
+    for words in [
+        "`no-scripts`, `keys-stay` do not bind `tools` of run r1: the program cp in ",
+        "do not bind the server `files` of mcp.json, which works in ",
+        "do not bind `build` of the worker `other` in almoner.toml: a program in ",
+    ] {
+        assert!(said.err.contains(words), "{words} in {}", said.err);
+    }
+    let shown = home.almoner(&["policy"]).expect(0).out;
+    assert!(shown.contains("do not bind `tools` of run r1"), "{shown}");
+    // A policy that is not about files needs no such note.
+    own(&home, "@id(\"no-mail\") forbid(principal, action == Action::\"outbox.send\", resource);");
+    let said = home.almoner(&["policy", "check"]).expect(0);
+    assert!(!said.err.contains("not bind"), "{}", said.err);
 }

@@ -34,9 +34,10 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
-use policy::Facts;
+use policy::{CanonicalArgument, Facts, Reach};
 
 use crate::path::{self, Plain, Purpose};
+use crate::places;
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
 use call::Call;
 use cursor::Cursor;
@@ -415,7 +416,27 @@ impl Capability for DirCapability {
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         let mut facts = self.facts_without_hints(method, args);
         facts.problems = self.with_hints(facts.problems, method, args);
+        facts.canonical = other_spellings(&facts, method, args);
         facts
+    }
+
+    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+        let Ok(call) = Call::parse(method, args) else { return vec![] };
+        let root = self.names.last().map_or("", String::as_str).trim_end_matches('/');
+        let at = |argument, path: &Plain| places::entry(argument, &format!("{root}/{}", path.as_str()));
+        match &call {
+            Call::Write { path, .. }
+            | Call::Append { path, .. }
+            | Call::Edit { path, .. }
+            | Call::Remove { path }
+            | Call::MakeDirectory { path } => vec![at("path", path)],
+            Call::Move { from, to } => vec![at("to", to), at("from", from)],
+            Call::List { .. }
+            | Call::Read { .. }
+            | Call::Glob { .. }
+            | Call::Grep { .. }
+            | Call::Stat { .. } => vec![],
+        }
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
@@ -458,6 +479,26 @@ impl Capability for DirCapability {
             None => Probe::Unknown,
         }
     }
+}
+
+/// Returns the other spellings of the paths that a call names: without `.` and empty names, and behind links.
+fn other_spellings(facts: &Facts, method: &str, args: &[Value]) -> Vec<CanonicalArgument> {
+    let names = interface().method(method).map(|method| method.params.iter().map(|param| &param.name));
+    let mut spellings = Vec::new();
+    for (name, value) in names.into_iter().flatten().zip(args) {
+        let is_path = matches!(name.as_str(), "path" | "from" | "to");
+        let Some(typed) = value.as_str().filter(|_| is_path) else { continue };
+        let plain = Plain::check(typed, Purpose::Look).ok();
+        let fact = facts.paths.iter().find(|fact| fact.argument == *name);
+        let led = fact.and_then(|fact| fact.leads_to.as_deref());
+        let others = plain.as_ref().map(Plain::as_str).into_iter().chain(led);
+        spellings.extend(
+            others
+                .filter(|text| *text != typed)
+                .map(|text| CanonicalArgument { argument: name.clone(), text: text.to_owned() }),
+        );
+    }
+    spellings
 }
 
 /// Returns the completion for a file that was not written.

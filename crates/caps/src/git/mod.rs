@@ -21,12 +21,12 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
-use policy::{Facts, PathFact};
+use policy::{Facts, PathFact, Reach};
 use resource::repository::Repository;
 
 pub(crate) use interface::{CHANGING, interface};
 
-use crate::{Capability, Probe, foreign};
+use crate::{Capability, Probe, foreign, places};
 
 /// The kind of the pin whose bytes are shown to the user.
 const DIFF: &str = "diff";
@@ -153,6 +153,21 @@ impl Capability for GitCapability {
             }
         }
         facts
+    }
+
+    /// Returns the files that a branch would change in the working tree. The other methods change only what git keeps.
+    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+        let root = self.repository.path.trim_end_matches('/');
+        let mut reaches = Vec::new();
+        if self.repository.write && CHANGING.contains(&method) {
+            reaches.push(places::entry("method", &format!("{root}/.git")));
+        }
+        if method == "switch"
+            && let Ok(answer) = self.look(method, args)
+        {
+            reaches.extend(answer.paths.iter().map(|path| places::entry("name", &format!("{root}/{path}"))));
+        }
+        reaches
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {

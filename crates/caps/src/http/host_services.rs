@@ -11,6 +11,7 @@ use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 use network::Network;
 use passable::visible_line;
+use policy::Places;
 use resource::secret::SecretHandle;
 use resource::web::Origin;
 use zeroize::Zeroizing;
@@ -168,6 +169,12 @@ pub trait HostServices: Send + Sync {
     /// Returns the secrets that the user has bound to slots of the run and that may still be used, by slot.
     fn slot_secrets(&self) -> BTreeMap<String, SecretHandle> {
         BTreeMap::new()
+    }
+
+    /// Returns the table of the places in which a change means more than itself, or `None` if it cannot be found out
+    /// now.
+    fn places(&self) -> Option<Places> {
+        Some(Places::default())
     }
 
     /// Returns the bytes that are kept beside the store under a digest, if they are there.

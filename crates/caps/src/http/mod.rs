@@ -19,7 +19,7 @@ use kernel::proposal::{Finding, Value};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::visible_line;
-use policy::{Destination, Facts, WebGrant};
+use policy::{CanonicalArgument, Destination, Facts, WebGrant};
 use resource::web::Web;
 
 use crate::{Capability, OpenError, Probe, foreign};
@@ -104,8 +104,18 @@ impl HttpCapability {
             path: call.path.clone(),
             addresses,
         });
+        facts.canonical.extend(self.own_path(call));
         facts.problems.extend(self.secret_problem(call));
         facts
+    }
+
+    /// Returns the path of a call in the one spelling that policies may rely on: below the endowed place, and with a
+    /// slash before it.
+    fn own_path(&self, call: &Call) -> Option<CanonicalArgument> {
+        let base = self.web.places.first().map_or("/", |place| place.path.as_str());
+        let below = call.path.strip_prefix(base.trim_end_matches('/')).unwrap_or(&call.path);
+        let text = if below.starts_with('/') { below.to_owned() } else { format!("/{below}") };
+        Some(CanonicalArgument { argument: "path".to_owned(), text })
     }
 
     /// Returns the reason why the secret of a call is not given out, or `None` if it is.

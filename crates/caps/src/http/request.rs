@@ -113,11 +113,26 @@ fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
                 .allowed("a plain path, like `/items/7`; what follows `?` goes into `query`"),
         )
     })?;
+    // An escape means the same in both cases of its letters, and the upper one is canonical.
+    let plain = canonical_escapes(plain.as_str());
     Ok(match (base, plain.as_str()) {
         ("/", path) => path.to_owned(),
         (base, "/") => base.to_owned(),
         (base, path) => format!("{base}{path}"),
     })
+}
+
+/// Returns a path with the letters of its escapes in upper case.
+fn canonical_escapes(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (escape, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        plain.push('%');
+        plain.push_str(&escape.to_ascii_uppercase());
+        plain.push_str(rest);
+    }
+    plain
 }
 
 /// Returns the encoded query. The encoding lets no value end the query early.
@@ -156,4 +171,21 @@ fn mismatch(method: &str) -> Box<Finding> {
             .counter_example(visible_line(method))
             .allowed("get(path, query?, headers?), send(method, path, body?, headers?)"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_has_one_spelling() {
+        for (base, path, expected) in [
+            ("/", "items/7", "/items/7"),
+            ("/", "/a/%c3%bc", "/a/%C3%BC"),
+            ("/v1", "x%3b%3B", "/v1/x%3B%3B"),
+            ("/v1", "/", "/v1"),
+        ] {
+            assert_eq!(joined(base, path).unwrap(), expected, "{path}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{Interface, id::BlobHash};
 use passable::{Quoting, quoting, visible_line};
-use policy::{Destination, Facts, Outlet, WebGrant};
+use policy::{Destination, Facts, Outlet, Reach, WebGrant};
 use resource::mcp::{PinnedTool, ServerTransport, ToolServer};
 use resource::web::Web;
 use serde_json::{Map, Value as Json};
@@ -40,7 +40,7 @@ pub use mcp_error::McpError;
 use session::Session;
 
 use crate::http::{self, HostServices};
-use crate::{Capability, Probe, foreign};
+use crate::{Capability, Probe, foreign, places};
 
 /// The maximum size of the arguments and of a result if the grant names no limit: 1 MiB.
 const MAX_BYTES: u64 = 1 << 20;
@@ -340,6 +340,14 @@ impl Capability for McpCapability {
         }
         facts.problems.extend(self.secret_problem());
         facts
+    }
+
+    /// Returns the directories of the server. Nobody can tell which of its tools writes there.
+    fn reaches(&self, _: &str, _: &[Value]) -> Vec<Reach> {
+        match &self.server.line {
+            ServerTransport::Program(program) => places::trees("method", &program.directories),
+            ServerTransport::Web(_) => vec![],
+        }
     }
 
     fn blocked_by(&self, _: &str, _: &[Value]) -> Option<Finding> {

@@ -37,6 +37,18 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
+/// Returns the other spellings by which a mail reaches the same mailbox. The case of a host has no meaning, and mail
+/// servers ignore the case of the other part, though they may tell it apart. A part behind `+` belongs to the address.
+pub(super) fn other_spellings(address: &str) -> Vec<String> {
+    let Some((local, host)) = address.rsplit_once('@') else { return vec![] };
+    let folded = format!("{local}@{}", host.to_ascii_lowercase());
+    let lower = address.to_ascii_lowercase();
+    let mut spellings = vec![folded, lower];
+    spellings.dedup();
+    spellings.retain(|spelling| spelling != address);
+    spellings
+}
+
 fn is_local(local: &str) -> bool {
     let is_atom = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c);
     local.len() <= 64 && local.split('.').all(|part| !part.is_empty() && part.chars().all(is_atom))
@@ -54,6 +66,20 @@ fn is_host(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_of_an_address_ignore_the_case() {
+        // Reported of other programs: craigmccaskill/posthorn#54, schweikert/postgrey#21.
+        for (address, others) in [
+            ("a@b.example", &[][..]),
+            ("a@B.Example", &["a@b.example"]),
+            ("A@b.example", &["a@b.example"]),
+            ("A+x@B.example", &["A+x@b.example", "a+x@b.example"]),
+            ("nobody", &[]),
+        ] {
+            assert_eq!(other_spellings(address), others, "{address}");
+        }
+    }
 
     #[test]
     fn check_accepts_only_one_plain_address() {

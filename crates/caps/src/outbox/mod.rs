@@ -15,7 +15,7 @@ use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{Quoting, quoting, visible_line};
-use policy::Facts;
+use policy::{CanonicalArgument, Facts};
 
 use crate::atomic_write::{AtomicWrite, AtomicWriteError};
 use crate::{Capability, OpenError, Probe, failure, foreign, open_directory, path, walk};
@@ -182,6 +182,10 @@ impl Capability for Outbox {
             bytes: Some(mail.bytes()),
             line: format!("sends a mail to {} ({} bytes{attached})", visible_line(&to), mail.bytes()),
             problems: self.problems(&mail),
+            canonical: address::other_spellings(mail.to)
+                .into_iter()
+                .map(|text| CanonicalArgument { argument: "to".to_owned(), text })
+                .collect(),
             ..Facts::default()
         }
     }

@@ -17,7 +17,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::{quoting, visible_line};
-use policy::{Facts, ProgramFact, SecretFact};
+use policy::{Facts, ProgramFact, Reach, SecretFact};
 use resource::programs::{EndowedProgram, Programs};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
@@ -27,7 +27,7 @@ pub(crate) use interface::{interface, without_secrets};
 pub use scratch::sweep;
 
 use crate::http::{HostServices, LOCKED};
-use crate::{Capability, Probe, foreign};
+use crate::{Capability, Probe, foreign, places};
 use call::Call;
 use scratch::Scratch;
 use secrets::CallEnvironment;
@@ -320,6 +320,10 @@ impl Capability for ProgramCapability {
             problems,
             ..Facts::default()
         }
+    }
+
+    fn reaches(&self, _: &str, _: &[Value]) -> Vec<Reach> {
+        places::trees("argv", &self.programs.directories)
     }
 
     fn blocked_by(&self, method: &str, args: &[Value]) -> Option<Finding> {

@@ -7,6 +7,7 @@ mod models;
 mod network;
 pub mod project;
 mod project_limits;
+mod project_spools;
 mod read;
 mod web;
 

@@ -12,6 +12,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::project_limits::ProjectLimits;
+use super::project_spools;
 use super::read::{SettingsError, Text, table};
 use crate::machine::Machine;
 use control::exit::{Exit, Failure};
@@ -202,8 +203,9 @@ impl ProjectEndowments {
         let model = self.model.iter().map(|model| format!("model: {model}"));
         let kind = |slot: &str| worker.and_then(|worker| self.kind(worker, slot));
         let endow = self.endow.iter().map(|given| given.describe(kind(&given.slot)));
+        let spools = project_spools::lines(&self.endow, &kind);
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
-        model.chain(endow).chain(allow).chain(self.limits.line()).collect()
+        model.chain(endow).chain(spools).chain(allow).chain(self.limits.line()).collect()
     }
 
     /// Returns the kind of a slot, from the file of the worker that has the slot. A name like `a.b` means the slot
@@ -282,6 +284,32 @@ mod tests {
                 format!("a: other.post = mail spool {here}/p"),
                 format!("a: post = mail spool {here}/p"),
                 format!("nobody: post = directory {here}/p"),
+            ]
+        );
+    }
+
+    #[test]
+    fn slot_that_reaches_a_spool_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(dir.path()).unwrap();
+        std::fs::write(
+            base.join("a.worker"),
+            "---\nslots: { post: outbox, out: dir rw, tools: program, docs: dir, apart: dir rw }\n---\nDo it.\n",
+        )
+        .unwrap();
+        std::os::unix::fs::symlink(".", base.join("link")).unwrap();
+        let text = "[workers.a.endow]\npost = './p'\nout = './link:rw'\ntools = 'program:cp?dir=.:rw'\n\
+            docs = '.'\napart = './q:rw'\n";
+        let lines = lines(&base, text).unwrap();
+        let said: Vec<&String> = lines.iter().filter(|line| line.contains("so each")).collect();
+        let here = base.display();
+        assert_eq!(
+            said,
+            [
+                &format!("a: out: a change in the mail spool {here}/p is sent, so each such change asks"),
+                &format!(
+                    "a: tools: it could write in the mail spool {here}/p, so each call counts as sending and asks"
+                ),
             ]
         );
     }

@@ -14,7 +14,7 @@ use super::rejected_commands::RejectedCommand;
 use super::services::Services;
 use super::{acts, examine, save};
 use crate::queries::{
-    audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, why,
+    audit, batch_asks, bindings, export, messages, runs, sent_requests, stalled, stats, unbound_slots, why,
 };
 use crate::runs::approval_extras;
 use crate::runs::{bind, card, chat_message, chats, forget, logins, staging, start, undo};
@@ -24,7 +24,9 @@ use config::model_choice::KnownModels;
 use control::exit::{Exit, Failure};
 use control::messages::MessageFilter;
 use control::powers::ApprovalExtras;
-use control::protocol::{ClientKeys, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
+use control::protocol::{
+    ClientKeys, Family, ModelChoice, OnBehalf, Pass, PolicyFile, Request, Response, Status,
+};
 
 /// Answers one request. `services` are those of the store's own host, and `brought` are the keys that the client has
 /// sent.
@@ -197,7 +199,10 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
         Request::Save { run, name, dir, write } => {
             Response::Saved(Box::new(save::save(services, run, &name, Path::new(&dir), write)?))
         }
-        Request::Policy => Response::Policy(Box::new(daemon.policies.report())),
+        Request::Policy => {
+            let unbound = unbound_slots::unbound_slots(daemon)?;
+            Response::Policy(Box::new(PolicyFile { unbound, ..daemon.policies.report() }))
+        }
         Request::Backup { path } => backup(services, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
         Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {

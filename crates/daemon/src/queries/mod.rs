@@ -24,4 +24,5 @@ pub mod sent_requests;
 pub mod stalled;
 pub mod stats;
 pub mod threads;
+pub mod unbound_slots;
 pub mod why;

@@ -22,6 +22,7 @@ use crate::queries::applied_changes::{applied_changes, relatives};
 use crate::queries::changes;
 use crate::queries::changes::{Change, PathTask, RunChanges};
 use crate::queries::runs;
+use crate::runs::spool_warnings;
 use crate::state::blobs;
 use crate::state::daemon;
 use crate::state::daemon::HostDaemon;
@@ -304,6 +305,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
         staged_bytes(daemon, change, digest)
     });
     guard_protected(&mut tasks, only);
+    spool_warnings::guard(daemon, &mut tasks, only, "applies it")?;
     changes::hold_back_moves(&mut tasks);
     let (mut files, mut shown) = (Vec::new(), 0);
     // The files are sorted by their paths.
@@ -475,6 +477,7 @@ pub fn apply(
     let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
     let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
     guard_protected(&mut tasks, only);
+    spool_warnings::guard(daemon, &mut tasks, only, "applies it")?;
     changes::hold_back_moves(&mut tasks);
     let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Named)?;
     let held =

@@ -14,6 +14,7 @@ use worker::definition::{Bundle, Definition, Slot};
 use super::bind;
 use super::bind::NewDirectories;
 use super::documents::{DocumentImporter, check_chat, check_count, check_names, check_total};
+use super::spool_warnings::SpoolWarnings;
 use super::staging;
 use super::staging::StagedCopies;
 use super::{proposal, start_preview, worker_slots};
@@ -139,6 +140,7 @@ pub fn start_as(
         documents: &documents,
         limits: limits_of(&definition, &spec),
         directories: &shelf.directories,
+        spools: &SpoolWarnings::new(daemon, &bindings)?,
     };
     if spec.dry_run {
         return planned.plan().map(Response::Plan);

@@ -10,6 +10,7 @@ use resource::{Kind, Resource};
 use worker::definition::{Bundle, Definition};
 
 use super::bind::{NewDirectories, methods};
+use super::spool_warnings::SpoolWarnings;
 use super::worker_slots;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, Plan, PlannedDocument, PlannedMethod, PlannedSlot, StartShape, StartSpec};
@@ -34,6 +35,8 @@ pub struct StartPreview<'a> {
     pub limits: Limits,
     /// The directories that are still to be made.
     pub directories: &'a NewDirectories,
+    /// The mail spools that slots would reach.
+    pub spools: &'a SpoolWarnings<'a>,
 }
 
 impl StartPreview<'_> {
@@ -59,7 +62,7 @@ impl StartPreview<'_> {
             worker: definition.name.clone(),
             digest: bundle.digest().to_string(),
             model: model.to_owned(),
-            slots: worker_slots::fill_lines(bindings),
+            slots: worker_slots::fill_lines(bindings).into_iter().chain(self.spool_lines()).collect(),
             tools: self.tools(),
             documents: documents.iter().map(document_line).collect(),
             prompt: Untrusted::new(prompt),
@@ -99,6 +102,24 @@ impl StartPreview<'_> {
         Value::from_json(&serde_json::Value::Object(self.inputs.clone())).unwrap_or_else(|_| Value::null())
     }
 
+    /// Returns a line for each mail spool that a slot would reach.
+    fn spool_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.add_spool_lines(&mut lines, "", self.bindings);
+        lines
+    }
+
+    fn add_spool_lines(&self, lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
+        for binding in bindings {
+            let slot = format!("{under}{}", binding.slot);
+            let reached = self.spools.of(binding);
+            lines.extend(reached.phrases.iter().map(|phrase| format!("{slot}: {phrase}")));
+            if let Target::Endowed { bindings, .. } = &binding.target {
+                self.add_spool_lines(lines, &format!("{slot}."), bindings);
+            }
+        }
+    }
+
     fn planned_documents(&self) -> Vec<PlannedDocument> {
         let given = self.spec.documents.iter().map(Some).chain(std::iter::repeat(None));
         let path = |given: Option<&Document>, document: &Attachment| match given {
@@ -125,9 +146,14 @@ impl StartPreview<'_> {
             let slot = format!("{under}{}", binding.slot);
             let own = self.definition.slot(&binding.slot).filter(|_| under.is_empty());
             let kind = own.map_or_else(|| kind(&binding.target).to_owned(), |slot| slot.kind.to_string());
+            let reached = self.spools.of(binding);
+            let sends = |effect: Effect| match reached.is_whole && effect != Effect::Observe {
+                true => Effect::Commit,
+                false => effect,
+            };
             let method = |name: &String| PlannedMethod {
                 name: name.clone(),
-                effect: method_effect(&kind, &binding.target, name),
+                effect: method_effect(&kind, &binding.target, name).map(sends),
                 allowed: binding.allow.contains(name),
                 asked: binding.ask.contains(name),
             };
@@ -144,7 +170,7 @@ impl StartPreview<'_> {
                 named,
                 is_new: place.is_some_and(|path| self.directories.is_new(path)),
                 methods: binding.methods.iter().map(method).collect(),
-                limits: binding.attenuation.limit_phrases(),
+                limits: binding.attenuation.limit_phrases().into_iter().chain(reached.phrases).collect(),
                 kind,
                 slot: slot.clone(),
             });

@@ -11,6 +11,7 @@ use passable::Untrusted;
 use crate::queries::applied_changes::applied_changes;
 use crate::queries::changes;
 use crate::queries::changes::{Change, RunChanges};
+use crate::runs::spool_warnings;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::undo_report::{UndoReport, UndoState};
@@ -40,6 +41,7 @@ pub fn undo(
             .is_some_and(|there| there.is_own || there.description == change.after.description());
         change.stage.is_none() || is_applied || task.state == UndoState::Already
     });
+    spool_warnings::guard(daemon, &mut tasks, only, "puts it back")?;
     let files = changes::restored_files(&tasks);
     if !dry_run {
         let is_any = !files.is_empty();

@@ -17,6 +17,7 @@ use passable::{Effect, Untrusted};
 use resource::{Kind, Resource};
 use worker::definition::{Bundle, Definition};
 
+use super::spool_warnings::SpoolWarnings;
 use super::{start_preview, worker_slots};
 use crate::queries::methods;
 use crate::queries::methods::Methods;
@@ -194,17 +195,25 @@ fn grant_fill(daemon: &HostDaemon, grant: &Grant) -> Option<SlotFill> {
 /// Returns the powers from a person's additions, slot by slot.
 pub fn chosen_fills(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, SlotFill)> {
     let mut all = Vec::new();
-    add(daemon, "", &addition.bindings, &mut all);
+    let spools = SpoolWarnings::new(daemon, &addition.bindings).ok();
+    add(daemon, spools.as_ref(), "", &addition.bindings, &mut all);
     all
 }
 
-fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(String, SlotFill)>) {
+fn add(
+    daemon: &HostDaemon,
+    spools: Option<&SpoolWarnings<'_>>,
+    under: &str,
+    bindings: &[Binding],
+    all: &mut Vec<(String, SlotFill)>,
+) {
     for binding in bindings {
         let slot = format!("{under}{}", binding.slot);
-        let granting = binding_fill(daemon, binding);
+        let mut granting = binding_fill(daemon, binding);
+        granting.limits.extend(spools.map(|spools| spools.of(binding)).unwrap_or_default().phrases);
         all.push((slot.clone(), granting));
         if let Target::Endowed { bindings, .. } = &binding.target {
-            add(daemon, &format!("{slot}."), bindings, all);
+            add(daemon, spools, &format!("{slot}."), bindings, all);
         }
     }
 }

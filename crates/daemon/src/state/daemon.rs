@@ -37,6 +37,7 @@ use super::news::News;
 use super::notices::Notices;
 use super::policies::PolicyStore;
 use super::protected_paths::ProtectedPaths;
+use super::spools::Spools;
 use super::vault::DaemonVault;
 use crate::processes::code_reader::Reader;
 use config::clock;
@@ -52,6 +53,8 @@ pub struct Daemon {
     pub place: Place,
     /// The paths that no run is ever granted.
     pub protected_paths: ProtectedPaths,
+    /// The mail spools that any run was given.
+    pub spools: Spools,
     /// The reader of code that a run proposes.
     pub reader: Reader,
     /// Values that modules above this one keep here.
@@ -306,6 +309,7 @@ impl HostDaemon {
             store,
             place: place.clone(),
             protected_paths: ProtectedPaths::new(place),
+            spools: Spools::default(),
             reader: Reader::new(program),
             extensions: Extensions::default(),
             engine: OnceLock::new(),

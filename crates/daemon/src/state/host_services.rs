@@ -7,6 +7,7 @@ use kernel::formula::Formula;
 use kernel::run::Run;
 use kernel::{BlobHash, FormulaId, table};
 use network::Network;
+use policy::Places;
 use resource::Resource;
 use resource::secret::SecretHandle;
 
@@ -135,6 +136,27 @@ impl caps::HostServices for DaemonServices {
         });
         // If the store cannot be read, no secret is handed over.
         found.unwrap_or_default()
+    }
+
+    fn places(&self) -> Option<Places> {
+        let shared = self.shared.upgrade()?;
+        let spools = shared.spool_paths().ok()?;
+        let now = clock::now_ms();
+        let found = shared.read(|txn| {
+            let mut places = Vec::new();
+            for (slot, id) in &self.grants {
+                let Some(reached) = table::reach(txn, id)?.filter(|reached| reached.ended(now).is_none())
+                else {
+                    continue;
+                };
+                if let Formula::Resource(resource) = &reached.formula {
+                    places.extend(caps::places::working_places(slot, resource));
+                }
+            }
+            Ok(places)
+        });
+        let spools = caps::places::spools(&spools);
+        Some(found.ok()?.into_iter().chain(spools).chain(caps::places::machine_queues()).collect())
     }
 
     fn stored_bytes(&self, digest: &BlobHash) -> Option<Vec<u8>> {

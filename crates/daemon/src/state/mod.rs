@@ -25,6 +25,7 @@ pub mod protected_paths;
 pub mod scratch_dirs;
 pub mod sealing;
 pub mod secret_access;
+pub mod spools;
 pub mod stored_objects;
 pub mod text_stream;
 pub mod thread_stack;

@@ -210,6 +210,7 @@ impl PolicyStore {
                 .unwrap_or_default(),
             problems: state.problems.iter().map(told).collect(),
             ready: state.is_ready,
+            unbound: vec![],
         }
     }
 }
@@ -221,6 +222,7 @@ pub fn row(policy: &operator::Policy) -> PolicyRow {
         line: policy.line,
         forbids: policy.forbids,
         invariant: policy.invariant,
+        is_of_files: policy.is_of_files,
         reason: policy.reason.clone().map(Untrusted::new),
     }
 }

@@ -7,6 +7,7 @@ mod egress;
 mod operator;
 mod overwrite;
 mod paths;
+mod places;
 mod programs;
 mod provenance;
 mod scope;
@@ -36,6 +37,7 @@ pub const GATES: &[Gate] = &[
     shape::GATE,
     scope::GATE,
     paths::GATE,
+    places::GATE,
     programs::GATE,
     depth::GATE,
     budget::GATE,

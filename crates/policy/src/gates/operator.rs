@@ -1,27 +1,33 @@
 //! The gate for the policies of this installation's operator, which forbid calls or permit them without a question.
 
-use kernel::proposal::{Decision, Finding, Proposal, Value};
+use kernel::proposal::{Decision, Effect, Finding, Proposal, Value};
 use resource::Kind;
 
 use super::Gate;
-use crate::facts::Context;
+use crate::facts::{Context, Facts, PathFact, Subject};
 use crate::rules::Stance;
 use crate::ruling::{ActiveLifts, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 5, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 6, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
     let as_known = as_policy_call(context);
     let context = &Context { proposal: as_known.as_ref().unwrap_or(context.proposal), ..*context };
     let mut opinion = operator.opinion(context);
-    // A policy that forbids reading or writing a file covers every way to do so.
-    for other in as_plainer_calls(context) {
+    // A policy that forbids reading or writing a file covers every way to do so, and every spelling.
+    let others = as_plainer_calls(context).into_iter().chain(as_file_calls(context)).chain(respelled(context));
+    for other in others.chain(as_declared(context)) {
         if opinion.stance == Stance::Forbids {
             break;
         }
-        let said = operator.opinion(&Context { proposal: &other, ..*context });
+        let said = operator.opinion(&Context {
+            proposal: &other.proposal,
+            subject: other.subject.as_ref().unwrap_or(context.subject),
+            facts: other.facts.as_ref().unwrap_or(context.facts),
+            ..*context
+        });
         if said.stance == Stance::Forbids {
             opinion = said;
         }
@@ -58,18 +64,38 @@ fn as_policy_call(context: &Context<'_>) -> Option<Proposal> {
     Some(Proposal { method: "call".to_owned(), args, ..proposal.clone() })
 }
 
+/// Another form of a call. A policy that forbids it forbids the call as well.
+struct OtherForm {
+    proposal: Proposal,
+    /// The target, if it is another one than that of the call.
+    subject: Option<Subject>,
+    /// The facts, if they are others than those of the call.
+    facts: Option<Facts>,
+}
+
+impl From<Proposal> for OtherForm {
+    fn from(proposal: Proposal) -> OtherForm {
+        OtherForm { proposal, subject: None, facts: None }
+    }
+}
+
+/// Returns a call of a method of directories, with the effect that such a call has.
+fn file_call(proposal: &Proposal, method: &str, args: Vec<Value>) -> Proposal {
+    let effect = if method == "write" { Effect::Modify } else { Effect::Observe };
+    Proposal { method: method.to_owned(), args, effect, ..proposal.clone() }
+}
+
 /// Returns the simpler calls to which a call of a directory amounts. A policy that forbids such a `list`, `read` or
 /// `write` forbids the call as well. The paths are those of the call itself.
-fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
+fn as_plainer_calls(context: &Context<'_>) -> Vec<OtherForm> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Dir { write: false }) {
         return vec![];
     }
     let path = || proposal.args.first().cloned().unwrap_or(Value::Undefined);
-    let call =
-        |method: &str, args: Vec<Value>| Proposal { method: method.to_owned(), args, ..proposal.clone() };
+    let call = |method: &str, args: Vec<Value>| file_call(proposal, method, args);
     let text = |at: usize| proposal.args.get(at).and_then(Value::as_str).unwrap_or_default();
-    match proposal.method.as_str() {
+    let calls = match proposal.method.as_str() {
         "append" => vec![call("write", proposal.args.clone())],
         // An edit reveals whether a text stands in a file.
         "edit" => vec![call("read", vec![path()]), call("write", vec![path(), Value::from(text(2))])],
@@ -87,7 +113,71 @@ fn as_plainer_calls(context: &Context<'_>) -> Vec<Proposal> {
         // `stat` reveals the content of a file, if only as a digest.
         "stat" => vec![call("read", vec![path()])],
         _ => vec![],
+    };
+    calls.into_iter().map(OtherForm::from).collect()
+}
+
+/// The methods of a repository that change files, or the content of the next commit.
+const GIT_WRITES: [&str; 4] = ["add", "unstage", "commit", "switch"];
+
+/// The methods of a repository that show what files hold, each with the position of the argument that names a path.
+const GIT_READS: [(&str, usize); 4] = [("show", 1), ("blame", 0), ("diff", 3), ("log", 1)];
+
+/// Returns the calls of a directory to which a call of a repository amounts. The directory is the working tree, and
+/// each path is judged by itself.
+fn as_file_calls(context: &Context<'_>) -> Vec<OtherForm> {
+    let proposal = context.proposal;
+    if !context.subject.is(Kind::Git { write: false }) {
+        return vec![];
     }
+    let directory = Kind::Dir { write: false }.row().label;
+    let tree = Subject { kind: directory.to_owned(), names: context.subject.names.clone() };
+    let form = |method: &str, path: &str| {
+        let content = (method == "write").then(|| Value::from(""));
+        let fact = PathFact { argument: "path".to_owned(), path: path.to_owned(), leads_to: None, bytes: None };
+        OtherForm {
+            proposal: file_call(proposal, method, [Value::from(path)].into_iter().chain(content).collect()),
+            subject: Some(tree.clone()),
+            facts: Some(Facts { paths: vec![fact], ..Facts::default() }),
+        }
+    };
+    let known = || context.facts.paths.iter().map(|fact| fact.path.as_str());
+    let method = proposal.method.as_str();
+    if method == "status" {
+        return vec![form("list", "")];
+    }
+    if GIT_WRITES.contains(&method) {
+        return known().map(|path| form("write", path)).collect();
+    }
+    let Some((_, at)) = GIT_READS.iter().find(|(name, _)| *name == method) else { return vec![] };
+    // A path that leads to nothing is judged as well, because the answer tells whether there is a file.
+    let named = proposal.args.get(*at).and_then(Value::as_str).filter(|path| !path.is_empty());
+    let named = named.filter(|named| known().all(|path| path != *named));
+    named.into_iter().chain(known()).map(|path| form("read", path)).collect()
+}
+
+/// Returns the call in each other spelling of a destination that its arguments name.
+fn respelled(context: &Context<'_>) -> Vec<OtherForm> {
+    let Some(method) = context.interface.method(&context.proposal.method) else { return vec![] };
+    let mut forms = Vec::new();
+    for other in &context.facts.canonical {
+        let Some(at) = method.params.iter().position(|param| param.name == other.argument) else { continue };
+        let mut proposal = context.proposal.clone();
+        let other_text = |argument: &&mut Value| argument.as_str() != Some(&other.text);
+        if let Some(argument) = proposal.args.get_mut(at).filter(other_text) {
+            *argument = Value::from(other.text.as_str());
+            forms.push(OtherForm::from(proposal));
+        }
+    }
+    forms
+}
+
+/// Returns the call with the effect that its method declares, if the place that it reaches gives it a stronger one. A
+/// write that sends is still a write.
+fn as_declared(context: &Context<'_>) -> Option<OtherForm> {
+    let declared = context.interface.method(&context.proposal.method)?.effect;
+    let is_raised = !context.facts.places.is_empty() && declared != context.proposal.effect;
+    is_raised.then(|| Proposal { effect: declared, ..context.proposal.clone() }.into())
 }
 
 #[cfg(test)]
@@ -169,6 +259,115 @@ mod tests {
             ("thing", "append", Allow),
         ] {
             assert_eq!(super::tests::decision("write", kind, method), decision, "{kind}.{method}");
+        }
+    }
+
+    /// An operator that forbids calls with these words: the kind, the method, an argument and the effect.
+    #[derive(Debug)]
+    struct ForbidWords(&'static str);
+
+    impl crate::rules::Operator for ForbidWords {
+        fn opinion(&self, context: &Context<'_>) -> crate::rules::Opinion {
+            let path = context.facts.paths.first().map_or("-", |fact| fact.path.as_str());
+            let argument = context.proposal.args.first().and_then(Value::as_str).unwrap_or("-");
+            let said = format!(
+                "{}.{} {argument} {path} {}",
+                context.subject.kind,
+                context.proposal.method,
+                context.proposal.effect.as_words()
+            );
+            let stance = if said == self.0 { Stance::Forbids } else { Stance::Permits };
+            crate::rules::Opinion { stance, findings: vec![] }
+        }
+
+        fn digest(&self) -> kernel::BlobHash {
+            kernel::BlobHash([2; 32])
+        }
+    }
+
+    fn ruling_under(forbidden: &'static str, mut call: Call) -> Decision {
+        let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(ForbidWords(forbidden)));
+        call.rules = std::sync::Arc::new(rules);
+        crate::ruling::combine(vec![judge(&call.context())], ActiveLifts::default()).decision
+    }
+
+    #[test]
+    fn file_policy_binds_the_working_tree_of_a_repository() {
+        let git = |method: &str, args: &[&str], paths: &[&str]| {
+            Call::new("change").but(|c| {
+                c.subject.kind = "git".to_owned();
+                c.proposal.method = method.to_owned();
+                c.proposal.args = args.iter().map(|arg| Value::from(*arg)).collect();
+                let fact = |path: &&str| PathFact {
+                    argument: "path".into(),
+                    path: (*path).to_owned(),
+                    leads_to: None,
+                    bytes: None,
+                };
+                c.facts.paths = paths.iter().map(fact).collect();
+            })
+        };
+        let (sh, key) = ("dir.write x.sh x.sh changes", "dir.read a.key a.key reads");
+        for (forbidden, call, expected) in [
+            (sh, git("switch", &["master"], &["a.txt", "x.sh"]), Deny),
+            (sh, git("add", &[], &["x.sh"]), Deny),
+            (sh, git("unstage", &[], &["x.sh"]), Deny),
+            (sh, git("commit", &["words"], &["x.sh"]), Deny),
+            (sh, git("switch", &["master"], &["a.txt"]), Allow),
+            (sh, git("show", &["HEAD", "x.sh"], &["x.sh"]), Allow),
+            (sh, git("branch", &["x.sh"], &[]), Allow),
+            // Reported of other programs: anthropics/claude-code#88857 (a rule on one spelling of a git command),
+            // griffinwork40/agent-afk#734 (a list of files that one kind of tool keeps and another does not).
+            (key, git("show", &["HEAD"], &["a.txt", "a.key"]), Deny),
+            (key, git("show", &["HEAD", "a.key"], &[]), Deny),
+            (key, git("blame", &["a.key"], &["a.key"]), Deny),
+            (key, git("diff", &["HEAD~1", "HEAD"], &["a.key"]), Deny),
+            (key, git("log", &["HEAD", "a.key"], &["a.key"]), Deny),
+            (key, git("blame", &["a.txt"], &["a.txt"]), Allow),
+            (key, git("switch", &["master"], &["a.key"]), Allow),
+            ("dir.list   reads", git("status", &[], &[]), Deny),
+            ("dir.list   reads", git("branches", &[], &[]), Allow),
+        ] {
+            assert_eq!(ruling_under(forbidden, call.clone()), expected, "{forbidden}: {:?}", call.proposal);
+        }
+    }
+
+    #[test]
+    fn policy_holds_for_every_spelling_of_a_destination() {
+        let spelled = |argument: &str, canonical: &str| {
+            Call::new("send").but(|c| {
+                c.proposal.args = vec![Value::from(argument)];
+                c.facts.canonical = vec![crate::facts::CanonicalArgument {
+                    argument: "path".into(),
+                    text: canonical.to_owned(),
+                }];
+            })
+        };
+        // Reported of other programs: craigmccaskill/posthorn#54 (the case of a mail domain), browser-use/browser-use#5739
+        // (the case and the last dot of a host), thClaws/thClaws#204 (dots in a path).
+        for (forbidden, call, expected) in [
+            ("thing.send x@evil.example - sends", spelled("x@EVIL.example", "x@evil.example"), Deny),
+            ("thing.send secret.txt - sends", spelled("./secret.txt", "secret.txt"), Deny),
+            ("thing.send x@other.example - sends", spelled("x@EVIL.example", "x@evil.example"), Allow),
+        ] {
+            assert_eq!(ruling_under(forbidden, call), expected, "{forbidden}");
+        }
+    }
+
+    #[test]
+    fn write_that_sends_is_still_a_change_to_policies() {
+        let place = crate::places::PlaceFact {
+            argument: "path",
+            path: "/w/outbox".into(),
+            meaning: crate::places::PlaceMeaning::Spool,
+            is_certain: true,
+        };
+        let call = Call::new("change").but(|c| {
+            c.proposal.effect = Effect::Commit;
+            c.facts.places = vec![place];
+        });
+        for effect in ["thing.change report.md - changes", "thing.change report.md - sends"] {
+            assert_eq!(ruling_under(effect, call.clone()), Deny, "{effect}");
         }
     }
 

@@ -15,15 +15,15 @@ use kernel::Interface;
 use kernel::agent_journal;
 use kernel::grant::Attenuation;
 use kernel::id::FormulaId;
-use kernel::proposal::{Finding, Pin, Value};
+use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use passable::{quoting, visible_line};
-use policy::Facts;
+use policy::{Facts, Reach};
 
 use super::{MAX_BYTES, Mount};
 use crate::http::HostServices;
-use crate::{Capability, OpenError, Probe};
+use crate::{Capability, OpenError, Probe, places};
 use call::{Call, Op};
 
 pub use interface::interface;
@@ -154,7 +154,18 @@ impl Capability for GrantedDirectory {
         {
             facts.pins = pins.into_iter().collect();
         }
+        places::apply(&mut facts, &self.reaches(method, args), "", &*self.outside);
         facts
+    }
+
+    fn reaches(&self, method: &str, args: &[Value]) -> Vec<Reach> {
+        let Ok(call) = Call::parse(method, args) else { return vec![] };
+        let root = self.path.trim_end_matches('/');
+        let at = |way: &Vec<String>| places::entry("path", &format!("{root}/{}", call.path(way)));
+        match &call.op {
+            Op::MakeDirectory { way } => vec![at(way)],
+            op => op.ways().into_iter().map(at).collect(),
+        }
     }
 
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
@@ -177,6 +188,12 @@ impl Capability for GrantedDirectory {
             Ok(call) => call,
             Err(finding) => return Completion::Refused(vec![finding]),
         };
+        if proposal.effect != Effect::Commit
+            && let Some(problem) =
+                places::sending_problem(&self.reaches(&proposal.method, &proposal.args), "", &*self.outside)
+        {
+            return Completion::Refused(vec![problem]);
+        }
         match self.entered(&call).and_then(|mount| self.change(&mount, &call, begun)) {
             Ok(value) => Completion::Done { value, provenance: proposal.provenance.clone() },
             Err(finding) if finding.rule == change::CHANGED => Completion::Refused(vec![finding]),

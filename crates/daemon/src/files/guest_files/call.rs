@@ -9,6 +9,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Origin};
 use kernel::{BlobHash, HostRun, Number, RunNumber, Value};
 use passable::Quoting;
+use policy::Facts;
 
 use super::access::GrantedAccess;
 use super::gates::{APPROVAL_UNAVAILABLE, redact};
@@ -167,12 +168,19 @@ pub fn make_call(
     let changes = call.op.changes();
     let at = journal::open_journal(daemon, handed.agent)?;
     for tried in 1.. {
-        let mut verdict = gates.judge(&call.place.place, &call.op, call.bytes, &leads, &is_directory);
+        let facts = capability.facts(words.method, &words.args);
+        let places = if changes { &facts.places[..] } else { &[] };
+        let mut verdict =
+            gates.judge(&call.place.place, &call.op, call.bytes, &leads, &is_directory, places);
+        if !facts.problems.is_empty() {
+            verdict.decision = Decision::Deny;
+            verdict.findings.extend(facts.problems.iter().cloned());
+        }
         if changes && call.place.read_only {
             verdict.decision = Decision::Deny;
             verdict.findings.push(Finding::new("mount/read-only", "this directory is for reading only"));
         }
-        let judgement = judgement(call, &capability, &mut words, verdict, &gates.rules().secrets);
+        let judgement = judgement(call, &capability, facts, &mut words, verdict, &gates.rules().secrets);
         let decision = judgement.verdict.decision;
         if decision != Decision::Deny {
             if let Some(bytes) = &words.blob {
@@ -224,6 +232,7 @@ pub fn make_call(
 fn judgement(
     call: &GuestCall<'_>,
     capability: &caps::mount::GrantedDirectory,
+    facts: Facts,
     words: &mut ProposedCall,
     mut verdict: Verdict,
     secrets: &policy::Secrets,
@@ -246,8 +255,9 @@ fn judgement(
     }
     let pins = match verdict.decision {
         Decision::Deny => BTreeSet::new(),
-        _ => capability.facts(words.method, &words.args).pins,
+        _ => facts.pins,
     };
+    let effect = if changes { Effect::Modify } else { Effect::Observe };
     let proposal = Proposal {
         principal: call.access.agent,
         run: RunNumber(0),
@@ -255,7 +265,7 @@ fn judgement(
         slot: call.access.grant.slot.clone(),
         method: words.method.to_owned(),
         args: words.args.clone(),
-        effect: if changes { Effect::Modify } else { Effect::Observe },
+        effect: facts.raises.filter(|_| changes).map_or(effect, |raised| raised.max(effect)),
         caller: Caller::Code,
         pins,
         provenance: Provenance::of(Source::Agent(Number(call.access.agent.number))),

@@ -13,7 +13,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
 use kernel::provenance::{Provenance, Source};
 use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
-use policy::{Context, Facts, PathFact, Rules, RunBudget, Subject};
+use policy::{Context, Facts, PathFact, PlaceFact, Rules, RunBudget, Subject};
 use resource::{Kind, Resource};
 
 use control::exit::{Exit, Failure};
@@ -72,7 +72,8 @@ impl Gates {
     }
 
     /// Returns the gates' verdict on a call at `place`. `bytes` are the bytes to write, if the call has them apart.
-    /// `leads` resolves names and follows links. `is_directory` tells whether a path is a directory.
+    /// `leads` resolves names and follows links. `is_directory` tells whether a path is a directory. `places` are the
+    /// places that the call may change and that mean more than other directories.
     pub fn judge(
         &self,
         place: &[String],
@@ -80,6 +81,7 @@ impl Gates {
         bytes: Option<&[u8]>,
         leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
         is_directory: &dyn Fn(&[String]) -> bool,
+        places: &[PlaceFact],
     ) -> Verdict {
         let at = |way: &[String]| -> String {
             let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
@@ -88,12 +90,12 @@ impl Gates {
         // A harmless name may be a link to another file, so the link's target is judged as well. A refused name is
         // not resolved.
         let looks = |method: &str, way: &[String]| {
-            let verdict = self.ask(method, at(way), None);
+            let verdict = self.ask(method, at(way), None, &[]);
             if verdict.decision == Decision::Deny {
                 return verdict;
             }
             match leads(way).filter(|real| real != way) {
-                Some(real) => combine_verdicts(verdict, self.ask(method, at(&real), None)),
+                Some(real) => combine_verdicts(verdict, self.ask(method, at(&real), None, &[])),
                 None => verdict,
             }
         };
@@ -103,16 +105,16 @@ impl Gates {
                 looks("read", way)
             }
             FileOp::Write { way, text } | FileOp::Append { way, text } => {
-                self.ask("write", at(way), Some(text))
+                self.ask("write", at(way), Some(text), places)
             }
             FileOp::WriteBytes(way) => {
-                self.ask("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())))
+                self.ask("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())), places)
             }
-            FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.ask("write", at(way), Some("")),
+            FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.ask("write", at(way), Some(""), places),
             FileOp::Move { from, to } => {
-                let verdict = self.ask("read", at(from), None);
-                let verdict = combine_verdicts(verdict, self.ask("write", at(from), Some("")));
-                let mut verdict = combine_verdicts(verdict, self.ask("write", at(to), Some("")));
+                let verdict = self.ask("read", at(from), None, &[]);
+                let verdict = combine_verdicts(verdict, self.ask("write", at(from), Some(""), places));
+                let mut verdict = combine_verdicts(verdict, self.ask("write", at(to), Some(""), &[]));
                 // Files in a moved directory would get new paths, and would have to be judged by these.
                 if is_directory(from) {
                     verdict.decision = Decision::Deny;
@@ -128,7 +130,7 @@ impl Gates {
                 verdict
             }
             // The files in a snapshot are judged one by one when they are read.
-            FileOp::ReadOnly | FileOp::Snapshot => self.ask("list", at(&[]), None),
+            FileOp::ReadOnly | FileOp::Snapshot => self.ask("list", at(&[]), None, &[]),
         }
     }
 
@@ -143,7 +145,7 @@ impl Gates {
         op: &FileOp,
         leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
     ) -> Result<(), Failure> {
-        expect_allowed(self.judge(place, op, None, leads, &|_| false))
+        expect_allowed(self.judge(place, op, None, leads, &|_| false, &[]))
     }
 
     /// Judges the reading of one file.
@@ -151,7 +153,7 @@ impl Gates {
     /// # Errors
     /// When a gate refuses the reading, or would ask the user.
     pub fn check_read(&self, place: &[String]) -> Result<(), Failure> {
-        expect_allowed(self.ask("read", place.join("/"), None))
+        expect_allowed(self.ask("read", place.join("/"), None, &[]))
     }
 
     /// Returns the rules of the gates.
@@ -159,8 +161,12 @@ impl Gates {
         &self.rules
     }
 
-    fn ask(&self, method: &str, path: String, content: Option<&str>) -> Verdict {
-        let effect = if content.is_some() { Effect::Modify } else { Effect::Observe };
+    fn ask(&self, method: &str, path: String, content: Option<&str>, places: &[PlaceFact]) -> Verdict {
+        let effect = match content {
+            None => Effect::Observe,
+            Some(_) if places.iter().any(|place| place.meaning.sends()) => Effect::Commit,
+            Some(_) => Effect::Modify,
+        };
         let args: Vec<Value> =
             [Some(path.as_str()), content].into_iter().flatten().map(Value::string).collect();
         let proposal = Proposal {
@@ -185,6 +191,7 @@ impl Gates {
             bytes: content.map(|text| text.len() as u64),
             line: format!("{method} {}", visible_line(&path)),
             paths: vec![PathFact { argument: "path".to_owned(), path, leads_to: None, bytes: None }],
+            places: places.to_vec(),
             ..Facts::default()
         };
         let mut verdict = policy::judge(&Context {

@@ -36,9 +36,13 @@ pub fn target(
         (Kind::Dir { write }, ResourceSpec::Path(given)) => {
             return directory(shelf, slot, write, given, start);
         }
-        (Kind::Outbox, ResourceSpec::Path(given)) => Resource::Outbox {
-            path: shelf.directories.resolve(shelf.daemon, slot, &given.path, MissingPolicy::Create)?,
-        },
+        (Kind::Outbox, ResourceSpec::Path(given)) => {
+            let path = shelf.directories.resolve(shelf.daemon, slot, &given.path, MissingPolicy::Create)?;
+            if !start.dry_run {
+                shelf.daemon.spools.add(&path);
+            }
+            Resource::Outbox { path }
+        }
         (Kind::Program, ResourceSpec::Program(given)) => programs::resolve(shelf, slot, given, start)?,
         (Kind::Http, ResourceSpec::Web(given)) => Resource::Web(given.web.clone()),
         (Kind::Git { write }, ResourceSpec::Git(given)) => git::resolve(shelf.daemon, slot, write, given)?,
