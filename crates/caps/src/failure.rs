@@ -46,6 +46,6 @@ fn other(error: &Error, doing: &str, at: &str) -> Finding {
 
 /// Returns whether a path was refused because it leads out of the directory. Such a refusal has no error number of
 /// its own.
-fn is_escape(error: &Error) -> bool {
+pub(crate) fn is_escape(error: &Error) -> bool {
     error.raw_os_error().is_none() || error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
 }

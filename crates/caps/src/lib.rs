@@ -11,6 +11,7 @@ mod atomic_write;
 mod clock;
 mod dir;
 mod failure;
+pub mod found_file;
 mod git;
 mod http;
 pub mod login_client;
@@ -21,6 +22,7 @@ mod outbox;
 mod path;
 pub mod places;
 mod program;
+mod removal;
 mod secret;
 pub mod stage;
 pub mod undo;
@@ -155,6 +157,15 @@ pub enum OpenError {
         path: String,
         /// The error of the file system.
         source: std::io::Error,
+    },
+    /// A link stands in the path of the directory. There was none when the directory was bound.
+    #[error(
+        "the directory `{path}` cannot be opened: a symbolic link stands in its path since it was endowed; put the \
+         directory back, or endow it anew"
+    )]
+    Diverted {
+        /// The path of the directory, with control characters made visible.
+        path: String,
     },
 }
 
@@ -300,10 +311,33 @@ fn text(most: u64) -> Pattern {
     Pattern::string_within(Limits::from_pairs([(Limit::StringLength, most as f64)]))
 }
 
-/// Opens the directory of a formula, whose path was chosen by a person.
+/// Opens the directory of a formula. A person chose its path, and its links were followed when it was bound. So no link
+/// may stand in the path now.
 fn open_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
-    cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
-        .map_err(|source| OpenError::Directory { path: passable::visible_line(path).into_owned(), source })
+    walk::open_resolved(std::path::Path::new(path))
+        .map(|directory| cap_std::fs::Dir::from_std_file(directory.into()))
+        .map_err(|source| not_opened(path, source))
+}
+
+/// Opens the directory of a formula like [`open_directory`]. Makes it and its parents if they are missing.
+fn make_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
+    walk::make_resolved(std::path::Path::new(path))
+        .map(|directory| cap_std::fs::Dir::from_std_file(directory.into()))
+        .map_err(|source| not_opened(path, source))
+}
+
+/// Opens a directory that the daemon made in its own state, to which links may lead.
+fn open_own_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
+    let real = std::fs::canonicalize(path).map_err(|source| not_opened(path, source))?;
+    open_directory(real.to_str().unwrap_or(path))
+}
+
+fn not_opened(path: &str, source: std::io::Error) -> OpenError {
+    let path = passable::visible_line(path).into_owned();
+    match source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        true => OpenError::Diverted { path },
+        false => OpenError::Directory { path, source },
+    }
 }
 
 /// Returns the finding that a begun call does not belong to this capability, or `None` if it does. The kernel has

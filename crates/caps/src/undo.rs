@@ -19,10 +19,15 @@ use crate::dir::Limits;
 use crate::dir::relocate::{self, EntryState, MoveRefused};
 use crate::path::{Plain, Purpose};
 use crate::walk;
-use crate::{OpenError, failure, open_directory};
+use crate::{OpenError, failure, make_directory, open_directory, open_own_directory};
 
 /// The largest file that is examined, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Returns the maximum size of a file whose content is kept when a change replaces it, in bytes.
+pub fn max_kept_bytes(attenuation: &Attenuation) -> u64 {
+    Limits::new(attenuation).bytes()
+}
 
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +77,19 @@ pub struct SavedFile<'a> {
     pub run: RunNumber,
 }
 
+/// The content of a file that is about to be replaced or removed.
+pub enum FileContent {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// The file is larger than asked for.
+    Large {
+        /// Its size.
+        bytes: u64,
+    },
+    /// Nothing with this content is there any more.
+    Gone,
+}
+
 /// A directory whose earlier state is restored.
 pub struct Undo {
     root: Dir,
@@ -82,10 +100,41 @@ impl Undo {
     /// Opens a directory by its absolute path, which a person chose when the directory was endowed.
     ///
     /// # Errors
-    /// When nothing exists at the path, or no directory.
+    /// When nothing exists at the path, it is no directory, or a link stands in it by now.
     pub fn open(path: &str) -> Result<Undo, OpenError> {
+        open_directory(path).map(Undo::of)
+    }
+
+    /// Opens a directory like [`Undo::open`], or returns `None` if nothing exists at the path.
+    ///
+    /// # Errors
+    /// When the path is no directory, or a link stands in it by now.
+    pub fn find(path: &str) -> Result<Option<Undo>, OpenError> {
+        match Undo::open(path) {
+            Err(OpenError::Directory { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Opens a directory like [`Undo::open`], after it was made if it is missing.
+    ///
+    /// # Errors
+    /// When the directory cannot be made, or a link stands in its path by now.
+    pub fn make(path: &str) -> Result<Undo, OpenError> {
+        make_directory(path).map(Undo::of)
+    }
+
+    /// Opens a staged copy, which the daemon has made in its own state.
+    ///
+    /// # Errors
+    /// When nothing exists at the path, or no directory.
+    pub fn open_copy(path: &str) -> Result<Undo, OpenError> {
+        open_own_directory(path).map(Undo::of)
+    }
+
+    fn of(root: Dir) -> Undo {
         let limits = Attenuation { max_bytes: Some(MAX_FILE_BYTES), ..Attenuation::default() };
-        Ok(Undo { root: open_directory(path)?, limits: Limits::new(&limits) })
+        Undo { root, limits: Limits::new(&limits) }
     }
 
     /// Returns the present state of a path.
@@ -104,6 +153,21 @@ impl Undo {
         let parent = walk::parent(&self.root, &path).ok()??;
         let held = crate::dir::held(parent.as_fd(), path.split().1, MAX_FILE_BYTES).ok()??;
         (BlobHash::of(&held) == *digest).then_some(held)
+    }
+
+    /// Returns the content of the file at a path, if it matches the digest and has at most `most` bytes.
+    pub fn content(&self, path: &str, digest: &BlobHash, most: u64) -> FileContent {
+        let found = || {
+            let path = Plain::check(path, Purpose::Look).ok()?;
+            let parent = walk::parent(&self.root, &path).ok()??;
+            let bytes = walk::open_file(parent.as_fd(), path.split().1).ok()?.metadata().ok()?.len();
+            if bytes > most {
+                return Some(FileContent::Large { bytes });
+            }
+            let held = crate::dir::held(parent.as_fd(), path.split().1, most).ok()??;
+            (BlobHash::of(&held) == *digest).then_some(FileContent::Whole(held))
+        };
+        found().unwrap_or(FileContent::Gone)
     }
 
     /// Returns the permissions of the file at a path, if its content matches the digest.

@@ -3,14 +3,21 @@
 //! There are two kinds of lookup. [`look`] follows links as long as they stay beneath the directory, and returns the
 //! path with all links followed. [`parent`] and [`make_parent`] follow no link at all: a new file goes to the path
 //! that the user saw.
+//!
+//! A whole tree is walked with one descriptor for each directory: [`names`], [`step`] and [`open_file`] reach one entry
+//! of an open directory. A path is not looked up twice, so that no entry can be replaced between the two lookups.
 
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path};
 
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
 use kernel::id::BlobHash;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::path::Plain;
 
@@ -145,7 +152,8 @@ pub(crate) fn enter<'a>(
     Ok(at)
 }
 
-const DIRECTORY: OFlags =
+/// The flags for a directory whose entries are read.
+pub(crate) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens the same directory once more, for reading. The open `Dir` may not allow a sync.
@@ -154,18 +162,101 @@ pub(crate) fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 /// Opens a subdirectory. For a link, the error is `ELOOP`; for a file, it is `ENOTDIR`.
-fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
-    match rustix::fs::openat(at, name, DIRECTORY, Mode::empty()) {
+pub(crate) fn step(at: BorrowedFd<'_>, name: impl Arg + Copy) -> io::Result<OwnedFd> {
+    step_with(at, name, DIRECTORY)
+}
+
+fn step_with(at: BorrowedFd<'_>, name: impl Arg + Copy, flags: OFlags) -> io::Result<OwnedFd> {
+    match rustix::fs::openat(at, name, flags, Mode::empty()) {
         Ok(next) => Ok(next),
-        Err(rustix::io::Errno::NOTDIR) if kind(at, name)? == Some(Kind::Link) => {
-            Err(rustix::io::Errno::LOOP.into())
-        }
+        Err(Errno::NOTDIR) if kind(at, name)? == Some(Kind::Link) => Err(Errno::LOOP.into()),
         Err(error) => Err(error.into()),
     }
 }
 
+/// The flags for a directory on the way to another one. They need no right to read it.
+const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens a directory by its absolute path, in which no link may stand.
+///
+/// A person's path is resolved once, when a directory is bound. A link that stands in the resolved path by now was put
+/// there since, and is an error (`ELOOP`).
+pub(crate) fn open_resolved(path: &Path) -> io::Result<OwnedFd> {
+    resolved(path, |_, _| Err(Errno::NOENT.into()))
+}
+
+/// Opens a directory like [`open_resolved`]. Creates the directory and its parents if they are missing.
+pub(crate) fn make_resolved(path: &Path) -> io::Result<OwnedFd> {
+    resolved(path, |at, name| match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777)) {
+        // Another process has created the directory. The next step checks its kind.
+        Ok(()) | Err(Errno::EXIST) => step_with(at, name, WAY),
+        Err(error) => Err(error.into()),
+    })
+}
+
+fn resolved(
+    path: &Path,
+    missing: impl Fn(BorrowedFd<'_>, &OsStr) -> io::Result<OwnedFd>,
+) -> io::Result<OwnedFd> {
+    let mut at = rustix::fs::open("/", WAY, Mode::empty())?;
+    let mut parts = path.components();
+    if parts.next() != Some(Component::RootDir) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for part in parts {
+        let Component::Normal(name) = part else { return Err(io::ErrorKind::InvalidInput.into()) };
+        at = match step_with(at.as_fd(), name, WAY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing(at.as_fd(), name)?,
+            next => next?,
+        };
+    }
+    Ok(at)
+}
+
+/// Returns the names in a directory, at most `most` of them.
+pub(crate) fn names(directory: BorrowedFd<'_>, most: usize) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.as_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+        if names.len() == most {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+/// Opens an entry of a directory for reading if it is a plain file, following no link and waiting for no writer. For a
+/// link, the error is `ELOOP`; for everything else that is no file, it is of the kind `InvalidInput`.
+pub(crate) fn open_file(directory: BorrowedFd<'_>, name: impl Arg) -> io::Result<std::fs::File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+        // A socket cannot be opened, and nor can a pipe's other end or a device without a driver.
+        Err(Errno::NXIO | Errno::NODEV) => return Err(io::ErrorKind::InvalidInput.into()),
+        opened => std::fs::File::from(opened?),
+    };
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Opens a file by a path that a person chose. Opening a pipe does not wait for its writer.
+pub(crate) fn open_at_path(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+    std::fs::File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Returns the target of a link in a directory, as it stands in the link.
+pub(crate) fn link_target(directory: BorrowedFd<'_>, name: impl Arg) -> io::Result<OsString> {
+    Ok(OsString::from_vec(rustix::fs::readlinkat(directory, name, Vec::new())?.into_bytes()))
+}
+
 /// Returns the kind of a directory entry, following no link, or `None` if no entry has that name.
-pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<Kind>> {
+pub(crate) fn kind(directory: BorrowedFd<'_>, name: impl Arg) -> io::Result<Option<Kind>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(Kind::of(stat.st_mode))),
         Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -193,16 +284,12 @@ pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::
         Some(Kind::Link) => return Err(rustix::io::Errno::LOOP.into()),
         Some(Kind::Other) => return Err(io::ErrorKind::InvalidInput.into()),
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+    let file = match open_file(directory, name) {
         Ok(file) => file,
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
     };
     let stat = rustix::fs::fstat(&file)?;
-    if Kind::of(stat.st_mode) != Kind::File {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
     if u64::try_from(stat.st_size).is_ok_and(|size| size > limit) {
         return Err(io::ErrorKind::FileTooLarge.into());
     }

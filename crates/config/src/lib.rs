@@ -18,6 +18,7 @@ pub mod model_choice;
 pub mod network_source;
 pub mod place;
 pub mod policy_file;
+pub mod private_dir;
 pub mod quota;
 pub mod raise;
 pub mod secret_variables;

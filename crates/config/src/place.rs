@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use control::exit::{Exit, Failure};
 
+pub use crate::private_dir::private_dir;
+
 /// The maximum length of the path of a socket, in bytes. The system takes 108 with the zero byte at the end.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
@@ -301,28 +303,6 @@ impl SocketPath {
     pub fn as_path(&self) -> &Path {
         &self.path
     }
-}
-
-/// Creates a directory that only its owner can enter. Refuses an existing one that another user could have created.
-///
-/// # Errors
-/// When the directory cannot be created, is not a directory, or belongs to another user.
-pub fn private_dir(dir: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-    let fail = |what: String| {
-        Failure::new(Exit::Failure, format!("{}: {what}", dir.display()))
-            .help("set ALMONER_HOME to a directory of yours")
-    };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| fail(e.to_string()))?;
-    let meta = std::fs::symlink_metadata(dir).map_err(|e| fail(e.to_string()))?;
-    if !meta.is_dir() || meta.uid() != rustix::process::getuid().as_raw() {
-        return Err(fail("is not a directory of yours".to_owned()));
-    }
-    if meta.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))
-            .map_err(|e| fail(e.to_string()))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

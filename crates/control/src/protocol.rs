@@ -190,6 +190,9 @@ pub enum Request {
         only: Vec<String>,
         /// Whether only to preview the result.
         dry_run: bool,
+        /// Whether to restore files too in which the run's work is too large to be kept.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        gives_up: bool,
     },
     /// The changes of a run in its staged copies, as one diff.
     Diff {

@@ -138,6 +138,9 @@ pub enum Document {
     File {
         /// The path.
         path: String,
+        /// The directory below which the file was found, if the user named only that. No link may lead out of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
     },
     /// Bytes that were uploaded to the daemon before.
     Uploaded {
@@ -167,6 +170,13 @@ pub enum Document {
         /// The reason.
         why: String,
     },
+}
+
+impl Document {
+    /// Returns a file that the user has named.
+    pub fn file(path: impl Into<String>) -> Document {
+        Document::File { path: path.into(), within: None }
+    }
 }
 
 #[cfg(test)]

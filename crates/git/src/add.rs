@@ -197,6 +197,7 @@ fn changed_paths(repository: &Repository, asked: &[String], staged: bool) -> Res
                 let message = "the name of a file is no text";
                 return Err(Refusal::new("path", "paths", message, "other files, one by one"));
             };
+            paths::check_found([name.trim_end_matches('/')], "paths")?;
             if status.is_conflicted() {
                 let message = format!("`{name}` is in conflict");
                 return Err(Refusal::new(

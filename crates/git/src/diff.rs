@@ -86,6 +86,7 @@ impl RenderedDiff {
             let both = [delta.old_file().path_bytes(), delta.new_file().path_bytes()];
             paths.extend(both.into_iter().flatten().map(|path| String::from_utf8_lossy(path).into_owned()));
         }
+        paths::check_found(paths.iter().map(String::as_str), "method")?;
         let (mut text, mut cut, mut added, mut removed) = (String::new(), false, 0, 0);
         let printed = diff.print(DiffFormat::Patch, |_, _, line| {
             let origin = line.origin();

@@ -1,5 +1,7 @@
 //! The reason why a call is refused.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 /// The reason why a call is refused, and the calls that would be allowed. The texts may contain text from the
@@ -32,10 +34,43 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Returns the same without the names of files outside of the repository, which the library puts into its errors.
+    pub(crate) fn without_outside_names(self, root: &Path) -> Refusal {
+        let root = root.to_string_lossy();
+        let (mut rest, mut message) = (self.message.as_str(), String::new());
+        while let Some((before, quoted)) = rest.split_once('\'') {
+            message += before;
+            let Some((name, after)) = quoted.split_once('\'') else {
+                // A name without an end is left out.
+                message += if quoted.starts_with('/') { "a file" } else { "'" };
+                rest = if quoted.starts_with('/') { "" } else { quoted };
+                break;
+            };
+            let inner = name.strip_prefix(&*root).filter(|inner| inner.is_empty() || inner.starts_with('/'));
+            match inner {
+                Some(inner) => message += &format!("`{}`", inner.trim_start_matches('/')),
+                None if name.starts_with('/') || name.starts_with('~') => message += "a file outside",
+                None => message += &format!("'{name}'"),
+            }
+            rest = after;
+        }
+        message += rest;
+        Refusal { message, ..self }
+    }
+}
+
 impl From<git2::Error> for Refusal {
     fn from(error: git2::Error) -> Refusal {
         let message = format!("git: {}", error.message());
         match error.code() {
+            // The library calls every file that it may not open locked.
+            git2::ErrorCode::Locked if error.message().contains("Permission denied") => Refusal::new(
+                "denied",
+                "method",
+                format!("{message}; a part of the repository may not be read or changed here"),
+                "another call; the user can look at the permissions of the files",
+            ),
             git2::ErrorCode::Locked => Refusal::new(
                 "locked",
                 "method",
@@ -63,5 +98,34 @@ impl From<std::io::Error> for Refusal {
             format!("a file: {error}"),
             "the same call, once the system lets it pass",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Refusal;
+
+    #[test]
+    fn names_of_files_outside_are_left_out() {
+        for (said, shown) in [
+            (
+                "could not open '/home/me/.gitconfig.work': Permission denied",
+                "could not open a file outside: Permission denied",
+            ),
+            (
+                "failed to lock '/r/repo/.git/index.lock' for writing",
+                "failed to lock `.git/index.lock` for writing",
+            ),
+            ("'/r/repository/x' and '/r/repo'", "a file outside and ``"),
+            ("cannot find 'topic'; it's gone", "cannot find 'topic'; it's gone"),
+            ("stat '/home/me", "stat a file"),
+            ("include '~/.x'", "include a file outside"),
+        ] {
+            let refused =
+                Refusal::new("failed", "method", said, "").without_outside_names(Path::new("/r/repo"));
+            assert_eq!(refused.message, shown);
+        }
     }
 }

@@ -38,6 +38,10 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 /// # Errors
 /// When the order is refused. Nothing was changed then.
 pub fn answer(order: &Order) -> Result<Answer, Refusal> {
+    carry_out(order).map_err(|refusal| refusal.without_outside_names(&order.root))
+}
+
+fn carry_out(order: &Order) -> Result<Answer, Refusal> {
     let repository = open::open(&order.root)?;
     match &order.call {
         Call::Status => status::status(&repository),

@@ -52,6 +52,12 @@ pub(crate) fn show(
                 format!("{}{slash}", String::from_utf8_lossy(entry.name_bytes()))
             };
             let names: Vec<String> = inner.iter().take(MAX_NAMES).map(name).collect();
+            // An entry with a slash in its name would look like one of another directory.
+            let bare = names.iter().map(|name| name.strip_suffix('/').unwrap_or(name));
+            paths::check_found(bare.clone(), "path")?;
+            if let Some(odd) = bare.clone().find(|name| name.contains('/')) {
+                return Err(paths::refuse_found(&[odd], "path"));
+            }
             let truncated = inner.len() > names.len();
             let value = json!({ "names": names, "total": inner.len(), "truncated": truncated });
             Ok(Answer {

@@ -4,6 +4,7 @@ use git2::{Repository, Status, StatusOptions};
 use serde_json::{Value as Json, json};
 
 use crate::order::Answer;
+use crate::paths;
 use crate::refusal::Refusal;
 
 /// The maximum number of files of one kind in one answer.
@@ -42,6 +43,10 @@ pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
         "branch": branch, "head": head, "state": state(repository), "staged": staged, "changed": changed,
         "untracked": untracked, "conflicts": conflicts, "truncated": left_out > 0, "left_out": left_out,
     });
+    // A file of the working tree can have a backslash in its name. Only an index that was tampered with leads elsewhere.
+    let misleading =
+        paths.iter().filter(|path| paths::is_impossible(&path.trim_end_matches('/').replace('\\', "_")));
+    paths::check_found(misleading.map(String::as_str), "method")?;
     // The answer has no `paths`: the names of files are shown in any case, like the names in a directory.
     Ok(Answer { value, line: format!("{} files", paths.len()), ..Answer::default() })
 }

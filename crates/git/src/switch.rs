@@ -1,10 +1,10 @@
 //! `switch`: checks a branch out without the loss of uncommitted changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use git2::build::CheckoutBuilder;
-use git2::{BranchType, DiffDelta, Oid, Repository, Status};
+use git2::{BranchType, DiffDelta, ObjectType, Oid, Repository, Status, Tree};
 use serde_json::json;
 
 use crate::add::{blob_at, staged_entry};
@@ -12,11 +12,18 @@ use crate::branch::{expect_name, expect_same};
 use crate::commit::head_pin;
 use crate::diff;
 use crate::order::{Answer, StatePin};
+use crate::paths;
 use crate::refusal::Refusal;
 use crate::status;
 
 /// The maximum number of files that one call changes.
 const MAX_ITEMS: usize = 5000;
+
+/// The maximum number of entries of a branch whose names are checked.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// The maximum number of directories in each other in a branch.
+const MAX_DEPTH: usize = 128;
 
 /// The blob and mode of a path in the branch. `None` means that the branch does not have the path.
 type BranchEntry = Option<(Oid, u32)>;
@@ -51,6 +58,33 @@ fn stage(repository: &Repository, done: &BTreeMap<String, BranchEntry>) -> Resul
     Ok(index.write()?)
 }
 
+/// Checks that all files of a tree can lie in a working tree.
+fn check_names(repository: &Repository, tree: &Tree<'_>) -> Result<(), Refusal> {
+    let (mut ways, mut met) = (vec![(tree.id(), 0)], 0);
+    let mut seen = BTreeSet::new();
+    while let Some((id, depth)) = ways.pop() {
+        // A tree that is in many places is looked at once: a repository can name it more often than it could be walked.
+        if !seen.insert(id) {
+            continue;
+        }
+        for entry in repository.find_tree(id)?.iter() {
+            met += 1;
+            let name = String::from_utf8_lossy(entry.name_bytes());
+            if name.contains('/') || paths::is_impossible(&name) {
+                return Err(paths::refuse_found(&[&*name], "name"));
+            }
+            if entry.kind() == Some(ObjectType::Tree) {
+                ways.push((entry.id(), depth + 1));
+            }
+        }
+        if met > MAX_ENTRIES || depth > MAX_DEPTH {
+            let message = "the branch has more files, or deeper directories, than are looked at";
+            return Err(Refusal::new("many", "name", message, "nothing: the user does it by hand"));
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn switch(
     repository: &Repository,
     name: &str,
@@ -70,6 +104,9 @@ pub(crate) fn switch(
         return Ok(Answer { value, pins: vec![], line, ..Answer::default() });
     }
     let (old, new) = (repository.head().ok().map(|head| head.peel_to_tree()).transpose()?, commit.tree()?);
+    for tree in old.iter().chain([&new]) {
+        check_names(repository, tree)?;
+    }
     let mut options = diff::options(None);
     let found = repository.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
     let (mut lost, mut done) = (Vec::new(), BTreeMap::new());

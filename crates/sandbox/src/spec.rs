@@ -69,6 +69,9 @@ pub struct Limits {
     pub file_size: u64,
     /// The maximum number of bytes that all processes together write, to files and pipes.
     pub written: u64,
+    /// The maximum number of files and directories that come to be in the places where the program may write, while it
+    /// runs.
+    pub files: u64,
     /// The maximum number of open descriptors in one process.
     pub open_files: u64,
     /// The maximum number of processes and threads at one time.
@@ -87,6 +90,7 @@ impl Default for Limits {
             memory: 2 << 30,
             file_size: 256 << 20,
             written: 1 << 30,
+            files: 200_000,
             open_files: 512,
             processes: 128,
             output: 64 << 10,

@@ -5,6 +5,7 @@
 
 mod circles;
 mod claims;
+mod descriptors;
 mod flaky;
 mod holes;
 mod layers;
@@ -87,6 +88,7 @@ const RULES: &[Rule] = &[
     ("circles", circles::check),
     ("unsafe", manners::unsafe_code),
     ("descriptions", manners::descriptions),
+    ("descriptors", descriptors::check),
     ("unwrap", manners::unwrap),
     ("untrusted text", manners::untrusted),
     ("doors", output_rules::check_streams),

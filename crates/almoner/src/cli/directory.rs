@@ -55,7 +55,11 @@ pub(super) fn files_of(dir: &str, mode: InputMode) -> Result<DirectoryFiles, Fai
             None => "name a directory that holds the documents, or the documents".to_owned(),
         }));
     }
-    let files = found.files.iter().map(|path| globs::document_at(path, mode)).collect::<Result<_, _>>()?;
+    let files = found
+        .files
+        .iter()
+        .map(|path| globs::document_at(path, Path::new(dir), mode))
+        .collect::<Result<_, _>>()?;
     Ok(DirectoryFiles { files, note: left_out })
 }
 
@@ -161,7 +165,9 @@ mod tests {
         let root = dir.path().to_str().unwrap();
         let found = files_of(root, InputMode::Items)?;
         let relative = |document| match document {
-            Document::File { path } => path.strip_prefix(root).unwrap().trim_start_matches('/').to_owned(),
+            Document::File { path, .. } => {
+                path.strip_prefix(root).unwrap().trim_start_matches('/').to_owned()
+            }
             _ => panic!("a directory has files"),
         };
         Ok((

@@ -52,7 +52,7 @@ pub fn directory_documents(directory: &str) -> Result<Vec<Document>, Failure> {
             Some(rest) if documents.len() < MAX_DOCUMENTS => left = rest,
             _ => return Ok(Vec::new()),
         }
-        documents.push(Document::File { path: absolute(path)? });
+        documents.push(Document::File { path: absolute(path)?, within: Some(absolute(directory)?) });
     }
     Ok(documents)
 }
@@ -116,7 +116,7 @@ mod tests {
         let names = || -> Vec<String> {
             let documents = directory_documents(root.to_str().unwrap()).unwrap();
             let path = |document: Document| match document {
-                Document::File { path } => path.rsplit('/').next().unwrap().to_owned(),
+                Document::File { path, .. } => path.rsplit('/').next().unwrap().to_owned(),
                 other => panic!("{other:?}"),
             };
             documents.into_iter().map(path).collect()

@@ -54,16 +54,29 @@ pub(super) fn files(pattern: &str, mode: InputMode) -> Result<Vec<Document>, Fai
         return Err(Failure::new(Exit::NotFound, format!("no file is called {shown}"))
             .help("an input is a path, a pattern of paths, `k=v`, `k:=json`, `k=@file`, or `-`"));
     }
-    found.into_iter().map(|path| document_at(&path, mode)).collect()
+    let root = root_of(&start, &parts);
+    found.into_iter().map(|path| document_at(&path, &root, mode)).collect()
 }
 
-/// Returns the document at a path. A name that is not text makes an item that fails.
+/// Returns the directory that a pattern names itself: all before its first part with a wildcard.
+fn root_of(start: &Path, parts: &[PatternPart]) -> PathBuf {
+    let names = parts.iter().map_while(|part| match part {
+        PatternPart::Name(name) => Some(name),
+        _ => None,
+    });
+    let root = names.fold(start.to_owned(), |root, name| root.join(name));
+    if root.as_os_str().is_empty() { PathBuf::from(".") } else { root }
+}
+
+/// Returns the document at a path that was found below the directory `within`. A name that is not text makes an item
+/// that fails.
 ///
 /// # Errors
 /// When the name is not text, and the document is no item of a batch.
-pub(super) fn document_at(path: &Path, mode: InputMode) -> Result<Document, Failure> {
+pub(super) fn document_at(path: &Path, within: &Path, mode: InputMode) -> Result<Document, Failure> {
+    let within = within.to_str().map(absolute).transpose()?;
     match (path.to_str(), mode) {
-        (Some(path), _) => Ok(Document::File { path: absolute(path)? }),
+        (Some(path), _) => Ok(Document::File { path: absolute(path)?, within }),
         (None, InputMode::Items) => Ok(Document::Unnameable {
             name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             why: "the name is not UTF-8 text".to_owned(),
@@ -176,7 +189,7 @@ mod tests {
                 .into_iter()
                 .flatten()
                 .map(|document| match document {
-                    Document::File { path } => {
+                    Document::File { path, .. } => {
                         path.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/').to_owned()
                     }
                     Document::Text { .. }

@@ -54,7 +54,7 @@ pub fn read_batch_inputs(inputs: &[String], exclude: &[String]) -> Result<Inputs
     let mut seen = BTreeSet::new();
     gathered.documents.retain(|document| match document {
         // A file that is named twice is one item.
-        Document::File { path } => !exclusion.covers(path) && seen.insert(path.clone()),
+        Document::File { path, .. } => !exclusion.covers(path) && seen.insert(path.clone()),
         Document::Unnameable { name, .. } => !exclusion.covers(name),
         Document::Text { .. } | Document::Content { .. } | Document::Uploaded { .. } => true,
     });
@@ -133,7 +133,7 @@ fn read(inputs: &[String], mode: InputMode) -> Result<Inputs, Failure> {
         read_named(first)?;
     }
     for path in missing {
-        gathered.documents.push(Document::File { path: absolute(&path)? });
+        gathered.documents.push(Document::file(absolute(&path)?));
     }
     Ok(gathered)
 }
@@ -146,12 +146,12 @@ const PROCESS_DIRECTORIES: [&str; 4] = ["/proc/", "/dev/fd/", "/dev/std", "/dev/
 fn document(path: &str, meta: &Metadata) -> Result<Document, Failure> {
     let full = absolute(path)?;
     if !PROCESS_DIRECTORIES.iter().any(|dir| full.starts_with(dir)) && meta.is_file() {
-        return Ok(Document::File { path: full });
+        return Ok(Document::file(full));
     }
     // A plain file behind standard input has a place, a name and a suffix of its own.
     let real = std::fs::canonicalize(path).ok().filter(|real| is_same_file(real, meta));
     if let (Some(real), true) = (real.as_deref().and_then(Path::to_str), meta.is_file()) {
-        return Ok(Document::File { path: real.to_owned() });
+        return Ok(Document::file(real));
     }
     let is_own = PROCESS_DIRECTORIES.iter().any(|dir| full.starts_with(dir));
     if !is_own && !meta.is_file() {
@@ -246,9 +246,13 @@ pub fn content_document(name: &str, bytes: Vec<u8>) -> Document {
 /// When a file cannot be read, or is too large.
 pub fn with_contents(documents: Vec<Document>) -> Result<Vec<Document>, Failure> {
     let content = |document| match document {
-        Document::File { path } => {
+        Document::File { path, within } => {
             let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-            Ok(Document::Content { name, base64: passable::to_base64(&read_bytes(&path)?) })
+            let bytes = match within {
+                Some(within) => read_found(&within, &path)?,
+                None => read_bytes(&path)?,
+            };
+            Ok(Document::Content { name, base64: passable::to_base64(&bytes) })
         }
         other => Ok(other),
     };
@@ -342,6 +346,18 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
         Failure::new(Exit::Invalid, format!("{} is not UTF-8 text (byte {at})", visible_line(path)))
             .help("save it in UTF-8; a PDF or a mail goes in as a document: its path alone")
     })
+}
+
+/// Returns the content of a file that was found below a directory.
+fn read_found(within: &str, path: &str) -> Result<Vec<u8>, Failure> {
+    let shown = visible_line(path);
+    let found = caps::found_file::open(Path::new(within), Path::new(path)).map_err(|e| {
+        Failure::new(Exit::Invalid, format!("{shown}: {e}")).help("name the file itself, if you mean it")
+    })?;
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{shown}: {e}"));
+    let mut bytes = Vec::new();
+    found.file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_INPUT_BYTES { Err(too_large(&shown)) } else { Ok(bytes) }
 }
 
 /// Returns the content of a file or a pipe.
@@ -463,7 +479,7 @@ mod tests {
         file.write_all(b"hello").unwrap();
         file.rewind().unwrap();
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-        assert_eq!(read(&open), Document::File { path: path.to_str().unwrap().to_owned() });
+        assert_eq!(read(&open), Document::file(path.to_str().unwrap()));
         std::fs::remove_file(&path).unwrap();
         let gone = Document::Text { name: format!("pipe{}", file.as_raw_fd()), text: "hello".to_owned() };
         assert_eq!(read(&open), gone);
@@ -488,9 +504,9 @@ mod tests {
         let path = path.to_str().unwrap().to_owned();
         let content = Document::Content { name: "a.txt".to_owned(), base64: "YWJj".to_owned() };
         let text = Document::Text { name: "stdin".to_owned(), text: "x".to_owned() };
-        let all = vec![Document::File { path }, text.clone()];
+        let all = vec![Document::file(path), text.clone()];
         assert_eq!(with_contents(all).unwrap(), [content, text]);
-        let missing = vec![Document::File { path: "/no/such/file".to_owned() }];
+        let missing = vec![Document::file("/no/such/file")];
         assert_eq!(with_contents(missing).unwrap_err().exit, Exit::NotFound);
     }
 

@@ -587,6 +587,9 @@ pub struct UndoArgs {
     /// Only say what would be put back
     #[arg(long)]
     pub dry_run: bool,
+    /// Put back also where the run's work is too large to be kept
+    #[arg(long)]
+    pub yes: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

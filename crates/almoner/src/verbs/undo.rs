@@ -18,7 +18,8 @@ use control::protocol::{Request, Response};
 pub fn undo(acting: &Session<'_>, args: &UndoArgs) -> ExitResult {
     let run = questions::named_run(acting, args.run.as_deref())?;
     let text = Untrusted::new(command_line());
-    let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
+    let request =
+        Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run, gives_up: args.yes };
     let undone = match acting.ask(request)? {
         Response::UndoReport(undone) => undone,
         other => return Err(unexpected(&other)),

@@ -8,7 +8,6 @@ use cap_std::fs::Dir;
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
-use rustix::fs::{Mode, OFlags};
 
 use super::write::{WriteOutcome, WriteTarget, look};
 use super::{Limits, line_ends};
@@ -164,10 +163,9 @@ pub(super) fn find(
 
 /// Returns the content of the plain file under a name, or `None` if the name does not exist. Links are not followed.
 pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // `present` fails for anything but a plain file.
     let Some(present) = walk::present(directory, name, limit)? else { return Ok(None) };
-    let file = std::fs::File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
+    let file = walk::open_file(directory, name)?;
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if BlobHash::of(&bytes) != present.digest {

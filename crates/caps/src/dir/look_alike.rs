@@ -169,7 +169,7 @@ pub(super) fn twin(
     for (depth, name) in all.iter().enumerate() {
         let way = all[..depth].join("/");
         let here = walk::enter(root.as_fd(), all[..depth].iter().copied()).ok()?;
-        match walk::kind(here.as_fd(), name) {
+        match walk::kind(here.as_fd(), *name) {
             Ok(None) => {}
             Ok(Some(_)) => continue,
             Err(_) => return None,

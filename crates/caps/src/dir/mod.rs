@@ -38,7 +38,7 @@ use policy::{CanonicalArgument, Facts, Reach};
 
 use crate::path::{self, Plain, Purpose};
 use crate::places;
-use crate::{Capability, OpenError, Probe, foreign, open_directory};
+use crate::{Capability, OpenError, Probe, foreign, open_directory, open_own_directory};
 use call::Call;
 use cursor::Cursor;
 use edit::Edit;
@@ -80,8 +80,12 @@ impl DirCapability {
         let named = grant.attenuation.staged_from.as_deref().unwrap_or(path);
         let real =
             std::fs::canonicalize(named).ok().and_then(|real| real.into_os_string().into_string().ok());
+        let root = match grant.attenuation.staged_from {
+            Some(_) => open_own_directory(path)?,
+            None => open_directory(path)?,
+        };
         Ok(DirCapability {
-            root: open_directory(path)?,
+            root,
             grant: grant.clone(),
             limits: Limits::new(&grant.attenuation),
             names: [named.to_owned()].into_iter().chain(real.filter(|real| real != named)).collect(),

@@ -1,9 +1,11 @@
 //! The endowment of a server: it is asked once for its tools, and the tools that the user named are pinned.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::ffi::OsStr;
 use std::io::Read as _;
-use std::path::Path;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kernel::BlobHash;
@@ -14,6 +16,7 @@ use super::listing::ToolListing;
 use super::mcp_error::McpError;
 use super::session::Session;
 use crate::http::HostServices;
+use crate::walk::{Kind, kind, link_target, names, open_at_path, open_file, open_resolved, reopen, step};
 
 /// The maximum size of a file that is pinned because a server's arguments name it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -63,59 +66,95 @@ pub fn endow_server(
 
 /// Returns the digest of a file that a server is told to run. Returns `None` if it is no file, or too large.
 pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
-    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_BYTES) {
+    let is_fit = |meta: &std::fs::Metadata| meta.is_file() && meta.len() <= MAX_FILE_BYTES;
+    // The kind is checked before the file is opened, since opening a device can have effects, and again on the open file.
+    let file = std::fs::metadata(path).ok().filter(is_fit).and_then(|_| open_at_path(path).ok())?;
+    if !is_fit(&file.metadata().ok()?) {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(BlobHash::of(&bytes))
 }
 
 /// Returns the digest of all files below a directory: their paths, their contents, and where links lead. Returns `None`
-/// if a part cannot be read, or if there is too much.
+/// if a part cannot be read, is neither a file nor a directory nor a link, or if there is too much.
 pub fn tree_digest(directory: &Path) -> Option<BlobHash> {
-    let mut hasher = blake3::Hasher::new_derive_key("almoner mcp package v1");
-    let (mut places, mut entries) = (vec![directory.to_owned()], Vec::new());
-    while let Some(place) = places.pop() {
-        for entry in std::fs::read_dir(&place).ok()? {
-            let entry = entry.ok()?;
-            let kind = entry.file_type().ok()?;
-            if kind.is_dir() {
-                places.push(entry.path());
-            } else {
-                entries.push((entry.path(), kind.is_symlink()));
-            }
-        }
-        if entries.len() > MAX_TREE_FILES {
+    let mut tree = Tree { root: open_resolved(&directory.canonicalize().ok()?).ok()?, entries: Vec::new() };
+    let mut ways = vec![PathBuf::new()];
+    while let Some(way) = ways.pop() {
+        ways.extend(tree.read(&way)?);
+        if tree.entries.len() > MAX_TREE_FILES {
             return None;
         }
     }
-    entries.sort();
+    tree.entries.sort();
+    let mut hasher = blake3::Hasher::new_derive_key("almoner mcp package v1");
     let mut left = MAX_TREE_BYTES;
-    let mut buffer = vec![0; 64 << 10];
-    for (path, is_link) in entries {
-        let name = path.strip_prefix(directory).ok()?.as_os_str().as_encoded_bytes().to_owned();
+    for (path, is_link) in &tree.entries {
         let content = match is_link {
-            true => blake3::hash(std::fs::read_link(&path).ok()?.as_os_str().as_encoded_bytes()),
-            false => {
-                left = left.checked_sub(std::fs::metadata(&path).ok()?.len())?;
-                let mut file = File::open(&path).ok()?.take(MAX_TREE_BYTES);
-                let mut hasher = blake3::Hasher::new();
-                loop {
-                    let count = file.read(&mut buffer).ok()?;
-                    if count == 0 {
-                        break hasher.finalize();
-                    }
-                    hasher.update(&buffer[..count]);
-                }
-            }
+            true => blake3::hash(link_target(tree.parent(path)?.as_fd(), path.file_name()?).ok()?.as_bytes()),
+            false => tree.content(path, &mut left)?,
         };
+        let name = path.as_os_str().as_bytes();
         hasher.update(&(name.len() as u64).to_le_bytes());
-        hasher.update(&name);
-        hasher.update(&[u8::from(is_link)]);
+        hasher.update(name);
+        hasher.update(&[u8::from(*is_link)]);
         hasher.update(content.as_bytes());
     }
     Some(BlobHash(*hasher.finalize().as_bytes()))
+}
+
+/// The files and links below an open directory.
+struct Tree {
+    root: OwnedFd,
+    /// The paths of files and links, and whether each is a link.
+    entries: Vec<(PathBuf, bool)>,
+}
+
+impl Tree {
+    /// Adds the files and links of a directory, and returns its subdirectories.
+    fn read(&mut self, way: &Path) -> Option<Vec<PathBuf>> {
+        let at = self.enter(way)?;
+        let mut below = Vec::new();
+        for name in names(at.as_fd(), MAX_TREE_FILES + 1).ok()? {
+            let path = way.join(OsStr::from_bytes(name.to_bytes()));
+            match kind(at.as_fd(), &*name).ok()?? {
+                Kind::Directory => below.push(path),
+                Kind::File => self.entries.push((path, false)),
+                Kind::Link => self.entries.push((path, true)),
+                Kind::Other => return None,
+            }
+        }
+        Some(below)
+    }
+
+    fn enter(&self, way: &Path) -> Option<OwnedFd> {
+        let mut at = reopen(self.root.as_fd()).ok()?;
+        for name in way {
+            at = step(at.as_fd(), name).ok()?;
+        }
+        Some(at)
+    }
+
+    fn parent(&self, path: &Path) -> Option<OwnedFd> {
+        self.enter(path.parent()?)
+    }
+
+    /// Returns the digest of a file. Its bytes are taken from the `left` ones.
+    fn content(&self, path: &Path, left: &mut u64) -> Option<blake3::Hash> {
+        let mut file =
+            open_file(self.parent(path)?.as_fd(), path.file_name()?).ok()?.take(left.saturating_add(1));
+        let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; 64 << 10]);
+        loop {
+            let count = file.read(&mut buffer).ok()?;
+            if count == 0 {
+                return Some(hasher.finalize());
+            }
+            *left = left.checked_sub(count as u64)?;
+            hasher.update(&buffer[..count]);
+        }
+    }
 }
 
 /// Returns the files that arguments name, such as the script of an interpreter. Files in places that the server may

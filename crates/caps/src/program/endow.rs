@@ -1,11 +1,12 @@
 //! The examination of a program's file: once when the program is endowed, and again at each call.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use kernel::BlobHash;
 use resource::programs::{EndowedProgram, Interpreter};
+
+use crate::walk;
 
 /// The maximum size of a program's file.
 const MAX_PROGRAM_BYTES: u64 = 2 << 30;
@@ -45,7 +46,7 @@ pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramEr
 /// When the first line of the script names nothing that can be run.
 pub(crate) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramError> {
     let mut head = [0; 2];
-    let is_script = File::open(program)?.read_exact(&mut head).is_ok() && &head == b"#!";
+    let is_script = walk::open_at_path(program)?.read_exact(&mut head).is_ok() && &head == b"#!";
     if !is_script {
         return Ok(Vec::new());
     }
@@ -67,7 +68,7 @@ pub(crate) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
     if !is_program(&std::fs::metadata(path)?) {
         return Err(ProgramError::NoFile);
     }
-    let mut file = File::open(path)?;
+    let mut file = walk::open_at_path(path)?;
     if !is_program(&file.metadata()?) {
         return Err(ProgramError::NoFile);
     }

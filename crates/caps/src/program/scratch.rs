@@ -3,20 +3,28 @@
 //! The process that uses such a directory holds a lock on it, and the lock ends with the process. So [`sweep`]
 //! recognizes the directories of a killed daemon by their missing locks, and removes them.
 
-use std::ffi::CString;
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-/// The maximum number of names that are held in memory at a time.
-const MAX_NAMES: usize = 1024;
+use crate::removal::remove;
+use crate::walk;
 
 /// The prefix of the names of these directories among the temporary files.
 const PREFIX: &str = "almoner-call-";
+
+/// The owner that the system reports for files of users who do not exist in this container, such as its host's root.
+const UNKNOWN_OWNER: u32 = 65534;
+
+/// The maximum number of names that one sweep looks at.
+const MAX_NAMES: usize = 1_000_000;
+
 /// The maximum number of tries to make a directory. A sweep may remove a new directory before it is locked.
 const MAX_TRIES: usize = 8;
 
@@ -34,11 +42,12 @@ impl Scratch {
     }
 
     fn within(place: &Path) -> io::Result<Scratch> {
+        let shared = open_shared(place)?;
         for _ in 0..MAX_TRIES {
             // No other user may enter, even if the usual mode of new directories allows it.
             let mode = std::fs::Permissions::from_mode(0o700);
             let path = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(place)?.keep();
-            match try_lock(&path) {
+            match try_lock(shared.as_fd(), path.file_name().unwrap_or_default()) {
                 Ok(None) => {}
                 Ok(lock) => return Ok(Scratch { path, _lock: lock }),
                 // The file system has no locks, so no sweep removes directories there either.
@@ -68,25 +77,44 @@ pub fn sweep() -> usize {
 }
 
 fn sweep_in(place: &Path) -> usize {
-    let Ok(entries) = std::fs::read_dir(place) else { return 0 };
-    let ours = entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        entry.file_name().to_str()?.starts_with(PREFIX).then(|| entry.path())
-    });
+    let Ok(shared) = open_shared(place) else { return 0 };
+    let Ok(names) = walk::names(shared.as_fd(), MAX_NAMES) else { return 0 };
     let mut removed = 0;
-    for path in ours {
+    for name in names.iter().filter(|name| name.to_bytes().starts_with(PREFIX.as_bytes())) {
+        let name = OsStr::from_bytes(name.to_bytes());
         // A locked directory is in use.
-        let Ok(Some(_lock)) = try_lock(&path) else { continue };
-        removed += usize::from(remove(&path).is_ok());
+        let Ok(Some(_lock)) = try_lock(shared.as_fd(), name) else { continue };
+        removed += usize::from(remove(&place.join(name)).is_ok());
     }
     removed
 }
 
+/// Opens the directory of temporary files, in which other users may make files of their own.
+///
+/// # Errors
+/// When another user could rename or remove the files of this user there.
+fn open_shared(place: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let shared = rustix::fs::open(place, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&shared)?;
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let trusted = [0, rustix::process::geteuid().as_raw(), UNKNOWN_OWNER];
+    let is_trusted_owner = trusted.contains(&stat.st_uid);
+    let is_open = mode.contains(Mode::WOTH) && !mode.contains(Mode::SVTX);
+    if is_trusted_owner && !is_open {
+        return Ok(shared);
+    }
+    let what = format!(
+        "other users can replace files in {} (it needs the mode 1777, or 0700 and yourself as the owner)",
+        passable::visible_line(&place.to_string_lossy())
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+}
+
 /// Returns the lock on a directory of this user, if it still exists and no other process holds the lock.
-fn try_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(None),
+fn try_lock(shared: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<OwnedFd>> {
+    let directory = match walk::step(shared, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
     let meta = rustix::fs::fstat(&directory)?;
@@ -98,83 +126,8 @@ fn try_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
         locked => locked?,
     }
     // The directory may have been removed after it was opened and before it was locked.
-    Ok((rustix::fs::fstat(&directory)?.st_nlink > 0 && path.exists()).then_some(directory))
-}
-
-/// Removes a directory with all its contents. No other process may use it any more.
-///
-/// It holds only two descriptors, even for deeply nested directories. The contents of a directory are moved up before
-/// the directory is removed. A program can nest directories deeper than the stack allows, and make directories that
-/// their owner may not open.
-fn remove(path: &Path) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::chmod(path, Mode::RWXU)?;
-    let top = rustix::fs::open(path, flags, Mode::empty())?;
-    let mut moved = 0;
-    loop {
-        let names = names(&top)?;
-        if names.is_empty() {
-            return Ok(rustix::fs::rmdir(path)?);
-        }
-        for name in names {
-            if remove_non_directory(&top, &name)? {
-                continue;
-            }
-            rustix::fs::chmodat(&top, &name, Mode::RWXU, AtFlags::empty())?;
-            let inner = rustix::fs::openat(&top, &name, flags, Mode::empty())?;
-            raise(&inner, &top, &mut moved)?;
-            rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
-        }
-    }
-}
-
-/// Empties a directory: files are removed, and directories are moved to `top`.
-fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
-    loop {
-        let names = names(inner)?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        for name in names {
-            if remove_non_directory(inner, &name)? {
-                continue;
-            }
-            // Moving a directory changes its `..` entry, which takes write permission.
-            rustix::fs::chmodat(inner, &name, Mode::RWXU, AtFlags::empty())?;
-            loop {
-                *moved += 1;
-                let to = format!("{moved}");
-                match rustix::fs::renameat_with(inner, &name, top, to, RenameFlags::NOREPLACE) {
-                    Err(Errno::EXIST) => {}
-                    done => break done?,
-                }
-            }
-        }
-    }
-}
-
-/// Removes an entry that is no directory. Returns `false` for a directory.
-fn remove_non_directory(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
-    match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(true),
-        Err(Errno::ISDIR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns some of the names in a directory. The list is empty only if the directory is empty.
-fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(directory.as_fd())? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.as_bytes(), b"." | b"..") {
-            names.push(name);
-        }
-        if names.len() == MAX_NAMES {
-            break;
-        }
-    }
-    Ok(names)
+    let is_there = walk::kind(shared, name)?.is_some();
+    Ok((rustix::fs::fstat(&directory)?.st_nlink > 0 && is_there).then_some(directory))
 }
 
 #[cfg(test)]

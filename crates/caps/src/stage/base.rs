@@ -2,26 +2,36 @@
 //!
 //! The state is a file beside the copy. It is complete before the run starts. So a killed daemon loses no change: the
 //! changes are the difference between the copy and this file.
+//!
+//! A program of another run may still work in the copy. So each entry is reached from the open directory, name by name.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use kernel::BlobHash;
 use passable::visible_line;
+use rustix::fs::{AtFlags, Mode};
 
 use crate::path::{Plain, Purpose, is_temporary};
 use crate::undo::PathState;
+use crate::walk::{self, Kind};
 
 /// The suffix of the file beside the copy.
 const SUFFIX: &str = ".base";
 
 /// The maximum number of files and directories in a copy when its changes are looked for.
 const MAX_ENTRIES: usize = 1_000_000;
+
+/// The maximum number of directories in each other in a copy when its changes are looked for.
+const MAX_DEPTH: usize = 256;
+
+/// The maximum length of a path in a copy, in bytes. This is the limit of file systems.
+const MAX_PATH_BYTES: usize = 4096;
 
 /// The maximum size of a file whose changes are looked for, in bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -94,13 +104,14 @@ impl StageBase {
     pub(super) fn record(stage: &Path) -> io::Result<()> {
         let place = file(stage);
         let mut out = io::BufWriter::new(fs::File::create(&place)?);
-        let CopyEntries { all, left_out } = entries(stage)?;
+        let copy = Copy::open(stage)?;
+        let CopyEntries { all, left_out } = copy.entries()?;
         if let Some((_, error)) = left_out.into_iter().next() {
             return Err(error);
         }
         for (path, now) in all {
-            let kind = kind(&stage.join(&path), &now)?;
-            let entry = EntryBase { kind, mode: now.mode(), mark: mark(&now) };
+            let kind = copy.kind(&path, &now, u64::MAX - 1)?;
+            let entry = EntryBase { kind, mode: now.mode, mark: now.mark };
             writeln!(out, "{}", entry.line(&path))?;
         }
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
@@ -130,7 +141,8 @@ impl StageBase {
 
     fn changes_within(mut self, stage: &Path, most: u64, most_in_all: u64) -> io::Result<StageChanges> {
         let mut found = StageChanges::default();
-        let CopyEntries { mut all, left_out } = entries(stage)?;
+        let copy = Copy::open(stage)?;
+        let CopyEntries { mut all, left_out } = copy.entries()?;
         for (directory, error) in &left_out {
             found.beyond.push(format!(
                 "`{}` is left out with all that is in it: {}",
@@ -141,27 +153,27 @@ impl StageBase {
             self.entries.retain(|path, _| !Path::new(path).starts_with(directory) || path == directory);
         }
         // The small files come first, so that one large file does not hide the others.
-        all.sort_by_key(|(_, meta)| meta.len());
+        all.sort_by_key(|(_, state)| state.bytes());
         let mut read = 0_u64;
-        for (path, meta) in all {
+        for (path, state) in all {
             let base = self.entries.remove(&path);
             if let Some(base) = &base
                 && matches!(base.kind, EntryKind::File(_))
-                && meta.is_file()
-                && base.mark == mark(&meta)
+                && state.kind == Kind::File
+                && base.mark == state.mark
             {
                 continue;
             }
-            if meta.is_file() {
-                let sum = read.saturating_add(meta.len());
-                if meta.len() > most || sum > most_in_all {
-                    let size = meta.len();
+            if state.kind == Kind::File {
+                let size = state.bytes();
+                let sum = read.saturating_add(size);
+                if size > most || sum > most_in_all {
                     found.beyond.push(format!("`{}`: it is too large, with {size} bytes", shown(&path)));
                     continue;
                 }
                 read = sum;
             }
-            let now = match kind(&stage.join(&path), &meta) {
+            let now = match copy.kind(&path, &state, most) {
                 Ok(now) => now,
                 Err(error) => {
                     found.beyond.push(format!("`{}`: {}", shown(&path), reason(&error)));
@@ -171,7 +183,7 @@ impl StageBase {
             let before = base.as_ref().map(|base| base.kind);
             if before != Some(now) {
                 found.note(&path, before, Some(now));
-            } else if base.is_some_and(|base| base.mode != meta.mode() && !meta.is_symlink()) {
+            } else if base.is_some_and(|base| base.mode != state.mode && state.kind != Kind::Link) {
                 found.beyond.push(format!("`{}`: only its permissions were changed", shown(&path)));
             }
         }
@@ -296,84 +308,146 @@ fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidFilename => "its path is too long".to_owned(),
         io::ErrorKind::PermissionDenied => "its permissions let nobody read it".to_owned(),
+        io::ErrorKind::FileTooLarge => "it grows while it is read".to_owned(),
         _ => format!("it cannot be read: {error}"),
+    }
+}
+
+/// The present state of one entry of a copy.
+struct EntryStat {
+    kind: Kind,
+    mode: u32,
+    /// The size, inode and time of change.
+    mark: (u64, u64, i128),
+}
+
+impl EntryStat {
+    fn bytes(&self) -> u64 {
+        self.mark.0
     }
 }
 
 /// The entries of a copy.
 struct CopyEntries {
     /// The entries, by their paths.
-    all: Vec<(OsString, fs::Metadata)>,
+    all: Vec<(OsString, EntryStat)>,
     /// The directories that cannot be read, each with the reason.
     left_out: Vec<(OsString, io::Error)>,
 }
 
-/// Returns every entry of a copy with its path, following no link. Almoner's temporary files are not among them.
-///
-/// # Errors
-/// When the directory of the copy cannot be read.
-fn entries(stage: &Path) -> io::Result<CopyEntries> {
-    let mut found = CopyEntries { all: Vec::new(), left_out: Vec::new() };
-    let mut ways = vec![PathBuf::new()];
-    while let Some(way) = ways.pop() {
-        match read_entries(stage, &way, &mut found.all, &mut ways) {
-            Ok(()) => {}
-            Err(error) if way.as_os_str().is_empty() => return Err(error),
-            Err(error) => found.left_out.push((way.into_os_string(), error)),
-        }
+/// A copy that is open.
+struct Copy(OwnedFd);
+
+impl Copy {
+    fn open(stage: &Path) -> io::Result<Copy> {
+        Ok(Copy(rustix::fs::open(stage, walk::DIRECTORY, Mode::empty())?))
     }
-    Ok(found)
-}
 
-/// Adds the entries of one directory, and its subdirectories to `ways`.
-fn read_entries(
-    stage: &Path,
-    way: &Path,
-    all: &mut Vec<(OsString, fs::Metadata)>,
-    ways: &mut Vec<PathBuf>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(stage.join(way))? {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(is_temporary) {
-            continue;
+    /// Opens the directory at a path, following no link.
+    fn enter(&self, way: &Path) -> io::Result<OwnedFd> {
+        let mut at = walk::reopen(self.0.as_fd())?;
+        for name in way {
+            at = walk::step(at.as_fd(), name)?;
         }
-        let meta = entry.metadata()?;
-        if all.len() == MAX_ENTRIES {
-            return Err(io::Error::other(format!("there are more than {MAX_ENTRIES} files and directories")));
-        }
-        let path = way.join(entry.file_name());
-        if meta.is_dir() {
-            ways.push(path.clone());
-        }
-        all.push((path.into_os_string(), meta));
+        Ok(at)
     }
-    Ok(())
-}
 
-fn mark(meta: &fs::Metadata) -> (u64, u64, i128) {
-    let changed = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
-    (meta.len(), meta.ino(), changed)
-}
-
-fn kind(path: &Path, meta: &fs::Metadata) -> io::Result<EntryKind> {
-    Ok(match meta.file_type() {
-        kind if kind.is_dir() => EntryKind::Directory,
-        kind if kind.is_symlink() => {
-            EntryKind::Link(BlobHash::of(fs::read_link(path)?.as_os_str().as_bytes()))
-        }
-        kind if kind.is_file() => {
-            let mut hasher = blake3::Hasher::new();
-            let mut file = fs::File::open(path)?;
-            let mut chunk = vec![0; 256 << 10];
-            loop {
-                match file.read(&mut chunk)? {
-                    0 => break EntryKind::File(BlobHash(*hasher.finalize().as_bytes())),
-                    count => drop(hasher.update(&chunk[..count])),
-                }
+    /// Returns every entry with its path, following no link. Almoner's temporary files are not among them.
+    ///
+    /// # Errors
+    /// When the directory of the copy cannot be read.
+    fn entries(&self) -> io::Result<CopyEntries> {
+        let mut found = CopyEntries { all: Vec::new(), left_out: Vec::new() };
+        let mut ways = vec![(PathBuf::new(), 0)];
+        while let Some((way, depth)) = ways.pop() {
+            match self.read_entries(&way, depth, &mut found.all, &mut ways) {
+                Ok(()) => {}
+                Err(error) if way.as_os_str().is_empty() => return Err(error),
+                Err(error) => found.left_out.push((way.into_os_string(), error)),
             }
         }
-        _ => EntryKind::Other,
-    })
+        Ok(found)
+    }
+
+    /// Adds the entries of one directory, and its subdirectories to `ways`.
+    fn read_entries(
+        &self,
+        way: &Path,
+        depth: usize,
+        all: &mut Vec<(OsString, EntryStat)>,
+        ways: &mut Vec<(PathBuf, usize)>,
+    ) -> io::Result<()> {
+        if way.as_os_str().len() >= MAX_PATH_BYTES || depth > MAX_DEPTH {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        // Each directory is entered from the top, so that a deep copy needs few descriptors.
+        let directory = self.enter(way)?;
+        for name in walk::names(directory.as_fd(), MAX_ENTRIES + 1)? {
+            if name.to_str().is_ok_and(is_temporary) {
+                continue;
+            }
+            let stat = match rustix::fs::statat(&directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+                // The entry has been removed meanwhile.
+                Err(rustix::io::Errno::NOENT) => continue,
+                stat => stat?,
+            };
+            if all.len() == MAX_ENTRIES {
+                return Err(io::Error::other(format!(
+                    "there are more than {MAX_ENTRIES} files and directories"
+                )));
+            }
+            let path = way.join(OsStr::from_bytes(name.to_bytes()));
+            let changed = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+            let entry = EntryStat {
+                kind: Kind::of(stat.st_mode),
+                mode: stat.st_mode,
+                mark: (u64::try_from(stat.st_size).unwrap_or(0), stat.st_ino, changed),
+            };
+            if entry.kind == Kind::Directory {
+                ways.push((path.clone(), depth + 1));
+            }
+            all.push((path.into_os_string(), entry));
+        }
+        Ok(())
+    }
+
+    /// Returns the kind of an entry with its content. An entry that is of another kind by now is an error, and so is a
+    /// file of more than `most` bytes.
+    fn kind(&self, path: &OsStr, state: &EntryStat, most: u64) -> io::Result<EntryKind> {
+        let (Some(parent), Some(name)) = (Path::new(path).parent(), Path::new(path).file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        match state.kind {
+            Kind::Directory => Ok(EntryKind::Directory),
+            Kind::Other => Ok(EntryKind::Other),
+            Kind::Link => {
+                let target = walk::link_target(self.enter(parent)?.as_fd(), name)?;
+                Ok(EntryKind::Link(BlobHash::of(target.as_bytes())))
+            }
+            Kind::File => {
+                let file = walk::open_file(self.enter(parent)?.as_fd(), name)?;
+                digest(file, most).map(EntryKind::File)
+            }
+        }
+    }
+}
+
+/// Returns the digest of a file of at most `most` bytes.
+fn digest(file: fs::File, most: u64) -> io::Result<BlobHash> {
+    let (mut file, mut bytes) = (file.take(most.saturating_add(1)), 0);
+    let (mut hasher, mut chunk) = (blake3::Hasher::new(), vec![0; 256 << 10]);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(BlobHash(*hasher.finalize().as_bytes())),
+            count => {
+                bytes += count as u64;
+                if bytes > most {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                hasher.update(&chunk[..count]);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -29,4 +29,6 @@ mod read;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
+mod swaps;
+#[cfg(test)]
 mod write;

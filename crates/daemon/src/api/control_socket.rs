@@ -1,13 +1,13 @@
 //! The control socket of a store.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use rustix::io::Errno;
 
-use config::place::{Place, SocketPath, private_dir};
+use config::place::{Place, SocketPath};
+use config::private_dir::{close_socket_to_others, private_dir, private_dir_among_others};
 use control::exit::{Exit, Failure};
 
 /// Creates the socket and listens on it. An existing socket is removed, since the process that holds the store's lock
@@ -27,7 +27,7 @@ fn bind_by(place: &Place, bind: &dyn Fn(&Path) -> io::Result<UnixListener>) -> R
         Err(e) if takes_no_sockets(&e) => {
             let elsewhere = place.temporary_socket();
             if let Some(dir) = elsewhere.parent() {
-                private_dir(dir)?;
+                private_dir_among_others(dir)?;
             }
             let listener = bind_at(&elsewhere, bind).map_err(|e| failure(&elsewhere, &e))?;
             std::fs::write(&record, elsewhere.as_os_str().as_encoded_bytes())
@@ -46,7 +46,7 @@ fn bind_at(socket: &Path, bind: &dyn Fn(&Path) -> io::Result<UnixListener>) -> i
     remove(socket)?;
     let listener = bind(SocketPath::new(socket)?.as_path())?;
     // Until the permissions are set, the private directory keeps other users out.
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+    close_socket_to_others(socket)?;
     Ok(listener)
 }
 

@@ -139,8 +139,9 @@ pub fn answer_host(services: &Services, brought: &ClientKeys, request: Request) 
             Response::Web(services.web.open(services, &to, under)?)
         }
         Request::Sessions { act } => Response::Sessions(services.web.sessions(act)?),
-        Request::Undo { text, run, only, dry_run } => {
-            Response::UndoReport(Box::new(undo::undo(&services.daemon, text, run, &only, dry_run)?))
+        Request::Undo { text, run, only, dry_run, gives_up } => {
+            let choice = undo::UndoChoice { dry_run, gives_up };
+            Response::UndoReport(Box::new(undo::undo(&services.daemon, text, run, &only, choice)?))
         }
         Request::Diff { run, only } => Response::Diff(Box::new(staging::diff(&services.daemon, run, &only)?)),
         Request::Apply { text, run, only, parts } => {

@@ -12,9 +12,9 @@ use crate::queries::audit;
 use crate::state::vault;
 use config::model_choice::KnownModels;
 use config::network_source::NetworkSource;
-use config::place::Place;
+use config::place::{Claim, Place};
 use config::settings::{self, NOTIFY};
-use config::{clock, policy_file};
+use config::{clock, policy_file, private_dir};
 use control::exit::{Exit, Failure};
 use control::health_check::HealthCheck as Check;
 use control::protocol::{ClientKeys, PolicyFile};
@@ -54,7 +54,10 @@ pub fn examine_without_daemon(
         "place" => match place.inspect_store() {
             // If another build wrote the store, no directory is created beside it and no mode is changed.
             Err(failure) => vec![failed_check("state", failure)],
-            Ok(()) => vec![directory("state", &place.state), directory("cache", &place.cache)],
+            Ok(()) => {
+                let own = vec![directory("state", &place.state), directory("cache", &place.cache)];
+                own.into_iter().chain(endo(place)).collect()
+            }
         },
         "settings" => vec![settings(place)],
         "disk" => vec![space(place)],
@@ -124,6 +127,25 @@ fn directory(id: &str, dir: &std::path::Path) -> Check {
     }
 }
 
+/// Returns whether Endo's clients can find this daemon, if it lies at their default path.
+fn endo(place: &Place) -> Option<Check> {
+    if place.endo.claim != Claim::ClientDefault {
+        return None;
+    }
+    let dir = place.endo.socket.parent()?;
+    let found = private_dir::inspect(dir);
+    Some(Check {
+        id: "endo".to_owned(),
+        ok: found.is_ok(),
+        evidence: match found {
+            Ok(()) => format!("Endo's clients look in {}, which nobody else can replace", dir.display()),
+            Err(why) => format!("no listener for Endo's clients: {}: {why}", dir.display()),
+        },
+        remedy: "have the directory removed, or set XDG_RUNTIME_DIR to a directory of yours; only Endo's clients need it"
+            .to_owned(),
+    })
+}
+
 fn failed_check(id: &str, failure: Failure) -> Check {
     Check {
         id: id.to_owned(),
@@ -180,9 +202,7 @@ fn confinement() -> Vec<Check> {
             "use a model on a server, and report this",
         ),
     ] {
-        let proofs = tempfile::Builder::new()
-            .prefix("almoner-doctor-")
-            .tempdir()
+        let proofs = private_dir::temporary_dir("almoner-doctor-")
             .map_err(|e| sandbox::SandboxError::Warden(e.to_string()))
             .and_then(|place| prove(&sandbox::Helper::own(), place.path()));
         let proofs = match proofs {

@@ -129,10 +129,10 @@ mod tests {
             ),
             (Request::Resume { text: text(), run: Some(run) }, Some(CommandSubject::run(run))),
             (
-                Request::Undo { text: text(), run, only: vec![], dry_run: false },
+                Request::Undo { text: text(), run, only: vec![], dry_run: false, gives_up: false },
                 Some(CommandSubject::run(run)),
             ),
-            (Request::Undo { text: text(), run, only: vec![], dry_run: true }, None),
+            (Request::Undo { text: text(), run, only: vec![], dry_run: true, gives_up: false }, None),
             (Request::Act { said: None, act: Box::new(AgentAct::Revoke { grant }) }, None),
             (Request::Status, None),
         ] {

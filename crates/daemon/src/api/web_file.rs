@@ -63,9 +63,10 @@ pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
 /// so this is a second protection.
 pub fn restrict_permissions(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
-    if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+    let Ok(file) = std::fs::File::open(path) else { return };
+    if file.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         // If this fails, the directory still keeps other users out.
-        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
     }
 }
 

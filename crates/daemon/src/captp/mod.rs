@@ -12,7 +12,6 @@ mod websocket;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +19,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use kernel::{BlobHash, FormulaId, table};
+use passable::visible_line;
 use switchboard::Switchboard;
 
 use crate::state::daemon::{HostDaemon, WeakHostDaemon};
+use crate::state::log;
 use config::place::{Claim, Place, SocketPath};
+use config::private_dir::{check_shared, close_socket_to_others, private_dir, private_dir_among_others};
 use connection::Connection;
 use control::exit::{Exit, Failure};
 
@@ -100,13 +102,11 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<EndoListener>,
             traces.push(listen(&shared, place)?);
             traces
         }
-        // The user has not asked for this socket, so a failure to listen on it is ignored.
-        Claim::Private => listen(&shared, place).ok().into_iter().collect(),
-        // If Endo's own daemon listens on this socket, the socket is left to that daemon.
-        Claim::ClientDefault => match UnixStream::connect(&place.endo.socket) {
-            Ok(_) => vec![],
-            Err(_) => listen(&shared, place).ok().into_iter().collect(),
-        },
+        // The user has not asked for this socket, so the daemon works without it.
+        Claim::Private => note_failure(listen(&shared, place)).into_iter().collect(),
+        Claim::ClientDefault => {
+            note_failure(listen_at_default(&shared, place)).flatten().into_iter().collect()
+        }
     };
     if let Some(address) = gateway {
         daemon.gateway_tokens.set_gateway(websocket::start(&shared, address)?);
@@ -139,16 +139,57 @@ fn write_discovery_files(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathB
     Ok(vec![pid])
 }
 
+/// Writes a failure to listen to the log.
+fn note_failure<T>(listened: Result<T, Failure>) -> Option<T> {
+    let note =
+        |failure: &Failure| log::line(&format!("no listener for Endo's clients: {}", failure.message.raw()));
+    listened.inspect_err(note).ok()
+}
+
+/// Listens at Endo's default path, unless Endo's own daemon listens there.
+///
+/// # Errors
+/// When the directory belongs to another user, or another user listens there.
+fn listen_at_default(shared: &Arc<ListenerState>, place: &Place) -> Result<Option<PathBuf>, Failure> {
+    let socket = &place.endo.socket;
+    if let Some(dir) = socket.parent() {
+        // The path lies among temporary files if there is no directory for this session.
+        private_dir_among_others(dir)?;
+    }
+    match connected_user(socket) {
+        Some(user) if user == rustix::process::getuid() => Ok(None),
+        Some(_) => {
+            let said = format!("{}: another user listens there", visible_line(&socket.to_string_lossy()));
+            Err(Failure::new(Exit::Denied, said).help("set XDG_RUNTIME_DIR to a directory of yours"))
+        }
+        None => listen(shared, place).map(Some),
+    }
+}
+
+/// Returns the user whose process listens on a socket, if one does.
+fn connected_user(socket: &Path) -> Option<rustix::process::Uid> {
+    let path = SocketPath::new(socket).ok()?;
+    let stream = UnixStream::connect(path.as_path()).ok()?;
+    Some(rustix::net::sockopt::socket_peercred(&stream).ok()?.uid)
+}
+
 /// Binds the socket and listens on it. A leftover socket without a listener is removed first. A live socket belongs
-/// to another daemon, and is an error.
+/// to another daemon, and is an error. So is a directory in which another user could replace the socket.
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
-    if SocketPath::new(socket).and_then(|path| UnixStream::connect(path.as_path())).is_ok() {
-        let said = format!("{}: another daemon listens there", socket.display());
+    let shown = visible_line(&socket.to_string_lossy()).into_owned();
+    if connected_user(socket).is_some() {
+        let said = format!("{shown}: another daemon listens there");
         return Err(Failure::new(Exit::Conflict, said).help("end it, or set ENDO_SOCK_PATH to another path"));
     }
-    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", socket.display()));
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{shown}: {e}"));
     if let Some(dir) = socket.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+        if !dir.exists() {
+            private_dir(dir)?;
+        }
+        check_shared(dir).map_err(|why| {
+            Failure::new(Exit::Denied, format!("cannot listen at {shown}: {why}"))
+                .help("set ENDO_SOCK_PATH to a path in a directory of yours")
+        })?;
     }
     match std::fs::remove_file(socket) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
@@ -158,7 +199,7 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     let listener = UnixListener::bind(path.as_path()).map_err(fail)?;
     // Until the next line, others might connect to the socket. That is harmless, because the user id of every client
     // is checked.
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
+    close_socket_to_others(path.as_path()).map_err(fail)?;
     Ok(listener)
 }
 

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caps::undo::{PathState, SavedFile, Undo};
+use caps::undo::{FileContent, PathState, SavedFile, Undo, max_kept_bytes};
 use kernel::formula::Formula;
 use kernel::proposal::{Effect, Proposal};
 use kernel::run::{ChangeDigests, Completion, Entry, RestoredFile};
 use kernel::{BlobHash, RunNumber, StepRef, Value};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, shell_word, visible_line};
 use resource::Resource;
 
-use super::applied_changes::AppliedChanges;
+use super::applied_changes::PlacedChanges;
 use super::{program_changes, runs, why};
 use crate::state::blobs;
 use crate::state::daemon::HostDaemon;
@@ -40,6 +40,8 @@ pub struct Change {
     pub after: PathState,
     /// Whether a program changed the path, so that no call of a directory records it.
     pub by_program: bool,
+    /// The maximum size of a file in the directory whose content is kept when an undo replaces it.
+    pub max_kept_bytes: u64,
 }
 
 /// The changes of a run and its descendants.
@@ -78,6 +80,33 @@ pub struct PathTask {
     pub target: PathState,
     /// The progress of the task.
     pub state: UndoState,
+    /// The file that the task replaces or removes, as far as it was looked at.
+    pub replaced: ReplacedFile,
+}
+
+/// A file that a task replaces or removes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplacedFile {
+    /// The digest of its content, if the store keeps the bytes.
+    kept: Option<BlobHash>,
+    /// Its permissions.
+    mode: Option<u32>,
+    /// Its size, if the user has given it up because it is too large to be kept.
+    given_up: Option<u64>,
+}
+
+/// The files whose content [`keep_present`] keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum KeepRule {
+    /// Files that a program changed. The content of all others was stored before the call that changed them.
+    Apply,
+    /// All files. A file that is too large to be kept holds its task back, unless the user gives it up.
+    Undo {
+        /// Whether the user gives up content that is too large.
+        gives_up: bool,
+        /// Whether this is only a preview, which stores nothing.
+        dry_run: bool,
+    },
 }
 
 impl PathTask {
@@ -113,6 +142,9 @@ impl PathTask {
                 .change
                 .by_program
                 .then(|| ChangeDigests { before: digest(self.change.before), after: digest(self.target) }),
+            kept: self.replaced.kept,
+            mode: self.replaced.mode,
+            given_up: self.replaced.given_up,
         }
     }
 }
@@ -194,7 +226,7 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
 pub fn path_tasks(
     changes: Vec<Change>,
     is_undo: bool,
-    in_place: &BTreeMap<String, AppliedChanges>,
+    in_place: &PlacedChanges,
     held: BlobLookup<'_>,
 ) -> Vec<PathTask> {
     let task = |change: Change| {
@@ -212,28 +244,26 @@ pub fn path_tasks(
         {
             now = *found;
         }
-        let state = undo_state(&change, found, now, then, held);
-        PathTask { change, expected: now, target: then, state }
+        let state = undo_state(&change, found, (now, then), in_place, held);
+        PathTask { change, expected: now, target: then, state, replaced: ReplacedFile::default() }
     };
     changes.into_iter().map(task).collect()
 }
 
 /// Returns the present state of a path, or the reason why it cannot be read.
 fn current_state(change: &Change) -> Result<PathState, String> {
-    match std::fs::symlink_metadata(&change.root) {
+    match Undo::find(&change.root).map_err(|error| error.to_string())? {
         // A directory that does not exist yet contains nothing.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PathState::Nothing),
-        _ => Undo::open(&change.root)
-            .map_err(|error| error.to_string())
-            .and_then(|root| root.look(&change.path).map_err(|finding| finding.message)),
+        None => Ok(PathState::Nothing),
+        Some(root) => root.look(&change.path).map_err(|finding| finding.message),
     }
 }
 
 fn undo_state(
     change: &Change,
     found: Result<PathState, String>,
-    now: PathState,
-    then: PathState,
+    (now, then): (PathState, PathState),
+    in_place: &PlacedChanges,
     held: BlobLookup<'_>,
 ) -> UndoState {
     match found {
@@ -242,11 +272,29 @@ fn undo_state(
         Ok(found) if found != now => UndoState::Conflict { now: found.description() },
         Ok(_) => match then {
             PathState::File(digest) if held(change, &digest).is_none() => {
-                let why = "its bytes are not there any more, or were too large to be kept";
-                UndoState::Failed { why: Untrusted::new(why) }
+                UndoState::Failed { why: Untrusted::new(missing_content(change, in_place)) }
             }
             _ => UndoState::Would,
         },
+    }
+}
+
+/// Returns the reason why the content of a path is not there any more.
+fn missing_content(change: &Change, in_place: &PlacedChanges) -> String {
+    match (in_place.given_up(&change.full()), &change.stage) {
+        (Some(bytes), _) => format!(
+            "its content is gone: it was put back with `--yes`, and with {} it was too large to be kept",
+            document::size(bytes)
+        ),
+        (None, Some(stage)) if !std::path::Path::new(stage).exists() => {
+            "its content is gone: the staged copy is not there any more, and the store does not keep it"
+                .to_owned()
+        }
+        (None, Some(_)) => "its content is gone: the staged copy holds another one by now".to_owned(),
+        (None, None) => format!(
+            "its content is not kept: when the run changed it, it had more than {}",
+            document::size(change.max_kept_bytes)
+        ),
     }
 }
 
@@ -290,9 +338,9 @@ pub fn restored_files(tasks: &[PathTask]) -> Vec<RestoredFile> {
 ///
 /// If one end of a move fails, its other ends are taken back, unless this is an undo. If a path is already in the wanted
 /// state, leftovers of an interrupted attempt beside it are removed.
-pub fn carry_out(tasks: &mut [PathTask], is_undo: bool, held: BlobLookup<'_>) {
+pub fn carry_out(tasks: &mut [PathTask], is_undo: bool, in_place: &PlacedChanges, held: BlobLookup<'_>) {
     // The permissions are read first, while the files that have them still exist.
-    let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks)).collect();
+    let modes: Vec<Option<u32>> = tasks.iter().map(|task| restored_mode(task, tasks, in_place)).collect();
     // A moved file is at its new place before it goes from its old one. Folders go last, after the files in them.
     for rank in 0..=MAX_RANK {
         for (at, mode) in modes.iter().enumerate() {
@@ -326,14 +374,17 @@ fn take_back(task: &mut PathTask, held: BlobLookup<'_>) {
 }
 
 /// Returns the permissions for a file that is put where no file is now. They come from the staged copy and from the
-/// files that a move brings back. A permission is kept only if all of these have it.
-fn restored_mode(task: &PathTask, tasks: &[PathTask]) -> Option<u32> {
+/// files that a move brings back. A permission is kept only if all of these have it. If there are none, the file gets
+/// the permissions that it had when it was last replaced or removed.
+fn restored_mode(task: &PathTask, tasks: &[PathTask], in_place: &PlacedChanges) -> Option<u32> {
     let PathState::File(digest) = task.target else { return None };
-    let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
+    let at = |root: Result<Undo, _>, path: &str| root.ok()?.mode(path, &digest);
     let moved = tasks.iter().filter(|other| other.expected == task.target && other.target != task.target);
-    let staged = task.change.stage.as_deref().and_then(|stage| at(stage, &task.change.path));
-    let moved = moved.filter_map(|other| at(&other.change.root, &other.change.path));
-    moved.chain(staged).reduce(|one, other| one & other)
+    let stage = task.change.stage.as_deref();
+    let staged = stage.and_then(|stage| at(Undo::open_copy(stage), &task.change.path));
+    let moved = moved.filter_map(|other| at(Undo::open(&other.change.root), &other.change.path));
+    let present = moved.chain(staged).reduce(|one, other| one & other);
+    present.or_else(|| in_place.mode(&task.change.full(), &task.target.description()))
 }
 
 fn restore(task: &PathTask, mode: Option<u32>, held: BlobLookup<'_>) -> UndoState {
@@ -345,13 +396,11 @@ fn restore(task: &PathTask, mode: Option<u32>, held: BlobLookup<'_>) -> UndoStat
         },
         _ => Vec::new(),
     };
-    if task.target != PathState::Nothing
-        && let Err(error) = std::fs::create_dir_all(&task.change.root)
-    {
-        return failed(error.to_string());
-    }
-    let opened = Undo::open(&task.change.root).map_err(|error| error.to_string());
-    let done = opened.and_then(|root| {
+    let opened = match task.target {
+        PathState::Nothing => Undo::open(&task.change.root),
+        _ => Undo::make(&task.change.root),
+    };
+    let done = opened.map_err(|error| error.to_string()).and_then(|root| {
         let whole = SavedFile { bytes: &bytes, mode, run: task.change.at.1.run };
         root.put_back(&task.change.path, task.expected, task.target, &whole)
             .map_err(|finding| finding.message)
@@ -432,6 +481,8 @@ fn collect_changes(
                 match changes_of_call(daemon, &made, &value) {
                     Ok(Some((root, touched))) => {
                         let stage = staged_copy(daemon, &made);
+                        let grant = daemon.grant(&made.grant).map(|(grant, _)| grant.attenuation);
+                        let max_kept_bytes = max_kept_bytes(&grant.unwrap_or_default());
                         changes.extend(touched.into_iter().map(|(path, before, after)| Change {
                             at: (step.at_ms, at),
                             root: root.clone(),
@@ -441,6 +492,7 @@ fn collect_changes(
                             before,
                             after,
                             by_program: false,
+                            max_kept_bytes,
                         }));
                     }
                     // The changes of such a program are found in the copy.
@@ -473,23 +525,66 @@ fn is_within_staged_copies(daemon: &HostDaemon, made: &Proposal) -> bool {
     }
 }
 
-/// Stores the present bytes of files that are about to be replaced or removed, if nothing else keeps them.
+/// Stores the present bytes of files that are about to be replaced or removed, if nothing else keeps them, and notes
+/// their permissions. The caller holds the sweeper back until a row names the bytes.
 ///
 /// # Errors
 /// When the store fails.
-pub fn keep_present<'a>(
-    daemon: &HostDaemon,
-    tasks: impl Iterator<Item = &'a PathTask>,
-) -> Result<(), Failure> {
-    for task in tasks.filter(|task| task.state == UndoState::Would) {
+pub fn keep_present(daemon: &HostDaemon, tasks: &mut [PathTask], rule: KeepRule) -> Result<(), Failure> {
+    for task in tasks.iter_mut().filter(|task| task.state == UndoState::Would) {
         let PathState::File(digest) = task.expected else { continue };
-        if daemon.store.blobs().get(&digest).is_ok() {
+        let Ok(root) = Undo::open(&task.change.root) else { continue };
+        let path = &task.change.path;
+        task.replaced.mode = root.mode(path, &digest);
+        if rule == KeepRule::Apply && !task.change.by_program {
             continue;
         }
-        let root = Undo::open(&task.change.root).ok();
-        if let Some(bytes) = root.and_then(|root| root.bytes(&task.change.path, &digest)) {
-            blobs::upload(daemon, &bytes)?;
+        let is_staged = || {
+            let copy = Undo::open_copy(task.change.stage.as_deref()?).ok()?;
+            copy.mode(path, &digest)
+        };
+        if daemon.store.blobs().get(&digest).is_ok() {
+            task.replaced.kept = Some(digest);
+            continue;
         }
+        let KeepRule::Undo { gives_up, dry_run } = rule else {
+            if let Some(bytes) = root.bytes(path, &digest) {
+                task.replaced.kept = Some(blobs::upload(daemon, &bytes)?);
+            }
+            continue;
+        };
+        if is_staged().is_some() {
+            continue;
+        }
+        let (bytes, why) = match root.content(path, &digest, task.change.max_kept_bytes) {
+            // The task itself finds that the file has changed.
+            FileContent::Gone => continue,
+            FileContent::Whole(_) if dry_run => continue,
+            FileContent::Whole(bytes) => match blobs::upload(daemon, &bytes) {
+                Ok(kept) => {
+                    task.replaced.kept = Some(kept);
+                    continue;
+                }
+                Err(failure) => {
+                    (bytes.len() as u64, format!("the store cannot keep it: {}", failure.message.raw()))
+                }
+            },
+            FileContent::Large { bytes } => {
+                let (most, size) = (document::size(task.change.max_kept_bytes), document::size(bytes));
+                (bytes, format!("it has {size}, and up to {most} is kept"))
+            }
+        };
+        if gives_up {
+            task.replaced.given_up = Some(bytes);
+            continue;
+        }
+        let why = format!(
+            "{why}; what the run left there would be gone for good: `almoner undo {} --only {} --yes` puts it back \
+             all the same",
+            task.change.at.1.run,
+            shell_word(&visible_line(path))
+        );
+        task.state = UndoState::Failed { why: Untrusted::new(why) };
     }
     Ok(())
 }
@@ -576,8 +671,10 @@ mod tests {
                 before,
                 after,
                 by_program: false,
+                max_kept_bytes: 1 << 20,
             };
-            PathTask { change, expected: before, target: after, state: UndoState::Would }
+            let replaced = ReplacedFile::default();
+            PathTask { change, expected: before, target: after, state: UndoState::Would, replaced }
         };
         // The file was changed after it was looked at: at the old place, or at the new one.
         for (changed, old, new) in [("old.md", "theirs", None), ("new.md", "mine", Some("theirs"))] {
@@ -589,7 +686,7 @@ mod tests {
                 task("old.md", file("mine"), PathState::Nothing),
                 task("new.md", PathState::Nothing, file("mine")),
             ];
-            carry_out(&mut tasks, false, &|_, _| Some(b"mine".to_vec()));
+            carry_out(&mut tasks, false, &PlacedChanges::default(), &|_, _| Some(b"mine".to_vec()));
             for task in &tasks {
                 assert!(matches!(task.state, UndoState::Failed { .. }), "{changed}: {:?}", task.state);
             }

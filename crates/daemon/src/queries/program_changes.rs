@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use caps::stage::{StageBase, StageChange, StageChanges};
-use caps::undo::PathState;
+use caps::undo::{PathState, max_kept_bytes};
 use kernel::formula::Formula;
 use kernel::run::{Entry, RestoredFile};
 use kernel::{BlobHash, RunNumber, StepRef};
@@ -27,6 +27,8 @@ struct ProgramCopy {
     root: String,
     /// The last step in which a program was called, with its time.
     at: (i64, StepRef),
+    /// The maximum size of a file in it whose content an undo keeps.
+    max_kept_bytes: u64,
 }
 
 /// Adds the changes of programs to the changes of a family of runs, and returns descriptions of those that cannot be
@@ -74,6 +76,7 @@ pub(super) fn add(
             before,
             after,
             by_program: true,
+            max_kept_bytes: copy.max_kept_bytes,
         }));
     }
     Ok(unappliable)
@@ -98,7 +101,8 @@ fn copies(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Progr
         for id in found.grants.values() {
             match daemon.grant(id) {
                 Ok((grant, Formula::Resource(Resource::Directory { path, .. }))) => {
-                    roots.extend(grant.attenuation.staged_from.map(|root| (path, root)));
+                    let most = max_kept_bytes(&grant.attenuation);
+                    roots.extend(grant.attenuation.staged_from.map(|root| (path, (root, most))));
                 }
                 Ok((_, Formula::Resource(Resource::Programs(programs)))) => {
                     let staged = programs.directories.iter().filter(|one| one.staged_slot.is_some());
@@ -112,7 +116,8 @@ fn copies(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Progr
         }
         let first = (0, StepRef { run: *member, step: 1 });
         for stage in calls.values().flatten() {
-            let copy = || ProgramCopy { stage: stage.clone(), root: String::new(), at: first };
+            let copy =
+                || ProgramCopy { stage: stage.clone(), root: String::new(), at: first, max_kept_bytes: 0 };
             copies.entry(stage.clone()).or_insert_with(copy);
         }
         runs::for_each_step(daemon, *member, 1, |step| {
@@ -128,8 +133,8 @@ fn copies(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Progr
         })?;
     }
     let rooted = copies.into_values().filter_map(|copy| {
-        let root = roots.get(&copy.stage)?.clone();
-        Some(ProgramCopy { root, ..copy })
+        let (root, max_kept_bytes) = roots.get(&copy.stage)?.clone();
+        Some(ProgramCopy { root, max_kept_bytes, ..copy })
     });
     Ok(rooted.collect())
 }

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use caps::found_file::{self, FoundFile, FoundFileError};
 use kernel::BlobHash;
 use kernel::run::{Attachment, Rejection, Trouble};
 use passable::{Untrusted, visible_line};
+use policy::protected::protected;
 use worker::definition::Definition;
 
 use super::native_documents;
@@ -192,12 +194,12 @@ impl DocumentImporter<'_> {
 
     /// Returns the item for a document that cannot be read.
     fn rejected_item(&self, source: &Document, failure: Failure) -> Result<Attachment, Failure> {
-        let (name, path) = match source {
-            Document::File { path } => (file_name(path), Some(path.clone())),
+        let (name, path, within) = match source {
+            Document::File { path, within } => (file_name(path), Some(path.clone()), within.clone()),
             Document::Text { name, .. }
             | Document::Content { name, .. }
             | Document::Uploaded { name, .. }
-            | Document::Unnameable { name, .. } => (name.clone(), None),
+            | Document::Unnameable { name, .. } => (name.clone(), None, None),
         };
         // The item's own name stands before the message wherever the message is shown.
         let message = failure.message.raw();
@@ -213,7 +215,7 @@ impl DocumentImporter<'_> {
             help: failure.help,
         };
         let empty = self.put(b"")?;
-        let rejected = Some(Box::new(Rejection { trouble, is_read: false, path }));
+        let rejected = Some(Box::new(Rejection { trouble, is_read: false, path, within }));
         let media_type = String::new();
         Ok(Attachment { hash: empty, text: empty, bytes: 0, name, media_type, notes: vec![], rejected })
     }
@@ -259,12 +261,12 @@ impl DocumentImporter<'_> {
                 let bytes = self.daemon.store.blobs().get(hash).map_err(gone)?;
                 (name.clone(), bytes)
             }
-            Document::File { path } => {
+            Document::File { path, within } => {
                 let name = file_name(path);
                 // A mail in a mailbox has a name without a suffix, so its content decides.
                 is_mail_by_place = is_in_mailbox(path) && !self.definition.attachments.takes(&name);
                 self.check_suffix(if is_mail_by_place { MAIL_NAME } else { &name })?;
-                (name, self.read_file(path)?)
+                (name, self.read_file(path, within.as_deref())?)
             }
         };
         self.admit(&name, bytes.len() as u64)?;
@@ -299,10 +301,10 @@ impl DocumentImporter<'_> {
             .map_err(|e| Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help()))
     }
 
-    /// Reads a regular file. Its size is checked first.
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, Failure> {
+    /// Reads a regular file. Its size is checked first. A file that was found below the directory `within` is reached
+    /// from there.
+    fn read_file(&self, path: &str, within: Option<&str>) -> Result<Vec<u8>, Failure> {
         use std::io::Read as _;
-        use std::os::unix::fs::OpenOptionsExt as _;
         // A relative path would depend on the directory in which the daemon was started.
         if !Path::new(path).is_absolute() {
             return Err(config::place::relative_path_failure(path));
@@ -320,9 +322,10 @@ impl DocumentImporter<'_> {
             Failure::new(exit, format!("{}: {e}", visible_line(path)))
                 .help("check the path and its permissions")
         };
-        // A pipe without a writer would block the opening for ever.
-        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
+        let file = match within {
+            Some(within) => open_found(within, path)?.map_err(fail)?,
+            None => open_named(path).map_err(fail)?,
+        };
         let meta = file.metadata().map_err(fail)?;
         if !meta.is_file() {
             return Err(no_file());
@@ -332,6 +335,37 @@ impl DocumentImporter<'_> {
         file.take(self.limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
         self.admit(path, bytes.len() as u64)?;
         Ok(bytes)
+    }
+}
+
+/// Opens a file that the user has named. A pipe without a writer would block an ordinary opening for ever.
+fn open_named(path: &str) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Opens a file that was found below a directory. The inner error is one of the file system.
+///
+/// # Errors
+/// When a link leads out of the directory, or to a file whose name says that it holds keys.
+fn open_found(within: &str, path: &str) -> Result<std::io::Result<std::fs::File>, Failure> {
+    let shown = visible_line(path);
+    let refuse = |what: String| {
+        let help = "name the file itself, if you mean it; a directory stands only for the files in it";
+        Err(Failure::new(Exit::Invalid, format!("{shown} {what}")).help(help))
+    };
+    match found_file::open(Path::new(within), Path::new(path)) {
+        Ok(FoundFile { file, link_target: None }) => Ok(Ok(file)),
+        Ok(FoundFile { file, link_target: Some(target) }) => match protected(&target) {
+            Some(why) => refuse(format!("is a link to `{}`, and {}", visible_line(&target), why.describe())),
+            None => Ok(Ok(file)),
+        },
+        Err(FoundFileError::LeadsOut) => {
+            refuse(format!("is, or lies behind, a link that leads out of {}", visible_line(within)))
+        }
+        Err(FoundFileError::NoFile) => Ok(Err(std::io::ErrorKind::InvalidInput.into())),
+        Err(FoundFileError::Io(error)) => Ok(Err(error)),
     }
 }
 

@@ -102,8 +102,8 @@ pub fn input(
 pub fn items(importer: &DocumentImporter<'_>, old: Vec<Attachment>) -> Result<Vec<Attachment>, Failure> {
     let again = |item: Attachment| match item.rejected.as_deref() {
         Some(Rejection { is_read: true, .. }) => Ok(Attachment { rejected: None, ..item }),
-        Some(Rejection { path: Some(path), .. }) => {
-            importer.import_item(&Document::File { path: path.clone() })
+        Some(Rejection { path: Some(path), within, .. }) => {
+            importer.import_item(&Document::File { path: path.clone(), within: within.clone() })
         }
         Some(_) | None => Ok(item),
     };

@@ -20,7 +20,7 @@ use policy::protected::protected;
 
 use crate::queries::applied_changes::{applied_changes, relatives};
 use crate::queries::changes;
-use crate::queries::changes::{Change, PathTask, RunChanges};
+use crate::queries::changes::{Change, KeepRule, PathTask, RunChanges};
 use crate::queries::runs;
 use crate::runs::spool_warnings;
 use crate::state::blobs;
@@ -52,7 +52,7 @@ impl StagedCopies {
     /// # Errors
     /// When the directory holds too much, or the file system fails.
     pub fn stage(&self, state: &Path, slot: &str, real: &str, purpose: StageUse) -> Result<Target, Failure> {
-        let stage = state.join(STAGES_DIR).join(unique_name()?);
+        let stage = folder(state).join(unique_name()?);
         mark(&stage).map_err(|error| {
             Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
                 .help("the directory of the store's state must be writable")
@@ -90,6 +90,11 @@ impl Drop for StagedCopies {
     }
 }
 
+/// Returns the directory of staged copies, with all links followed: a grant names a copy by a path without links.
+fn folder(state: &Path) -> PathBuf {
+    fs::canonicalize(state).unwrap_or_else(|_| state.to_owned()).join(STAGES_DIR)
+}
+
 /// Returns the path of a copy's marker file, which exists while the copy's run has not started.
 fn marker(stage: &Path) -> PathBuf {
     let mut name = stage.as_os_str().to_owned();
@@ -125,7 +130,7 @@ fn unmark(stage: &Path) {
 
 /// Removes copies that an earlier process made for runs that never started.
 pub fn remove_abandoned(daemon: &HostDaemon) {
-    let Ok(entries) = fs::read_dir(daemon.state().join(STAGES_DIR)) else { return };
+    let Ok(entries) = fs::read_dir(folder(daemon.state())) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         let Some(stage) = path.to_str().and_then(|path| path.strip_suffix(NEW_SUFFIX)) else { continue };
@@ -290,7 +295,7 @@ fn discarded_files(
 
 /// Returns the bytes of a file from the staged copy, or the stored remainder after a partial discard.
 fn staged_bytes(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
-    let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
+    let copied = || Undo::open_copy(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
     copied().or_else(|| daemon.store.blobs().get(digest).ok())
 }
 
@@ -316,6 +321,11 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
             format!(
                 "(not shown: there is too much; `almoner diff {run} --only {}`)\n",
                 path_word(&task.change.path)
+            )
+        } else if matches!(task.target, PathState::File(_)) && file_versions(daemon, &task).1.is_none() {
+            format!(
+                "(not shown: the content that the run left in {} is gone)\n",
+                visible_line(&task.change.path)
             )
         } else {
             diff_lines(daemon, &task)
@@ -475,21 +485,23 @@ pub fn apply(
 ) -> Result<UndoReport, Failure> {
     let StagedChanges { changes, other_effects, unappliable, copies } = staged_changes(daemon, run, only)?;
     let copied = |change: &Change, digest: &BlobHash| staged_bytes(daemon, change, digest);
-    let mut tasks = changes::path_tasks(changes, false, &applied_changes(daemon, run)?, &copied);
+    let in_place = applied_changes(daemon, run)?;
+    let mut tasks = changes::path_tasks(changes, false, &in_place, &copied);
     guard_protected(&mut tasks, only);
     spool_warnings::guard(daemon, &mut tasks, only, "applies it")?;
     changes::hold_back_moves(&mut tasks);
     let made = keep_hunks(daemon, &mut tasks, parts, HunkSelection::Named)?;
     let held =
         |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
-    // For other changes, the bytes were stored before the call.
-    changes::keep_present(daemon, tasks.iter().filter(|task| task.change.by_program))?;
+    let bytes = daemon.store.blobs().hold();
+    changes::keep_present(daemon, &mut tasks, KeepRule::Apply)?;
     let files = changes::restored_files(&tasks);
     if !files.is_empty() {
         let said = UserCommand { verb: "apply".to_owned(), text };
         daemon.apply_as(daemon.host, Some(said), Act::Apply { run, files })?;
     }
-    changes::carry_out(&mut tasks, false, &held);
+    drop(bytes);
+    changes::carry_out(&mut tasks, false, &in_place, &held);
     // A change that cannot be applied stays in the copy.
     let is_all = only.is_empty()
         && parts.is_empty()

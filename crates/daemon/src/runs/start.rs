@@ -190,7 +190,8 @@ fn reject_items(
         .map_err(|trouble| Failure::of_trouble(&trouble))?;
     for (index, trouble) in failing {
         if let Some(document) = documents.get_mut(index).filter(|_| !done.contains(&index)) {
-            document.rejected = Some(Box::new(Rejection { trouble, is_read: true, path: None }));
+            document.rejected =
+                Some(Box::new(Rejection { trouble, is_read: true, path: None, within: None }));
         }
     }
     Ok(())

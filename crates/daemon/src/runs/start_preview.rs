@@ -123,7 +123,7 @@ impl StartPreview<'_> {
     fn planned_documents(&self) -> Vec<PlannedDocument> {
         let given = self.spec.documents.iter().map(Some).chain(std::iter::repeat(None));
         let path = |given: Option<&Document>, document: &Attachment| match given {
-            Some(Document::File { path }) => path.clone(),
+            Some(Document::File { path, .. }) => path.clone(),
             _ => document.name.clone(),
         };
         let all = self.documents.iter().zip(given);

@@ -10,13 +10,23 @@ use passable::Untrusted;
 
 use crate::queries::applied_changes::applied_changes;
 use crate::queries::changes;
-use crate::queries::changes::{Change, RunChanges};
+use crate::queries::changes::{Change, KeepRule, RunChanges};
 use crate::runs::spool_warnings;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::undo_report::{UndoReport, UndoState};
 
-/// Puts back the changes of a run, or previews that.
+/// The choices of the user of an undo.
+#[derive(Clone, Copy)]
+pub struct UndoChoice {
+    /// Whether this is only a preview.
+    pub dry_run: bool,
+    /// Whether files are put back although the run's work in them is too large to be kept.
+    pub gives_up: bool,
+}
+
+/// Puts back the changes of a run, or previews that. The content that the run left is kept, so that its changes can be
+/// applied again.
 ///
 /// # Errors
 /// When there is no such run, it has not ended, or `only` names a path that it did not change.
@@ -25,7 +35,7 @@ pub fn undo(
     text: Untrusted,
     run: RunNumber,
     only: &[String],
-    dry_run: bool,
+    UndoChoice { dry_run, gives_up }: UndoChoice,
 ) -> Result<UndoReport, Failure> {
     let RunChanges { changes: found, other_effects: beyond, .. } =
         changes::changes_of_run(daemon, run, only)?;
@@ -42,23 +52,25 @@ pub fn undo(
         change.stage.is_none() || is_applied || task.state == UndoState::Already
     });
     spool_warnings::guard(daemon, &mut tasks, only, "puts it back")?;
+    // The bytes are stored before the entry that names them, and that before any file is touched. So a killed daemon
+    // loses nothing.
+    let bytes = daemon.store.blobs().hold();
+    changes::keep_present(daemon, &mut tasks, KeepRule::Undo { gives_up, dry_run })?;
     let files = changes::restored_files(&tasks);
     if !dry_run {
-        let is_any = !files.is_empty();
         let said = |text: &Untrusted| Some(UserCommand { verb: "undo".to_owned(), text: text.clone() });
-        if is_any {
+        if !files.is_empty() {
             daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
         }
-        // The copy may be gone, so that these are the last bytes of what was applied.
-        changes::keep_present(daemon, tasks.iter().filter(|task| task.change.stage.is_some()))?;
-        changes::carry_out(&mut tasks, true, &held);
+        drop(bytes);
+        changes::carry_out(&mut tasks, true, &in_place, &held);
         // This records the undo as completed. From now on, files at these paths no longer count as the run's.
         let files: Vec<RestoredFile> = tasks
             .iter()
             .filter(|task| task.change.stage.is_some())
-            .filter(|task| task.state == UndoState::Done || in_place.contains_key(&task.change.full()))
+            .filter(|task| task.state == UndoState::Done || in_place.get(&task.change.full()).is_some())
             .filter(|task| matches!(task.state, UndoState::Done | UndoState::Already))
-            .map(|task| RestoredFile { from: task.target.description(), ..task.restored_file() })
+            .map(|task| RestoredFile { from: task.target.description(), mode: None, ..task.restored_file() })
             .collect();
         if !files.is_empty() {
             daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;

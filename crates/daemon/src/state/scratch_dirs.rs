@@ -12,10 +12,11 @@ use crate::state::daemon::HostDaemon;
 /// the rest.
 const REMOVED_PREFIX: &str = ".gone-";
 
-/// Returns the path of a directory that the daemon keeps.
+/// Returns the path of a directory that the daemon keeps, with all links followed: a directory is opened by a path
+/// without links.
 pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
     let number: String = id.number.iter().map(|byte| format!("{byte:02x}")).collect();
-    state.join("mounts").join(number)
+    fs::canonicalize(state).unwrap_or_else(|_| state.to_owned()).join("mounts").join(number)
 }
 
 /// The remover of directories whose formulas were collected.

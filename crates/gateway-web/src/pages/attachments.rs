@@ -78,7 +78,7 @@ pub fn documents(asked: &PageRequest, kept: &[UploadedFile]) -> Result<Vec<Docum
             .help("write the whole path, beginning with /"));
     }
     let files = kept.iter().map(|one| Document::Uploaded { name: one.name.clone(), hash: one.hash });
-    Ok(files.chain(paths.into_iter().map(|path| Document::File { path: path.to_owned() })).collect())
+    Ok(files.chain(paths.into_iter().map(Document::file)).collect())
 }
 
 /// Returns the part of a form that lists the uploaded files, with their error.

@@ -180,3 +180,127 @@ fn worktree_links_are_not_followed() {
         assert!(!format!("{told:?}").contains("hunter2"));
     }
 }
+
+/// Makes a commit on the branch `evil` whose tree has one more entry, which git's own commands refuse to make.
+fn plant(yard: &TestRepository, name: &[u8], is_deep: bool) {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let git = |words: &[&str], input: &[u8]| {
+        let mut child = Command::new("git")
+            .args(words)
+            .current_dir(yard.root())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{words:?} {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let binary = |id: &str| -> Vec<u8> {
+        (0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap()).collect()
+    };
+    let write =
+        |entry: &[u8], mode: &str, id: &str| [mode.as_bytes(), b" ", entry, b"\0", &binary(id)].concat();
+    let hash = |raw: &[u8]| git(&["hash-object", "-t", "tree", "-w", "--literally", "--stdin"], raw);
+    let blob = git(&["hash-object", "-w", "--stdin"], b"evil\n");
+    let mut raw = write(name, "100644", &blob);
+    if is_deep {
+        raw = write(b"zz", "40000", &hash(&raw));
+    }
+    let base = yard.git(&["rev-parse", "HEAD:a.txt"]);
+    let tree = hash(&[write(b"a.txt", "100644", &base), raw].concat());
+    let head = yard.git(&["rev-parse", "HEAD"]);
+    let commit = yard.git(&["commit-tree", &tree, "-p", &head, "-m", "evil"]);
+    yard.git(&["update-ref", "refs/heads/evil", &commit]);
+}
+
+/// Reported of other programs: go-git/go-git#2339, gitbutlerapp/grit#860 (a tree with `.git/config` is checked out).
+#[test]
+fn tree_with_impossible_names_is_refused_by_name() {
+    let names: [&[u8]; 12] = [
+        b"../evil.txt",
+        b"/etc/evil.txt",
+        b"..",
+        b".",
+        b".git/config",
+        b".git",
+        b".GIT",
+        b".git::$INDEX_ALLOCATION",
+        b"git~1",
+        b"a\\..\\evil.txt",
+        b".g\xe2\x80\x8cit",
+        b"a//b",
+    ];
+    for (name, is_deep) in names.iter().flat_map(|name| [(*name, false), (*name, true)]) {
+        let yard = TestRepository::new();
+        plant(&yard, name, is_deep);
+        let shown = String::from_utf8_lossy(name).into_owned();
+        let between = || DiffSides::Revisions { from: "main".to_owned(), to: Some("evil".to_owned()) };
+        let calls = [
+            switch("evil")(None),
+            switch("evil")(Some(vec![])),
+            Call::Show { revision: "evil".to_owned(), path: None, offset: 0 },
+            Call::Diff { between: between(), path: None, offset: 0 },
+        ];
+        for call in calls {
+            let text = format!("{call:?}");
+            let refused = yard.ask(call).unwrap_err();
+            assert_eq!(refused.rule, "git/name", "{shown} {is_deep} {text} {refused:?}");
+            let plain = shown.replace('\u{200c}', "");
+            assert!(refused.message.contains(&shown) || refused.message.contains(&plain), "{refused:?}");
+        }
+        // What else the commit holds can still be looked at.
+        let seen =
+            yard.value(Call::Show { revision: "evil".to_owned(), path: Some("a.txt".to_owned()), offset: 0 });
+        assert!(seen.to_string().contains("one"), "{seen}");
+        yard.ask(Call::Log { range: Some("evil".to_owned()), path: None, skip: 0, most: 5 }).unwrap();
+        assert_eq!(yard.git(&["branch", "--show-current"]), "main");
+        assert!(!yard.path("evil.txt").exists() && !yard.root().join("evil.txt").exists());
+        // A directory that holds such a name is not listed as if the name were another place.
+        if is_deep {
+            let listed =
+                yard.ask(Call::Show { revision: "evil".to_owned(), path: Some("zz".to_owned()), offset: 0 });
+            assert_eq!(listed.unwrap_err().rule, "git/name", "{shown}");
+        }
+    }
+}
+
+#[test]
+fn tree_without_names_is_refused_without_a_panic() {
+    let yard = TestRepository::new();
+    plant(&yard, b"", false);
+    for call in [switch("evil")(None), Call::Show { revision: "evil".to_owned(), path: None, offset: 0 }] {
+        let refused = yard.ask(call).unwrap_err();
+        assert!(refused.rule.starts_with("git/") && !refused.message.is_empty(), "{refused:?}");
+    }
+}
+
+/// Reported of other programs: nolabs-ai/nono#932, PostHog/posthog#79300 (settings that include a file elsewhere cannot
+/// be read in a sandbox).
+#[test]
+fn settings_that_include_other_files_are_used_or_named() {
+    // Inside of the repository.
+    let yard = TestRepository::new();
+    yard.write(".gitconfig", "[user]\n\tname = Ada\n");
+    yard.git(&["config", "include.path", "../.gitconfig"]);
+    assert_eq!(yard.value(Call::Status)["branch"], "main");
+    // The included file is missing, as on another machine. Git goes on, too.
+    yard.git(&["config", "include.path", "/nowhere/at/all"]);
+    assert_eq!(yard.value(Call::Status)["branch"], "main");
+    // It cannot be read. A directory stands for a file that this process may not open.
+    let secret = yard.path("home/company-secret-name");
+    std::fs::create_dir(&secret).unwrap();
+    for key in ["include.path", "includeIf.onbranch:main.path"] {
+        let yard = TestRepository::new();
+        yard.git(&["config", key, secret.to_str().unwrap()]);
+        for call in looks() {
+            let refused = yard.ask(call).unwrap_err();
+            assert_eq!(refused.rule, "git/include", "{key} {refused:?}");
+            let told = format!("{refused:?}");
+            assert!(told.contains("include.path") && !told.contains("secret"), "{told}");
+        }
+    }
+}

@@ -274,6 +274,15 @@ pub struct RestoredFile {
     /// The contents before and after this change, if a program made it. No other step records them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digests: Option<ChangeDigests>,
+    /// The content before this change, if the store keeps it. The digest holds the bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<BlobHash>,
+    /// The permissions of the file before this change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+    /// The size of the content before this change, if the user gave it up because it was too large to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<u64>,
 }
 
 /// The contents of a path before and after a change.

@@ -88,4 +88,7 @@ pub struct Rejection {
     /// The path of a document that could not be read. A retry reads this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The directory below which the document was found, if the user named only that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
 }

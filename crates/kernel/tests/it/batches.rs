@@ -131,7 +131,8 @@ fn waiting_item_keeps_no_share_of_the_tokens() {
 fn rejected_item_fails_without_a_child() {
     let mut w = Fixture::new();
     let mut all = items(2);
-    let rejection = Rejection { trouble: trouble(), is_read: false, path: Some("/in/d0".to_owned()) };
+    let rejection =
+        Rejection { trouble: trouble(), is_read: false, path: Some("/in/d0".to_owned()), within: None };
     all[0].rejected = Some(Box::new(rejection));
     let run = w.start_shaped(Shape::Each { jobs: 1, waiting: 100 }, all);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);

@@ -28,6 +28,11 @@ use crate::spec::{End, Limits, Output, Report, Spec};
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// The number of bytes that must stay free on every disk to which the program writes.
 const MIN_FREE_BYTES: u64 = 64 << 20;
+/// The number of files that must still fit on every disk to which the program writes. A program can make thousands
+/// between two checks.
+const MIN_FREE_FILES: u64 = 16_384;
+/// The part of a small disk's files that must still fit.
+const MIN_FREE_FILES_PART: u64 = 8;
 /// The maximum length of the message from the first process or its child, in bytes.
 const MAX_LEN: u64 = 8192;
 
@@ -284,6 +289,10 @@ fn look_on(
 struct FreeSpace {
     /// The number of free bytes.
     free: u64,
+    /// The number of files that can still be made.
+    files: u64,
+    /// The number of files that can exist at all. `u64::MAX` if the file system does not limit them.
+    max_files: u64,
     /// Whether the files of the place are in memory.
     in_memory: bool,
 }
@@ -292,12 +301,18 @@ fn free_spaces(spec: &Spec) -> Vec<FreeSpace> {
     // These are the type numbers of tmpfs and ramfs in `statfs`.
     const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     let of = |path| match rustix::fs::statfs(path) {
-        Ok(found) => FreeSpace {
-            free: found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).unwrap_or(0)),
-            in_memory: u64::try_from(found.f_type)
-                .is_ok_and(|kind| IN_MEMORY.contains(&(kind & 0xffff_ffff))),
-        },
-        Err(_) => FreeSpace { free: u64::MAX, in_memory: false },
+        Ok(found) => {
+            // A file system that makes room for files as it needs it reports none.
+            let is_limited = found.f_files > 0;
+            FreeSpace {
+                free: found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).unwrap_or(0)),
+                files: if is_limited { found.f_ffree } else { u64::MAX },
+                max_files: if is_limited { found.f_files } else { u64::MAX },
+                in_memory: u64::try_from(found.f_type)
+                    .is_ok_and(|kind| IN_MEMORY.contains(&(kind & 0xffff_ffff))),
+            }
+        }
+        Err(_) => FreeSpace { free: u64::MAX, files: u64::MAX, max_files: u64::MAX, in_memory: false },
     };
     spec.within.writable.iter().map(of).collect()
 }
@@ -313,8 +328,16 @@ fn low_space(before: &[FreeSpace], now: &[FreeSpace], limits: &Limits) -> Option
                 limits.memory >> 20
             ));
         }
-        (now.free < MIN_FREE_BYTES && lost > 0)
-            .then(|| format!("a disk that it writes to has less than {} MiB left", MIN_FREE_BYTES >> 20))
+        if now.free < MIN_FREE_BYTES && lost > 0 {
+            return Some(format!("a disk that it writes to has less than {} MiB left", MIN_FREE_BYTES >> 20));
+        }
+        let made = before.files.saturating_sub(now.files);
+        if made > limits.files {
+            return Some(format!("more than {} files came to be where it writes", limits.files));
+        }
+        let reserve = MIN_FREE_FILES.min(now.max_files / MIN_FREE_FILES_PART);
+        (now.files < reserve && made > 0)
+            .then(|| format!("a disk that it writes to has room for fewer than {reserve} more files"))
     })
 }
 
@@ -350,7 +373,12 @@ mod tests {
     #[test]
     fn full_places_are_noticed_on_disk_and_in_memory() {
         let limits = Limits { memory: 100 << 20, ..Limits::default() };
-        let room = |mib: u64, in_memory| FreeSpace { free: mib << 20, in_memory };
+        let room = |mib: u64, in_memory| FreeSpace {
+            free: mib << 20,
+            files: u64::MAX,
+            max_files: u64::MAX,
+            in_memory,
+        };
         for (before, now, word) in [
             (room(1000, false), room(500, false), None),
             (room(1000, false), room(20, false), Some("disk")),
@@ -364,6 +392,31 @@ mod tests {
             let found = low_space(&[room(9000, false), before], &[room(9000, false), now], &limits);
             assert_eq!(found.is_some(), word.is_some(), "{before:?} {now:?}");
             assert!(found.unwrap_or_default().contains(word.unwrap_or_default()), "{before:?} {now:?}");
+        }
+    }
+
+    /// Reported of other programs: ipfs/kubo#3444, ava-labs/firewood#1444, NixOS/nixpkgs#74524 (no file can be made any more,
+    /// while there is room for bytes).
+    #[test]
+    fn lost_files_are_noticed_by_count_and_by_reserve() {
+        let limits = Limits { files: 1000, ..Limits::default() };
+        let room = |files: u64, max_files| FreeSpace { free: 1 << 40, files, max_files, in_memory: false };
+        for (before, now, of, word) in [
+            (100_000, 99_500, 1 << 20, None),
+            (100_000, 98_000, 1 << 20, Some("more than 1000 files")),
+            (16_500, 16_300, 1 << 20, Some("fewer than 16384")),
+            // A small disk keeps an eighth.
+            (5_100, 5_020, 40_128, None),
+            (5_100, 5_010, 40_128, Some("fewer than 5016")),
+            // This disk was already as full before, or has been emptied.
+            (10, 10, 40_128, None),
+            (10, 20, 40_128, None),
+            // The file system does not count.
+            (u64::MAX, u64::MAX, u64::MAX, None),
+        ] {
+            let found = low_space(&[room(before, of)], &[room(now, of)], &limits);
+            assert_eq!(found.is_some(), word.is_some(), "{before} {now} {found:?}");
+            assert!(found.unwrap_or_default().contains(word.unwrap_or_default()), "{before} {now}");
         }
     }
 

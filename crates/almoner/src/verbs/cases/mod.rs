@@ -21,6 +21,7 @@ use crate::cli::maintenance::TestArgs;
 use crate::session::Session;
 use crate::ui::output;
 use config::place::Place;
+use config::private_dir::temporary_dir;
 use control::exit::{Exit, ExitResult, Failure};
 use control::show::difference;
 use run::CaseOutcome;
@@ -36,7 +37,7 @@ pub fn test(own: &Place, args: &TestArgs) -> ExitResult {
         return Err(Failure::new(Exit::NotFound, "there is no case here")
             .help("`almoner save last as NAME` makes one of a run: NAME.worker, and NAME.case beside it"));
     }
-    let room = tempfile::tempdir().map_err(|e| {
+    let room = temporary_dir("almoner-test-").map_err(|e| {
         Failure::new(Exit::Failure, format!("a directory to try cases in: {e}")).help("see `TMPDIR`")
     })?;
     let place = Place::under(&room.path().join("home"));

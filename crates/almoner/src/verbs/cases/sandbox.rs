@@ -81,7 +81,7 @@ impl CaseSandbox {
         let mut inputs =
             cli::read_inputs(&words).map_err(|failure| failure.message.visible_line().into_owned())?;
         for document in &mut inputs.documents {
-            if let Document::File { path } = document {
+            if let Document::File { path, .. } = document {
                 *path = self.text(Path::new(path.as_str()))?;
             }
         }

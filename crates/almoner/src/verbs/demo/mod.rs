@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::cli::DemoArgs;
 use crate::ui::output;
 use config::place::Place;
+use config::private_dir::temporary_dir;
 use control::exit::{Exit, ExitResult, Failure};
 
 /// Runs `almoner demo`.
@@ -19,7 +20,7 @@ use control::exit::{Exit, ExitResult, Failure};
 /// When a part fails, or its result is not the expected one.
 pub fn demo(place: &Place, args: &DemoArgs) -> ExitResult {
     if args.scripted {
-        let home = tempfile::tempdir().map_err(|e| io("a directory for the store", &e))?;
+        let home = temporary_dir("almoner-demo-").map_err(|e| io("a directory for the store", &e))?;
         let place = Place::under(home.path());
         let work = home.path().join("work");
         hijacked::show(&work.join("hijacked"))?;
@@ -30,7 +31,7 @@ pub fn demo(place: &Place, args: &DemoArgs) -> ExitResult {
         return shown;
     }
     if !args.live {
-        let work = tempfile::tempdir().map_err(|e| io("a directory to work in", &e))?;
+        let work = temporary_dir("almoner-demo-").map_err(|e| io("a directory to work in", &e))?;
         hijacked::show(work.path())?;
     }
     if args.hijacked {

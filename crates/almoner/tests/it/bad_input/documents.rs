@@ -224,3 +224,34 @@ fn oversized_file_is_refused_by_size_without_reading() {
     std::fs::remove_file(home.path("small.txt")).unwrap();
     desk.nothing_happened();
 }
+
+/// Reported of other programs: opendatahub-io/agent-eval-harness#194, microsoft/agent-framework#5919 (a link in a directory
+/// that is handed over hands over what it leads to).
+#[test]
+fn link_out_of_a_directory_of_documents_is_no_document() {
+    let home = TestHome::new();
+    home.write("w.worker", "---\nattachments: { max: 5 }\n---\nRead.\n");
+    home.write("s.json", r#"[{"turns": [{"text": "read"}]}, {"turns": [{"text": "read"}]}]"#);
+    home.write("secret.txt", "PERIWINKLE\n");
+    home.write("in/a.txt", "inside\n");
+    home.write("in/.env", "KEY=PERIWINKLE\n");
+    for (link, to) in [("latest.txt", "a.txt"), ("out.txt", "../secret.txt"), ("key.txt", ".env")] {
+        std::os::unix::fs::symlink(to, home.path("in").join(link)).unwrap();
+    }
+    for input in ["in", "in/*.txt"] {
+        let args = ["run", "w.worker", input, "--each", "-j1", "-m", "scripted:s.json", "--json"];
+        let said = home.almoner(&args).expect(1);
+        assert!(
+            said.out.contains("leads out of") && said.out.contains("is a link to `.env`"),
+            "{}",
+            said.out
+        );
+        let trace = home.almoner(&["trace", "last", "--tree", "--json"]).out;
+        assert!(!trace.contains("PERIWINKLE"), "{trace}");
+        assert_eq!(said.out.matches("leads out of").count(), 1, "{}", said.out);
+    }
+    let said = home.almoner(&["run", "w.worker", "in", "-m", "scripted:s.json"]);
+    check(&said, &["run"], 6, &["out of", "in"], "name the file itself");
+    // A file that is named is meant.
+    home.almoner(&["run", "w.worker", "in/out.txt", "in/latest.txt", "-m", "scripted:s.json"]).expect(0);
+}

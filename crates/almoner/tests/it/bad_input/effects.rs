@@ -134,6 +134,30 @@ fn full_disk_keeps_the_old_output_and_leaves_no_new_file() {
     assert_eq!(home.read("out/result.txt"), home.read("fits.txt"));
 }
 
+/// Reported of other programs: ipfs/kubo#3444, ava-labs/firewood#1444 (a disk with room for bytes and none for files).
+#[test]
+fn program_that_makes_files_in_a_loop_leaves_room_for_others() {
+    if !namespace::inside("bad_input::effects::program_that_makes_files_in_a_loop_leaves_room_for_others") {
+        return;
+    }
+    let home = TestHome::new();
+    home.write("w.worker", "---\nslots: { tools: program }\n---\nDo it.\n");
+    let argv = json!(["split", "-b", "1", "-a", "5", "bytes.txt", "part"]);
+    let call = json!({ "name": "tools_run", "arguments": { "argv": argv } });
+    home.write("s.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
+    let (small, most) = (home.path("small"), 131_072);
+    namespace::disk_of_few_files(&small, 2048, most);
+    home.write("small/bytes.txt", vec![b'x'; 200_000]);
+    let tools = "tools=program:split?dir=small:rw";
+    let said =
+        home.almoner(&["run", "w.worker", "-m", "scripted:s.json", "-e", tools, "--allow", "tools.run"]);
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("has room for fewer than 16384 more files"), "{said:?} {trace}");
+    let left = rustix::fs::statvfs(&small).unwrap().f_favail;
+    assert!(left > 0 && left < 16_384, "{left} of {most}");
+    home.write("small/after.txt", "there is still room\n");
+}
+
 #[test]
 fn stalled_item_does_not_block_the_others() {
     let desk = RunFixture::new();

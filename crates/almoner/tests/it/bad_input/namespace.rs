@@ -63,6 +63,13 @@ pub(super) fn small_disk(on: &Path, kib: u32) {
     mount(&["-t", "tmpfs", "-o", &format!("size={kib}k,mode=700"), "none"], on);
 }
 
+/// Puts an empty disk on a directory that has room for so many MiB, and for so many files.
+#[track_caller]
+pub(super) fn disk_of_few_files(on: &Path, mib: u32, files: u32) {
+    std::fs::create_dir_all(on).unwrap();
+    mount(&["-t", "tmpfs", "-o", &format!("size={mib}m,nr_inodes={files},mode=700"), "none"], on);
+}
+
 /// Makes the disk on a directory read-only, or not.
 #[track_caller]
 pub(super) fn read_only(on: &Path, yes: bool) {

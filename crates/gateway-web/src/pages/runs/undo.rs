@@ -14,7 +14,7 @@ use crate::page_request::{PageRequest, take};
 fn ask(asked: &PageRequest, run: RunNumber, only: Vec<String>, dry_run: bool) -> Result<UndoReport, Failure> {
     let marks: String = only.iter().map(|path| format!(" --only {path}")).collect();
     let text = Untrusted::new(format!("undo {run}{marks}"));
-    Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run })?, UndoReport))
+    Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run, gives_up: false })?, UndoReport))
 }
 
 /// Answers `GET /r/RUN/undo`: shows the files that would be restored.

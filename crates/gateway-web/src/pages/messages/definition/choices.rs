@@ -381,7 +381,7 @@ impl DefinitionChoices {
         let endow = self.fills(shown).into_iter().map(|fill| asked.site.backend.endowment(&fill));
         let spec = StartSpec {
             values,
-            documents: documents.into_iter().map(|path| Document::File { path }).collect(),
+            documents: documents.into_iter().map(Document::file).collect(),
             endow: endow.collect::<Result<_, Failure>>()?,
             allow: lines("allow"),
             model: ModelChoice::named(self.text("model")),
@@ -428,7 +428,7 @@ impl DefinitionChoices {
                 });
             }
             words.extend(spec.documents.iter().filter_map(|one| match one {
-                Document::File { path } => Some(path.clone()),
+                Document::File { path, .. } => Some(path.clone()),
                 _ => None,
             }));
             let to = match goes_to {
