@@ -172,11 +172,7 @@ impl PlacedCapability {
 }
 
 /// Returns the reason why a call that was judged as one that sends nothing may not be made, or `None`.
-pub(crate) fn sending_problem(
-    reaches: &[Reach],
-    slot: &str,
-    outside: &dyn HostServices,
-) -> Option<Finding> {
+pub(crate) fn sending_problem(reaches: &[Reach], slot: &str, outside: &dyn HostServices) -> Option<Finding> {
     if reaches.is_empty() {
         return None;
     }

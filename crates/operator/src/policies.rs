@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 
 use cedar_policy::{
-    ActionConstraint, AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode, Validator,
+    ActionConstraint, AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode,
+    Validator,
 };
 use kernel::BlobHash;
 use miette::Diagnostic;

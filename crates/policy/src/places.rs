@@ -75,11 +75,7 @@ impl PlaceMeaning {
             PlaceMeaning::Spool => format!("the mail spool {path}"),
             PlaceMeaning::Queue => format!("the queue {path} of this machine's services"),
             PlaceMeaning::Server { slot, server } => {
-                format!(
-                    "{path}, where the server {} of `{}` works",
-                    visible_line(server),
-                    visible_line(slot)
-                )
+                format!("{path}, where the server {} of `{}` works", visible_line(server), visible_line(slot))
             }
             PlaceMeaning::Repository { slot } => {
                 format!("{path}, the working tree of `{}`", visible_line(slot))
@@ -179,9 +175,10 @@ impl Places {
 
     /// Returns the places that send and that these changes may reach.
     pub fn sending<'a>(&'a self, reaches: &'a [Reach]) -> impl Iterator<Item = (&'a Place, &'a Reach)> {
-        self.0.iter().filter(|place| place.meaning.sends()).filter_map(|place| {
-            Some((place, reaches.iter().find(|reach| reach.meets(&place.location))?))
-        })
+        self.0
+            .iter()
+            .filter(|place| place.meaning.sends())
+            .filter_map(|place| Some((place, reaches.iter().find(|reach| reach.meets(&place.location))?)))
     }
 
     /// Adds the places that a call may change to its facts. A call that may change a place that sends counts as one

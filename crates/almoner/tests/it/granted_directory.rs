@@ -289,7 +289,7 @@ fn guest_write_into_a_spool_asks_like_a_mail() {
     let mut client = Client::connect(&home);
     let docs = client.docs();
     client.ask(&docs, "writeText", &json!(["n.md", "made\n"]));
-    client.call(&docs, "writeText", &json!(["outbox/r1-9.eml", "mail\n"]));
+    client.call(&docs, "writeText", &json!([["outbox", "r1-9.eml"], "mail\n"]));
     let begun = Instant::now();
     let number = loop {
         let open = home.almoner(&["inbox", "--json"]).expect(0).json();

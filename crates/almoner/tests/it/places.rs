@@ -127,8 +127,11 @@ fn file_call_beside_a_spool_is_not_asked_about() {
 #[test]
 fn program_that_could_write_into_a_spool_asks_at_each_call() {
     let call = ("tools_run", json!({ "argv": ["cp", "/etc/group", "outbox/r1-99.eml"] }));
-    for bound in ["tools=program:cp?dir=.:rw", "tools=program:cp?dir=./link:rw", "tools=program:cp?dir=./outbox/sub:rw"]
-    {
+    for bound in [
+        "tools=program:cp?dir=.:rw",
+        "tools=program:cp?dir=./link:rw",
+        "tools=program:cp?dir=./outbox/sub:rw",
+    ] {
         let home = home("tools: program, outbox: outbox", std::slice::from_ref(&call));
         expect_asked(&home, &["-e", bound, "-e", "outbox=./outbox", "--allow", "tools.run"], bound);
     }
@@ -263,7 +266,9 @@ fn preview_and_trust_name_the_spool_that_a_slot_reaches() {
     );
     let shown = home.almoner(&["trust"]);
     let all = format!("{}{}", shown.out, shown.err);
-    for words in ["out: all that it changes lies in the mail spool", "tools: it could write in the mail spool"] {
+    for words in
+        ["out: all that it changes lies in the mail spool", "tools: it could write in the mail spool"]
+    {
         assert!(all.contains(words), "{words} in {all}");
     }
 }

@@ -61,9 +61,7 @@ impl SpoolWarnings<'_> {
     /// Returns the resource behind a binding, and the directory behind its staged copy.
     fn target(&self, binding: &Binding) -> Option<(Resource, Option<String>)> {
         match &binding.target {
-            Target::Resource(resource) => {
-                Some((resource.clone(), binding.attenuation.staged_from.clone()))
-            }
+            Target::Resource(resource) => Some((resource.clone(), binding.attenuation.staged_from.clone())),
             Target::Named { path } => {
                 let view = self.daemon.view(self.daemon.host);
                 let reached = self.daemon.query(|txn| {
@@ -104,7 +102,12 @@ fn add_spools(bindings: &[Binding], all: &mut BTreeSet<String>) {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn guard(daemon: &HostDaemon, tasks: &mut [PathTask], only: &[String], does: &str) -> Result<(), Failure> {
+pub fn guard(
+    daemon: &HostDaemon,
+    tasks: &mut [PathTask],
+    only: &[String],
+    does: &str,
+) -> Result<(), Failure> {
     let places = SpoolWarnings::new(daemon, &[])?;
     let is_named = |change: &Change| only.iter().any(|wanted| change.is_named(wanted));
     let puts = |task: &PathTask| matches!(task.target, PathState::File(_)) && task.state == UndoState::Would;

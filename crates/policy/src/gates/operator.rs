@@ -5,6 +5,7 @@ use resource::Kind;
 
 use super::Gate;
 use crate::facts::{Context, Facts, PathFact, Subject};
+use crate::places::{PlaceFact, PlaceMeaning};
 use crate::rules::Stance;
 use crate::ruling::{ActiveLifts, Ruling};
 
@@ -17,8 +18,9 @@ fn judge(context: &Context<'_>) -> Ruling {
     let context = &Context { proposal: as_known.as_ref().unwrap_or(context.proposal), ..*context };
     let mut opinion = operator.opinion(context);
     // A policy that forbids reading or writing a file covers every way to do so, and every spelling.
-    let others = as_plainer_calls(context).into_iter().chain(as_file_calls(context)).chain(respelled(context));
-    for other in others.chain(as_declared(context)) {
+    let others =
+        as_plainer_calls(context).into_iter().chain(as_file_calls(context)).chain(respelled(context));
+    for other in others.chain(as_declared(context)).chain(as_mails(context)) {
         if opinion.stance == Stance::Forbids {
             break;
         }
@@ -134,7 +136,8 @@ fn as_file_calls(context: &Context<'_>) -> Vec<OtherForm> {
     let tree = Subject { kind: directory.to_owned(), names: context.subject.names.clone() };
     let form = |method: &str, path: &str| {
         let content = (method == "write").then(|| Value::from(""));
-        let fact = PathFact { argument: "path".to_owned(), path: path.to_owned(), leads_to: None, bytes: None };
+        let fact =
+            PathFact { argument: "path".to_owned(), path: path.to_owned(), leads_to: None, bytes: None };
         OtherForm {
             proposal: file_call(proposal, method, [Value::from(path)].into_iter().chain(content).collect()),
             subject: Some(tree.clone()),
@@ -170,6 +173,24 @@ fn respelled(context: &Context<'_>) -> Vec<OtherForm> {
         }
     }
     forms
+}
+
+/// Returns the mails that a change in a mail spool may amount to. Nobody knows their addresses and words, so these are
+/// empty, and a policy that lets mail go to some addresses alone forbids the change.
+fn as_mails(context: &Context<'_>) -> Vec<OtherForm> {
+    let spools = context.facts.places.iter().filter(|place| place.meaning == PlaceMeaning::Spool);
+    let empty = || Value::from("");
+    let mail = |place: &PlaceFact| OtherForm {
+        proposal: Proposal {
+            method: "send".to_owned(),
+            args: vec![empty(), empty(), empty()],
+            effect: Effect::Commit,
+            ..context.proposal.clone()
+        },
+        subject: Some(Subject { kind: Kind::Outbox.row().label.to_owned(), names: vec![place.path.clone()] }),
+        facts: Some(Facts::default()),
+    };
+    spools.map(mail).collect()
 }
 
 /// Returns the call with the effect that its method declares, if the place that it reaches gives it a stronger one. A
@@ -355,20 +376,24 @@ mod tests {
     }
 
     #[test]
-    fn write_that_sends_is_still_a_change_to_policies() {
-        let place = crate::places::PlaceFact {
+    fn write_that_sends_is_a_change_and_a_mail_to_policies() {
+        let place = PlaceFact {
             argument: "path",
             path: "/w/outbox".into(),
-            meaning: crate::places::PlaceMeaning::Spool,
+            meaning: PlaceMeaning::Spool,
             is_certain: true,
         };
         let call = Call::new("change").but(|c| {
             c.proposal.effect = Effect::Commit;
             c.facts.places = vec![place];
         });
-        for effect in ["thing.change report.md - changes", "thing.change report.md - sends"] {
-            assert_eq!(ruling_under(effect, call.clone()), Deny, "{effect}");
+        for said in
+            ["thing.change report.md - changes", "thing.change report.md - sends", "outbox.send  - sends"]
+        {
+            assert_eq!(ruling_under(said, call.clone()), Deny, "{said}");
         }
+        let elsewhere = call.but(|c| c.facts.places.clear());
+        assert_eq!(ruling_under("outbox.send  - sends", elsewhere), Allow);
     }
 
     #[test]

@@ -170,8 +170,7 @@ pub fn make_call(
     for tried in 1.. {
         let facts = capability.facts(words.method, &words.args);
         let places = if changes { &facts.places[..] } else { &[] };
-        let mut verdict =
-            gates.judge(&call.place.place, &call.op, call.bytes, &leads, &is_directory, places);
+        let mut verdict = gates.judge(&call.place.place, &call.op, call.bytes, &leads, &is_directory, places);
         if !facts.problems.is_empty() {
             verdict.decision = Decision::Deny;
             verdict.findings.extend(facts.problems.iter().cloned());
