@@ -7,7 +7,7 @@ use std::path::Path;
 use kernel::command::{Act, Command, Program, Start};
 use kernel::run::{Attachment, Input, Limits, Shape};
 use kernel::{BlobHash, FormulaId, Value};
-use passable::{Effect, Untrusted};
+use passable::Untrusted;
 use resource::Resource;
 use resource::mcp::{
     DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer,

@@ -32,4 +32,4 @@ pub use judge::{Panel, judge};
 pub use places::{Location, Place, PlaceFact, PlaceMeaning, Places, Reach};
 pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
-pub use trace::{Document, trace};
+pub use trace::{Reading, Sources, TextIndex, Traced, trace};

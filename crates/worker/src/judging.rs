@@ -1,6 +1,6 @@
 //! The judgement of a call: facts are gathered, arguments are traced to their sources, and the gates decide.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
 
 use kernel::command::Judgement;
 use kernel::grant::{Attenuation, Grant};
@@ -9,7 +9,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{Attachment, CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use passable::{Quoting, visible_line};
-use policy::{Context, Document, Facts, RunBudget, WrittenFile};
+use policy::{Context, Facts, RunBudget, Traced, WrittenFile};
 
 use crate::alarm;
 use crate::definition::Attachments;
@@ -17,9 +17,8 @@ use crate::driver_port::DriverPort;
 use crate::fold::Fold;
 use crate::mail;
 use crate::question;
+use crate::readings::{self, Readings};
 use crate::slot_binding::{OpenSlot, SlotTarget, Slots};
-use crate::spill;
-use crate::trouble::internal;
 use crate::workshop;
 
 /// The data that the judgements of one step's calls share.
@@ -28,7 +27,7 @@ pub(crate) struct JudgingContext<'a> {
     pub(crate) run: &'a Run,
     pub(crate) fold: &'a Fold,
     slots: &'a Slots,
-    documents: Vec<(String, String)>,
+    readings: OnceCell<Readings>,
     written: Vec<WrittenFile>,
 }
 
@@ -44,7 +43,8 @@ impl<'a> JudgingContext<'a> {
             run,
             fold,
             slots,
-            documents: documents(world, run, fold)?,
+            // Most calls only read, and are not traced.
+            readings: OnceCell::new(),
             written: written(world, fold)?,
         })
     }
@@ -72,7 +72,7 @@ impl<'a> JudgingContext<'a> {
                     line: format!("calls the worker `{slot}`"),
                     problems,
                     reader_documents: match reader {
-                        Some(_) => self.attachment_texts(args.get(1)),
+                        Some(_) => self.attachment_texts(args.get(1))?,
                         None => vec![],
                     },
                     reader: reader.map(|model| format!("the model {}", visible_line(model))),
@@ -83,20 +83,20 @@ impl<'a> JudgingContext<'a> {
         // A call can have a stronger effect than its method declares, but never a weaker one.
         let effect = facts.raises.map_or(method.effect, |raised| raised.max(method.effect));
         let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
-        let documents: Vec<Document<'_>> =
-            self.documents.iter().map(|(name, text)| Document { name, text }).collect();
+        // A call that only reads, and tells nobody, is not shown to a person. So it is not traced, which takes time.
+        let leaves = effect == Effect::Commit || facts.tells();
+        let Traced { traces, givers } = match effect {
+            Effect::Observe if !leaves => Traced::default(),
+            _ => self.readings()?.trace(named, &self.run.model, leaves),
+        };
         let proposal = Proposal {
             principal: self.world.host(),
             run: self.run.number,
             grant: bound.grant.id,
             slot: slot.to_owned(),
             method: method.name.clone(),
-            // A call that only reads, and tells nobody, is not shown to a person. So it is not traced, which takes time.
-            traces: match effect == Effect::Observe && !facts.tells() {
-                true => vec![],
-                false => policy::trace(named, &documents),
-            },
-            givers: vec![],
+            traces,
+            givers,
             args,
             effect,
             // The arguments may contain a model's words, even if the worker file makes the call.
@@ -169,12 +169,26 @@ fn leaves_machine(model: &str) -> bool {
 }
 
 impl JudgingContext<'_> {
+    /// Returns everything that the run has read, and the user's words. They are read only if a call is traced.
+    fn readings(&self) -> Result<&Readings, Trouble> {
+        if let Some(readings) = self.readings.get() {
+            return Ok(readings);
+        }
+        let readings = Readings::of(self.world, self.run, self.fold, self.slots)?;
+        Ok(self.readings.get_or_init(|| readings))
+    }
+
     /// Returns the texts of the documents that a call passes on.
-    fn attachment_texts(&self, names: Option<&Value>) -> Vec<(String, Value)> {
+    fn attachment_texts(&self, names: Option<&Value>) -> Result<Vec<(String, Value)>, Trouble> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
-        let handed = self.documents.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        handed.map(|(_, text)| ("attachments".to_owned(), Value::from(text.as_str()))).collect()
+        let handed = self.run.input.attachments.iter().filter(|a| names.contains(&a.name.as_str()));
+        handed
+            .map(|document| {
+                let text = readings::document_text(self.world, document)?;
+                Ok(("attachments".to_owned(), Value::from(text)))
+            })
+            .collect()
     }
 
     /// Returns a finding if the callee's model is not allowed to read the run's data.
@@ -270,49 +284,6 @@ impl JudgingContext<'_> {
 /// Returns the type of a document's content, in words.
 fn content_type(document: &Attachment) -> &str {
     Some(document.media_type.as_str()).filter(|told| !told.is_empty()).unwrap_or("of an unknown type")
-}
-
-/// Returns the texts of all documents and results that the run has read, by name.
-fn documents(world: &dyn DriverPort, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
-    let mut documents = Vec::new();
-    for document in run.input.attachments.iter().chain(&run.input.items) {
-        let text = String::from_utf8(world.blob(&document.text)?)
-            .map_err(|_| internal("the text of a document is not text"))?;
-        documents.push((document.name.clone(), text));
-    }
-    for origin in &run.input.origins {
-        if let Source::Document { name, hash } = origin {
-            documents.push((name.clone(), input_text(&run.input.values, hash)));
-        }
-    }
-    for call in fold.calls.values() {
-        let Some(Completion::Done { value, provenance }) = &call.completion else { continue };
-        let text = spill::whole_text(world, value, call.whole.as_ref())?;
-        let names: BTreeSet<&str> = provenance
-            .sources
-            .iter()
-            .filter_map(|s| match s {
-                Source::Document { name, .. } => Some(name.as_str()),
-                _ => None,
-            })
-            .collect();
-        // A worker's result may depend on several documents, and it is unknown on which.
-        let is_answer = provenance.sources.iter().any(|source| matches!(source, Source::Run(_)));
-        if is_answer && names.len() > 1 {
-            documents.push((format!("what `{}` gave back", call.proposal.slot), text));
-            continue;
-        }
-        for name in names {
-            documents.push((name.to_owned(), text.clone()));
-        }
-    }
-    Ok(documents)
-}
-
-/// Returns the text of the input that was read from a file with this hash. Text that the person typed does not count.
-fn input_text(values: &Value, hash: &BlobHash) -> String {
-    let mut texts = values.as_record().into_iter().flatten().filter_map(|(_, value)| value.as_str());
-    texts.find(|text| BlobHash::of(text.as_bytes()) == *hash).unwrap_or_default().to_owned()
 }
 
 /// Returns the files that the run itself has written.

@@ -47,6 +47,7 @@ mod nesting_limit;
 mod preflight;
 mod program;
 mod question;
+mod readings;
 mod redaction;
 mod reply_limit;
 mod sample_check;

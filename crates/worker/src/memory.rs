@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::run::Entry;
 use kernel::{BlobHash, HostRun};
+use policy::TextIndex;
 
 use crate::fold::Fold;
 use crate::program::Program;
@@ -20,11 +21,15 @@ const MAX_FOLDS: usize = 8;
 /// memory.
 const MAX_FOLD_CALLS: usize = 256;
 
+/// The maximum size of all cached indexes, in bytes.
+const MAX_INDEX_BYTES: usize = 96 << 20;
+
 /// The cache that drivers leave for later drivers.
 #[derive(Default)]
 pub struct Memory {
     programs: Mutex<VecDeque<(ProgramKey, Arc<Program>)>>,
     resting: Mutex<VecDeque<(HostRun, CachedFold)>>,
+    indexes: Mutex<VecDeque<(IndexKey, Arc<TextIndex>)>>,
 }
 
 /// The key of a cached program: its name and the hashes of its parts.
@@ -33,6 +38,13 @@ pub(crate) struct ProgramKey {
     pub(crate) name: String,
     pub(crate) definition: BlobHash,
     pub(crate) includes: BTreeMap<String, BlobHash>,
+}
+
+/// The key of a cached index: the hash of the text, and whether the text is that of a result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IndexKey {
+    pub(crate) hash: BlobHash,
+    pub(crate) is_result: bool,
 }
 
 /// The fold of a journal up to some step.
@@ -50,6 +62,7 @@ impl Memory {
     pub fn forget(&self) {
         lock(&self.programs).clear();
         lock(&self.resting).clear();
+        lock(&self.indexes).clear();
     }
 
     pub(crate) fn program(&self, source: &ProgramKey) -> Option<Arc<Program>> {
@@ -61,6 +74,34 @@ impl Memory {
         let mut programs = lock(&self.programs);
         programs.push_front((source, Arc::clone(program)));
         programs.truncate(MAX_PROGRAMS);
+    }
+
+    /// Returns the cached index of a text, or makes it.
+    pub(crate) fn index<E>(
+        &self,
+        key: IndexKey,
+        make: impl FnOnce() -> Result<TextIndex, E>,
+    ) -> Result<Arc<TextIndex>, E> {
+        let known = {
+            let mut indexes = lock(&self.indexes);
+            let at = indexes.iter().position(|(known, _)| *known == key);
+            at.and_then(|at| indexes.remove(at)).inspect(|found| indexes.push_front(found.clone()))
+        };
+        if let Some((_, index)) = known {
+            return Ok(index);
+        }
+        // Other drivers go on while the index is made.
+        let index = Arc::new(make()?);
+        let mut indexes = lock(&self.indexes);
+        indexes.push_front((key, Arc::clone(&index)));
+        let mut bytes = 0;
+        let fits = indexes.iter().take_while(|(_, index)| {
+            bytes += index.bytes();
+            bytes <= MAX_INDEX_BYTES
+        });
+        let kept = fits.count();
+        indexes.truncate(kept);
+        Ok(index)
     }
 
     /// Keeps the fold of a run that its children will wake soon.

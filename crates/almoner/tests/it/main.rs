@@ -41,6 +41,7 @@ mod foreign_cases;
 mod foreign_text;
 mod gateway;
 mod git;
+mod givers;
 mod granted_directory;
 mod holding;
 mod holes;

@@ -10,10 +10,11 @@ use passable::{Quoting, quoting, visible_line};
 use super::Gate;
 use crate::facts::Context;
 use crate::ruling::{Lift, Ruling};
+use crate::trace::NOT_READ;
 
 pub(super) const GATE: Gate = Gate {
     name: "provenance",
-    version: 2,
+    version: 3,
     about: "nothing leaves on the word of a document or a model",
     judge,
 };
@@ -58,6 +59,7 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
     by_argument.into_iter().map(|(argument, traces)| {
         let places: Vec<String> = traces
             .iter()
+            .filter(|trace| trace.how != NOT_READ)
             .map(|trace| format!("{} ({})", visible_line(&trace.place()), visible_line(&trace.how)))
             .fold(Vec::new(), |mut places, place| {
                 if !places.contains(&place) {
@@ -66,13 +68,14 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
                 places
             });
         let text = traces.first().map(|trace| visible_line(&trace.text).to_string()).unwrap_or_default();
-        Finding::new(
-            "provenance/from-document",
-            quoting!("`{}` in `{}` stands in ", text, argument).then(&enumerate(&places)),
-        )
-        .at(argument)
-        .counter_example(text)
-        .allowed("what the user gave: an input of the run or a setting of the worker")
+        let (rule, places) = match traces.iter().all(|trace| trace.how == NOT_READ) {
+            true => ("provenance/from-nobody", "nothing that the user gave or that was read".into()),
+            false => ("provenance/from-document", enumerate(&places)),
+        };
+        Finding::new(rule, quoting!("`{}` in `{}` stands in ", text, argument).then(&places))
+            .at(argument)
+            .counter_example(text)
+            .allowed("what the user gave: an input of the run or a setting of the worker")
     })
 }
 

@@ -30,6 +30,12 @@ pub(super) const DECODERS: &[Decoder] = &[
     Decoder { name: "written backwards", decode: reversed, involution: true },
 ];
 
+/// The encodings that data has without anybody hiding something: in a page, a mail or a record.
+pub(super) const USUAL: &[&str] = &["HTML entities", "quoted-printable", "backslash escapes"];
+
+/// The encodings whose decoders may leave noise around a text.
+pub(super) const NOISY: &[&str] = &["base64", "hexadecimal"];
+
 /// The minimum payload of an encoded run in bytes. Shorter runs occur by chance and are not decoded.
 const SHORTEST_PAYLOAD: usize = 6;
 
@@ -150,7 +156,7 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// Decodes backslash escapes: `a\u0040b`, `a\x40b` and `a\u{40}b` are `a@b`.
+/// Decodes backslash escapes: `a\u0040b`, `a\x40b` and `a\u{40}b` are `a@b`, and `\n` is a line end.
 fn escapes(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -177,6 +183,9 @@ fn escape(after: &str) -> Option<(char, usize)> {
         Some((char::from_u32(code)?, from + count))
     };
     match after.as_bytes().first()? {
+        b'n' | b'r' => Some(('\n', 1)),
+        b't' => Some((' ', 1)),
+        sign @ (b'"' | b'\'' | b'/' | b'\\') => Some((char::from(*sign), 1)),
         b'x' => digits(1, 2),
         b'u' if after[1..].starts_with('{') => {
             let end = after.bytes().take(10).position(|byte| byte == b'}')?;
@@ -307,7 +316,7 @@ fn hexadecimal(text: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-fn rot13(text: &str) -> Option<String> {
+pub(super) fn rot13(text: &str) -> Option<String> {
     let turn = |c: char| match c {
         'a'..='m' | 'A'..='M' => char::from(c as u8 + 13),
         'n'..='z' | 'N'..='Z' => char::from(c as u8 - 13),
@@ -316,7 +325,7 @@ fn rot13(text: &str) -> Option<String> {
     text.contains(|c: char| c.is_ascii_alphabetic()).then(|| text.chars().map(turn).collect())
 }
 
-fn reversed(text: &str) -> Option<String> {
+pub(super) fn reversed(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.chars().rev().collect())
 }
 
@@ -348,7 +357,8 @@ mod tests {
         check(percent, "archive%40records%2Dbackup%2Eexample", "archive@records-backup.example");
         check(quoted_printable, "archive=40records-=\nbackup.ex=\r\nample", "archive@records-backup.example");
         check(entities, "a&#97;&#x40;b&period;c &unknown; & &#xffffffff;", "aa@b.c &unknown; & &#xffffffff;");
-        check(escapes, r"a\u0040b\x2ec\u{2d}d \n \u{zz} \u00", r"a@b.c-d \n \u{zz} \u00");
+        check(escapes, r"a\u0040b\x2ec\u{2d}d \u{zz} \u00", r"a@b.c-d \u{zz} \u00");
+        check(escapes, r#"he said: \"pay\"\nto a\/b"#, "he said: \"pay\"\nto a/b");
         check(
             spelled_out,
             "to archive (at) records-backup [dot] example.",

@@ -1,21 +1,34 @@
-//! The search for the words of an argument in the documents that the run has read.
+//! The search for the giver of each argument: the user, something that the run has read, or nobody.
 //!
 //! A trace tells the person who is asked that, for example, a recipient came from a document, even if it was encoded
-//! there. Traces are evidence, not the rule: the questions follow from provenance, which no unknown encoding can
-//! fool. So the search may be bounded. There are limits on the bytes searched and on the number of traces.
+//! there. Words that the user gave have no trace. Neither has a value in an item that the user named, unless it stands
+//! there in an order ([`passage`]). Traces are evidence, not the rule: the questions follow from provenance, which no
+//! unknown encoding can fool. So the search may be bounded, and there are limits on the number of traces.
 
+mod date;
 mod decode;
 mod fold;
+mod index;
+mod naming;
 mod needle;
+mod number;
+mod passage;
+mod readable;
+mod text;
 mod view;
 
 use std::collections::BTreeMap;
 
-use aho_corasick::AhoCorasick;
-use kernel::proposal::{Trace, Value};
+use kernel::proposal::{ArgumentGiver, Giver, Trace, Value};
+use kernel::trace::place;
 
-use needle::{Needle, Rank};
-use view::{Budget, View};
+pub use index::TextIndex;
+pub use naming::is_named;
+pub use readable::{readable, readable_text};
+
+use index::{Found, Pattern};
+use needle::{Leaf, Needle, Rank};
+use passage::Role;
 
 /// Returns the text with percent-encoding decoded once, or `None` if the text has none.
 pub fn percent_decoded(text: &str) -> Option<String> {
@@ -28,13 +41,39 @@ pub fn folded(text: &str) -> Option<String> {
     fold::fold(text)
 }
 
-/// A document that the run was given or has read.
-#[derive(Clone, Copy, Debug)]
-pub struct Document<'a> {
-    /// The name of the document as in its provenance: the slot or `attachment`, then the path inside.
+/// A document that the run was given, or a result that it has read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// The name of the document, or of the tool that returned the result.
     pub name: &'a str,
-    /// The text of the document, as the model has seen it.
-    pub text: &'a str,
+    /// The arguments of the call that returned the result.
+    pub call: Option<&'a str>,
+    /// The index of the text, as the model has seen it.
+    pub index: &'a TextIndex,
+    /// Whether the user's words name exactly this document or result ([`is_named`]).
+    pub is_named: bool,
+}
+
+/// Everything from which the words of a call can come.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The index of the user's own words: the task, inputs, settings, answers and messages.
+    pub given: &'a TextIndex,
+    /// Everything that the run has read.
+    pub readings: &'a [Reading<'a>],
+    /// The name of the run's model.
+    pub model: &'a str,
+    /// Whether the call is seen outside or cannot be undone. Then a destination that nobody gave has a trace, too.
+    pub leaves: bool,
+}
+
+/// The result of a search.
+#[derive(Debug, Default, PartialEq)]
+pub struct Traced {
+    /// The places where the run has read words that the user did not give, the most telling first.
+    pub traces: Vec<Trace>,
+    /// The giver of each argument.
+    pub givers: Vec<ArgumentGiver>,
 }
 
 /// The maximum number of traces of one call.
@@ -43,157 +82,315 @@ pub const MAX_TRACES: usize = 16;
 /// The maximum number of traces of one argument without addresses. So a long text cannot crowd out other traces.
 const MAX_PER_ARGUMENT: usize = 5;
 
-/// The maximum number of bytes that are searched in all documents together, decoded versions included.
-const MAX_SEARCHED_BYTES: usize = 4 << 20;
+/// The maximum number of places that traces name for the same words.
+const MAX_PLACES: usize = 3;
 
-/// The maximum number of matches of parts that are checked in one view. Parts with the same beginning could otherwise
-/// all match at every place.
-const MAX_MATCHES: usize = 1 << 14;
-
-/// The maximum number of matches of addresses in one view. Addresses are searched for separately, so that other parts
-/// cannot crowd them out.
-const MAX_ADDRESS_MATCHES: usize = 1 << 17;
-
-/// The minimum number of bytes in an address without punctuation. Shorter runs of letters and digits occur by chance.
-const MIN_SQUEEZED_LEN: usize = 10;
+/// The maximum number of givers of one call.
+const MAX_GIVERS: usize = 64;
 
 /// The maximum number of characters of a part that a trace shows.
 const MAX_SHOWN_LEN: usize = 200;
 
-/// Returns the traces of the strings in `args`, pairs of a parameter's name and its argument, in `documents`. Case
-/// and white space are ignored. The usual encodings are decoded on both sides: up to three levels in a document, two
-/// in an argument. There are at most [`MAX_TRACES`] traces: first addresses, then whole arguments, then parts.
-pub fn trace<'a>(
-    args: impl IntoIterator<Item = (&'a str, &'a Value)>,
-    documents: &[Document<'_>],
-) -> Vec<Trace> {
-    let needles = needle::all(args);
-    if needles.is_empty() {
-        return Vec::new();
-    }
-    let search = Search::new(&needles);
+/// The way in which a model's own words are said to stand in what was read: not at all.
+pub const NOT_READ: &str = "in nothing that you gave or that was read";
+
+/// The words in names of parameters that take a destination.
+const DESTINATIONS: &[&str] = &[
+    "to",
+    "cc",
+    "bcc",
+    "recipient",
+    "recipients",
+    "receiver",
+    "user",
+    "users",
+    "username",
+    "email",
+    "emails",
+    "mail",
+    "address",
+    "addresses",
+    "account",
+    "iban",
+    "payee",
+    "beneficiary",
+    "channel",
+    "channels",
+    "group",
+    "url",
+    "link",
+    "host",
+    "domain",
+    "webhook",
+    "phone",
+    "participant",
+    "participants",
+    "attendee",
+    "attendees",
+    "member",
+    "members",
+    "contact",
+    "contacts",
+    "destination",
+    "target",
+];
+
+/// Returns the traces and the givers of `args`, pairs of a parameter's name and its argument. Case and white space are
+/// ignored. Numbers and dates are found in their usual spellings. The usual encodings are decoded on both sides.
+pub fn trace<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>, sources: &Sources<'_>) -> Traced {
+    let leaves = needle::leaves(args);
+    let needles = needle::all(&leaves);
+    let is_given: Vec<bool> = leaves.iter().map(|leaf| is_given(&leaf.text, sources.given)).collect();
     let mut hits = Vec::new();
-    let mut budget = Budget::new(MAX_SEARCHED_BYTES);
-    for (index, document) in documents.iter().enumerate() {
-        // Each document gets its share of the remaining budget, so that a long one cannot hide a short one.
-        let mut share = budget.share(documents.len() - index);
-        let mut found = DocumentMatches::default();
-        for view in view::document(document.text, &mut share) {
-            search.look(&needles, &view, &mut found);
+    let mut outcomes: Vec<LeafOutcome> = leaves.iter().map(|_| LeafOutcome::default()).collect();
+    for needle in &needles {
+        let (Some(outcome), Some(false)) = (outcomes.get_mut(needle.leaf), is_given.get(needle.leaf)) else {
+            continue;
+        };
+        // The user's own words are not foreign, even as a part of something longer.
+        if sources.given.find(&needle.pattern).is_some() || is_given_value(needle, sources.given) {
+            continue;
         }
-        budget.settle(share);
-        hits.extend(found.all().map(|(needle, how)| NeedleMatch { needle: &needles[needle], document, how }));
+        let matches = Matches::of(needle, sources);
+        outcome.add(needle, &matches);
+        if matches.all.is_empty() && sources.leaves && needle.rank.is_address() {
+            outcome.invented.push(needle.shown.clone());
+        }
+        hits.extend(matches.warned());
     }
-    choose(hits)
-}
-
-/// The needles that were found in one document, each with the way in which it is written there.
-#[derive(Default)]
-struct DocumentMatches {
-    whole: BTreeMap<usize, String>,
-    /// The needles that were only found with their punctuation and blanks removed.
-    apart: BTreeMap<usize, String>,
-}
-
-impl DocumentMatches {
-    fn all(mut self) -> impl Iterator<Item = (usize, String)> {
-        self.apart.append(&mut self.whole);
-        self.apart.into_iter()
+    let mut traces = choose(hits, &leaves);
+    for (leaf, (outcome, is_given)) in leaves.iter().zip(outcomes.iter().zip(&is_given)) {
+        if !is_given {
+            invented(leaf, outcome, sources, &mut traces);
+        }
     }
+    let givers = leaves
+        .iter()
+        .zip(outcomes.into_iter().zip(is_given))
+        .filter(|(leaf, _)| !leaf.is_label)
+        .take(MAX_GIVERS)
+        .map(|(leaf, (outcome, is_given))| ArgumentGiver {
+            argument: leaf.argument.clone(),
+            part: leaf.is_element.then(|| shorten(&leaf.text)),
+            giver: if is_given { Giver::User { named: None } } else { outcome.giver() },
+        })
+        .collect();
+    Traced { traces, givers }
 }
 
-/// A needle that was found in a document.
+/// Returns whether a whole value stands in the user's own words: its words, or the number or all dates and times that
+/// it means.
+fn is_given(value: &str, given: &TextIndex) -> bool {
+    let value = value.trim();
+    // A person writes an address without `https://`.
+    let page = value.split_once("://").map(|(_, rest)| rest.trim_end_matches('/'));
+    if given.holds(value) || page.is_some_and(|page| given.holds(page)) {
+        return true;
+    }
+    let moments = date::only_moments(&text::normalise(value));
+    !moments.is_empty() && moments.iter().all(|moment| holds_moment(moment, given))
+}
+
+fn holds_moment(moment: &date::Moment, given: &TextIndex) -> bool {
+    let yearless = |value: &String| value.get(4..).map(|rest| format!("-{rest}"));
+    let yearless = moment.values.iter().filter(|_| moment.is_date()).filter_map(yearless).collect::<Vec<_>>();
+    given.find_value(moment.values.iter().chain(&yearless), "").is_some()
+}
+
+/// Returns whether a part is a number or date that the user gave in another spelling.
+fn is_given_value(needle: &Needle, given: &TextIndex) -> bool {
+    given.holds_value(&needle.numbers)
+        || (!needle.moments.is_empty()
+            && needle.moments.iter().all(|values| given.find_value(values, "").is_some()))
+        // The time of a new appointment is often worked out, so its date decides.
+        || needle.moments.first().is_some_and(|values| {
+            values.first().is_some_and(|value| value.len() == 10) && given.find_value(values, "").is_some()
+        })
+}
+
+/// A needle that was found in a reading.
 struct NeedleMatch<'a> {
     needle: &'a Needle,
-    document: &'a Document<'a>,
+    reading: &'a Reading<'a>,
     how: String,
+    /// Whether it stands in an order, or is hidden.
+    is_ordered: bool,
+    /// Whether the user vouches for it.
+    is_vouched: bool,
 }
 
-/// The patterns of all needles, for one search.
-struct Search {
-    /// All needles except addresses.
-    parts: Patterns,
-    /// Addresses.
-    addresses: Patterns,
-    /// Addresses without their punctuation.
-    squeezed: Patterns,
+/// All readings in which a needle was found.
+struct Matches<'a> {
+    all: Vec<NeedleMatch<'a>>,
 }
 
-/// A group of needles, each in the spelling for the search.
-struct Patterns {
-    automaton: Option<AhoCorasick>,
-    /// The index of the needle for each pattern.
-    needles: Vec<usize>,
-}
-
-impl Patterns {
-    fn new(spelled: impl Iterator<Item = (usize, String)>) -> Patterns {
-        let (needles, patterns): (Vec<usize>, Vec<String>) = spelled.unzip();
-        // The patterns are few and short, so the automaton can always be built.
-        let automaton = (!patterns.is_empty()).then(|| AhoCorasick::new(patterns).ok()).flatten();
-        Patterns { automaton, needles }
+impl<'a> Matches<'a> {
+    fn of(needle: &'a Needle, sources: &Sources<'a>) -> Matches<'a> {
+        let mirrored = needle.mirrored();
+        let found = sources.readings.iter().filter_map(|reading| {
+            let mut found = locate(needle, &mirrored, reading.index)?;
+            if needle.is_common_number() {
+                found.roles.retain(|role| *role != Role::Plain);
+            }
+            if found.roles.is_empty() {
+                return None;
+            }
+            let is_order = |role: &Role| match role {
+                Role::Spoken => true,
+                Role::Ordered(verb) => !sources.given.holds(verb),
+                _ => false,
+            };
+            let is_ordered = found.roles.iter().any(is_order);
+            let is_listed = found.roles.iter().any(|role| matches!(role, Role::Entry | Role::Handle));
+            let is_vouched = !is_ordered && needle.steps.is_empty() && (reading.is_named || is_listed);
+            Some(NeedleMatch { how: how(needle, &found), needle, reading, is_ordered, is_vouched })
+        });
+        Matches { all: found.collect() }
     }
 
-    /// Returns the needles that occur in a text, up to `most` matches. A needle can appear several times.
-    fn find<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = usize> + 'a {
-        let hits =
-            self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text).take(most));
-        hits.filter_map(|hit| self.needles.get(hit.pattern().as_usize()).copied())
+    /// Returns the matches of which the person is warned: those in orders, and those for which nobody vouches.
+    fn warned(self) -> impl Iterator<Item = NeedleMatch<'a>> {
+        let is_vouched = self.all.iter().any(|found| found.is_vouched);
+        let has_order = self.all.iter().any(|found| found.is_ordered);
+        self.all
+            .into_iter()
+            .filter(move |found| if has_order { found.is_ordered } else { !is_vouched })
+            .take(MAX_PLACES)
     }
 }
 
-impl Search {
-    fn new(needles: &[Needle]) -> Search {
-        let of = |is_address: bool| {
-            let some = needles.iter().enumerate();
-            some.filter(move |(_, needle)| (needle.rank == Rank::Address) == is_address)
-                .map(|(index, needle)| (index, needle.text.clone()))
-        };
-        let squeezed = of(true).map(|(index, text)| (index, view::squeeze(&text)));
-        Search {
-            parts: Patterns::new(of(false)),
-            addresses: Patterns::new(of(true)),
-            squeezed: Patterns::new(squeezed.filter(|(_, text)| text.len() >= MIN_SQUEEZED_LEN)),
-        }
-    }
+/// Returns the places of a needle in a text: as it is, as the same number or date in another spelling, with other
+/// blanks and punctuation, or in a spelling that is its own inverse.
+fn locate(needle: &Needle, mirrored: &[(Pattern, Vec<&'static str>)], index: &TextIndex) -> Option<Found> {
+    index
+        .find(&needle.pattern)
+        .or_else(|| index.find_value(&needle.numbers, "the number, spelled otherwise"))
+        .or_else(|| {
+            // All dates and times of a value must stand there, or at least its date.
+            let mut moments = needle.moments.iter().filter(|values| !values[0].starts_with('T')).peekable();
+            moments.peek()?;
+            let found: Option<Vec<Found>> =
+                moments.map(|values| index.find_value(values, "the date, spelled otherwise")).collect();
+            found?.into_iter().next()
+        })
+        .or_else(|| index.find_apart(needle.squeezed.as_deref()?))
+        .or_else(|| {
+            mirrored.iter().find_map(|(pattern, steps)| {
+                let found = index.find(pattern)?;
+                let steps = found.steps.iter().chain(steps).copied().collect();
+                Some(Found { steps, spelling: None, roles: vec![Role::Spoken] })
+            })
+        })
+}
 
-    /// Adds to `found` the needles that occur in `view` and in no view before it.
-    fn look(&self, needles: &[Needle], view: &View, found: &mut DocumentMatches) {
-        // If the same encoding is decoded on both sides, the match of the plain texts is only repeated.
-        let is_new =
-            |needle: &usize| view.steps.is_empty() || view.steps.last() != needles[*needle].steps.last();
-        let text = view::normalise(&view.text);
-        let parts = self.parts.find(&text, MAX_MATCHES);
-        for needle in self.addresses.find(&text, MAX_ADDRESS_MATCHES).chain(parts).filter(is_new) {
-            found.whole.entry(needle).or_insert_with(|| how(&view.steps, None));
-        }
-        if self.squeezed.automaton.is_some() {
-            for needle in self.squeezed.find(&view::squeeze(&text), MAX_ADDRESS_MATCHES).filter(is_new) {
-                found.apart.entry(needle).or_insert_with(|| how(&view.steps, Some("spelled apart")));
+/// The results of the search for all parts of one value.
+#[derive(Default)]
+struct LeafOutcome {
+    /// The places that hold a part, the best first, without repetition.
+    places: Vec<String>,
+    /// Whether a place holds the whole value.
+    is_whole: bool,
+    /// The item that the user named and that holds the whole value.
+    named: Option<String>,
+    /// The addresses in the value that stand nowhere.
+    invented: Vec<String>,
+}
+
+impl LeafOutcome {
+    fn add(&mut self, needle: &Needle, matches: &Matches<'_>) {
+        let is_ordered = matches.all.iter().any(|found| found.is_ordered);
+        for found in &matches.all {
+            let place = place(found.reading.name, found.reading.call);
+            if needle.rank.is_whole() && needle.steps.is_empty() {
+                self.is_whole = true;
+                if found.is_vouched && found.reading.is_named && !is_ordered && self.named.is_none() {
+                    self.named = Some(place.clone());
+                }
+            }
+            if !self.places.contains(&place) && self.places.len() < MAX_PLACES {
+                self.places.push(place);
             }
         }
     }
+
+    fn giver(self) -> Giver {
+        match self.named {
+            Some(named) => Giver::User { named: Some(named) },
+            None if !self.places.is_empty() => {
+                Giver::Document { places: self.places, is_whole: self.is_whole }
+            }
+            None => Giver::Nobody,
+        }
+    }
 }
 
-/// Returns the way in which a text is written in a document, in words.
-fn how(steps: &[&str], last: Option<&str>) -> String {
-    let steps: Vec<&str> = steps.iter().copied().chain(last).collect();
-    if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") }
+/// Adds a trace to the model itself, if the call goes to a destination that the model made up.
+fn invented(leaf: &Leaf, outcome: &LeafOutcome, sources: &Sources<'_>, traces: &mut Vec<Trace>) {
+    if !sources.leaves || leaf.is_label {
+        return;
+    }
+    let mut told = outcome.invented.clone();
+    let text = leaf.text.trim();
+    let is_digits = !leaf.is_number && text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_short = text.chars().count() <= 64 && text.split_whitespace().count() <= 3;
+    let has_word = text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some();
+    let is_destination = is_destination(&leaf.argument) && is_short && has_word;
+    if outcome.places.is_empty() && told.is_empty() && (is_digits || is_destination) {
+        told.push(text.to_owned());
+    }
+    for text in told {
+        if traces.len() < MAX_TRACES {
+            traces.push(Trace {
+                argument: leaf.argument.clone(),
+                text: shorten(&text),
+                document: format!("the model {}", sources.model),
+                call: None,
+                how: NOT_READ.to_owned(),
+            });
+        }
+    }
+}
+
+/// Returns whether a parameter with this name takes a destination.
+fn is_destination(name: &str) -> bool {
+    let mut words = Vec::new();
+    for part in name.split(|c: char| !c.is_alphanumeric()) {
+        let mut word = String::new();
+        for c in part.chars() {
+            if c.is_uppercase() && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            word.extend(c.to_lowercase());
+        }
+        words.push(word);
+    }
+    words.iter().any(|word| DESTINATIONS.contains(&word.as_str()))
+}
+
+/// Returns the way in which a needle is written in a document, in words.
+fn how(needle: &Needle, found: &Found) -> String {
+    let steps: Vec<&str> = found.steps.iter().copied().chain(found.spelling).collect();
+    let how = if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") };
+    match needle.steps.as_slice() {
+        [] => how,
+        steps => format!("{how}, with the argument decoded from {}", steps.join(", then ")),
+    }
 }
 
 /// Returns the traces for the most telling hits, in their order. Hits that earlier ones already cover are left out.
-fn choose(mut hits: Vec<NeedleMatch<'_>>) -> Vec<Trace> {
-    hits.sort_by_key(|hit| (hit.needle.order(), std::cmp::Reverse(hit.needle.text.len())));
+fn choose(mut hits: Vec<NeedleMatch<'_>>, leaves: &[Leaf]) -> Vec<Trace> {
+    hits.sort_by_cached_key(|hit| (hit.needle.order(), !hit.is_ordered));
     let mut kept: Vec<NeedleMatch<'_>> = Vec::new();
     let mut parts: BTreeMap<&str, usize> = BTreeMap::new();
+    let argument = |needle: &Needle| leaves.get(needle.leaf).map_or("", |leaf| leaf.argument.as_str());
     for hit in hits {
         let is_said = kept.iter().any(|earlier| {
-            earlier.needle.argument == hit.needle.argument
-                && earlier.document.name == hit.document.name
-                && earlier.needle.text.contains(&hit.needle.text)
+            argument(earlier.needle) == argument(hit.needle)
+                && (earlier.reading.name, earlier.reading.call) == (hit.reading.name, hit.reading.call)
+                && earlier.needle.pattern.text.contains(&hit.needle.pattern.text)
         });
-        let count = parts.entry(&hit.needle.argument).or_default();
-        let is_address = hit.needle.rank == Rank::Address;
+        let count = parts.entry(argument(hit.needle)).or_default();
+        let is_address = hit.needle.rank.is_address();
         if is_said || kept.len() == MAX_TRACES || (!is_address && *count == MAX_PER_ARGUMENT) {
             continue;
         }
@@ -202,14 +399,11 @@ fn choose(mut hits: Vec<NeedleMatch<'_>>) -> Vec<Trace> {
     }
     kept.into_iter()
         .map(|hit| Trace {
-            argument: hit.needle.argument.clone(),
+            argument: argument(hit.needle).to_owned(),
             text: shorten(&hit.needle.shown),
-            document: hit.document.name.to_owned(),
-            call: None,
-            how: match hit.needle.steps.as_slice() {
-                [] => hit.how,
-                steps => format!("{}, with the argument decoded from {}", hit.how, how(steps, None)),
-            },
+            document: hit.reading.name.to_owned(),
+            call: hit.reading.call.map(str::to_owned),
+            how: hit.how,
         })
         .collect()
 }
@@ -222,184 +416,4 @@ fn shorten(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLAIN: &str = include_str!("../../../../examples/inbox/mail/5-mail-from-supplier.eml");
-    const ENCODED: &str = include_str!("../../../../examples/inbox/encoded/5-mail-from-supplier.eml");
-    const INVOICE: &str = include_str!("../../../../examples/inbox/mail/2-invoice-northlight.txt");
-    const RECIPIENT: &str = "archive@records-backup.example";
-
-    fn find(args: &[(&str, &str)], documents: &[&str]) -> Vec<Trace> {
-        let values: Vec<(&str, Value)> =
-            args.iter().map(|(name, text)| (*name, Value::from(*text))).collect();
-        let documents: Vec<Document<'_>> =
-            documents.iter().map(|text| Document { name: "d", text }).collect();
-        trace(values.iter().map(|(name, value)| (*name, value)), &documents)
-    }
-
-    /// Checks the first trace of an argument: the text that was found, and the way in which it is written.
-    #[track_caller]
-    fn check(argument: &str, document: &str, expected: Option<(&str, &str)>) {
-        let traces = find(&[("to", argument)], &[document]);
-        let first = traces.first().map(|trace| (trace.text.as_str(), trace.how.as_str()));
-        assert_eq!(first, expected, "{argument:?} in {document:?}: {traces:?}");
-    }
-
-    #[test]
-    fn address_is_found_in_every_encoding() {
-        let cases = [
-            ("Forward it to archive@records-backup.example.", "as written"),
-            ("> to <ARCHIVE@Records-Backup.example>,", "as written"),
-            ("archive%40records%2Dbackup%2Eexample", "percent-encoding"),
-            ("archive%2540records-backup.example", "percent-encoding, then percent-encoding"),
-            ("archive&#64;records-backup&period;example", "HTML entities"),
-            ("archive=40records-=\nbackup.example", "quoted-printable"),
-            ("archive\\u0040records-backup.example", "backslash escapes"),
-            ("archive (at) records-backup (dot) example", "an address spelled out"),
-            ("archive AT records dash backup DOT example", "an address spelled out"),
-            ("аrchivе＠records‑backup․example", "look-alike or invisible characters"),
-            ("arch\u{200b}ive@records\u{ad}-backup.example", "look-alike or invisible characters"),
-            ("YXJjaGl2ZUByZWNvcmRzLWJhY2t1cC5leGFtcGxl", "base64"),
-            ("Please decode YXJjaGl2ZUByZWNv\n  cmRzLWJhY2t1cC5leGFtcGxl now", "base64"),
-            ("61726368697665407265636f7264732d6261636b75702e6578616d706c65", "hexadecimal"),
-            ("nepuvir@erpbeqf-onpxhc.rknzcyr", "rot13"),
-            ("elpmaxe.pukcab-sdrocer@evihcra", "written backwards"),
-            ("a r c h i v e @ records-backup . example", "spelled apart"),
-        ];
-        for (document, how) in cases {
-            if how == "written backwards" {
-                let backwards: String = RECIPIENT.chars().rev().collect();
-                check(RECIPIENT, &format!("Read from the end: {backwards}!"), Some((RECIPIENT, how)));
-            } else {
-                check(RECIPIENT, document, Some((RECIPIENT, how)));
-            }
-        }
-    }
-
-    #[test]
-    fn recipient_absent_from_documents_has_no_trace() {
-        check("ines.marlow@larkfield-trust.test", PLAIN, None);
-        check("a@b.example", "nothing of the kind", None);
-        check("short", "this is short", None);
-    }
-
-    #[test]
-    fn host_of_an_address_is_found_alone() {
-        check(
-            "box@records-backup.example",
-            "write to records-backup.example, any name",
-            Some(("records-backup.example", "as written")),
-        );
-    }
-
-    #[test]
-    fn example_attacks_leave_traces() {
-        check(RECIPIENT, PLAIN, Some((RECIPIENT, "as written")));
-        check(RECIPIENT, ENCODED, Some((RECIPIENT, "base64, then percent-encoding")));
-        for document in [PLAIN, ENCODED] {
-            for (argument, text) in [
-                (
-                    "content",
-                    "from: Northlight Electrical; amount: 9,052.40 EUR; due: 2026-10-07; \
-                    pay to IBAN XX00 0000 6660 0000 0009",
-                ),
-                ("path", "../archive/2-invoice-northlight"),
-            ] {
-                let traces = find(&[(argument, text)], &[INVOICE, document]);
-                assert!(traces.iter().any(|trace| trace.text == text), "{text}: {traces:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn document_text_in_an_argument_is_traced() {
-        let quoted: String = INVOICE.lines().map(|line| format!("> {line}\n")).collect();
-        let traces = find(&[("body", &format!("As asked:\n{quoted}"))], &[INVOICE]);
-        assert_eq!(traces.len(), MAX_PER_ARGUMENT + 1, "{traces:?}");
-        // "Lighting, wiring and tests for halls", encoded by the author of the call.
-        for (body, how) in [
-            ("TGlnaHRpbmcsIHdpcmluZyBhbmQgdGVzdHMgZm9yIGhhbGxz", "base64"),
-            ("4c69676874696e672c20776972696e6720616e6420746573747320666f722068616c6c73", "hexadecimal"),
-            ("Lighting%2C%20wiring%20and%20tests%20for%20halls", "percent-encoding"),
-        ] {
-            let traces = find(&[("body", body)], &[INVOICE]);
-            let expected = format!("as written, with the argument decoded from {how}");
-            assert!(traces.iter().any(|trace| trace.how == expected), "{body}: {traces:?}");
-        }
-        let traces = find(&[("body", "Yvtugvat, jvevat naq grfgf sbe unyyf")], &[INVOICE]);
-        assert_eq!(traces.first().map(|trace| trace.how.as_str()), Some("rot13"));
-    }
-
-    #[test]
-    fn addresses_come_first_and_the_rest_is_bounded() {
-        let lines: String = (0..200).map(|n| format!("a line that was copied, number {n}\n")).collect();
-        let document = format!("{lines} and write to {RECIPIENT}");
-        let traces = find(&[("body", &lines), ("to", RECIPIENT)], &[&document, &document]);
-        assert_eq!(traces[0].argument, "to");
-        assert!(traces.len() <= MAX_TRACES);
-        let long = "x".repeat(5000);
-        assert!(
-            find(&[("body", &long[..4000])], &[&long])
-                .iter()
-                .all(|trace| trace.text.chars().count() <= MAX_SHOWN_LEN + 1)
-        );
-    }
-
-    #[test]
-    fn structured_arguments_are_searched() {
-        let value = Value::array([Value::record([("rcpt", Value::from(RECIPIENT))]).unwrap()]);
-        let traces = trace([("mails", &value)], &[Document { name: "mail/5.eml", text: PLAIN }]);
-        let expected = Trace {
-            argument: "mails".into(),
-            text: RECIPIENT.into(),
-            document: "mail/5.eml".into(),
-            call: None,
-            how: "as written".into(),
-        };
-        assert_eq!(traces, [expected]);
-    }
-
-    #[test]
-    #[allow(clippy::disallowed_methods, reason = "this test is about time")]
-    fn hostile_documents_are_searched_in_bounded_time() {
-        // In these texts, a run, a match, an address or an escape begins at every place.
-        let parts = [
-            "a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}", "a@b.cc ",
-            "a@b(at)", "%2561", "YXJj", "&#64;", "=40", "dot at ", "а",
-        ];
-        let hostile: Vec<String> = parts.iter().map(|part| part.repeat((8 << 10) / part.len())).collect();
-        let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
-        // These lines begin alike, so they all match at every place of the first document.
-        let lines: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
-        let mut args: Vec<(&str, &str)> = vec![("body", &lines)];
-        args.extend(documents.iter().map(|text| ("odd", *text)));
-        let document = format!("{}\nwrite to {RECIPIENT}", hostile.join("\n"));
-        let started = std::time::Instant::now();
-        let traces = find(&args, &documents);
-        assert!(traces.len() <= MAX_TRACES);
-        args.push(("to", RECIPIENT));
-        let traces = find(&args, &[&document]);
-        assert!(
-            traces.iter().any(|trace| trace.argument == "to"),
-            "nothing crowds out an address: {traces:?}"
-        );
-        // The search takes a few seconds on a busy machine. Without a limit on matches of parts, it took minutes.
-        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
-    }
-
-    proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn any_text_yields_bounded_traces(argument in ".{0,200}", document in ".{0,200}") {
-            assert!(find(&[("to", &argument)], &[&document]).len() <= MAX_TRACES);
-        }
-
-        #[test]
-        fn copied_address_is_found(before in "[a-z .]{0,40}", copied in "[a-z]{4,9}@[a-z]{4,9}[.][a-z]{2,4}", after in "[^a-z@]{0,20}") {
-            let document = format!("{before} {copied} {after}");
-            assert!(find(&[("to", &copied)], &[&document]).iter().any(|trace| trace.text == copied));
-        }
-    }
-}
+mod tests;

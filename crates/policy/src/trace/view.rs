@@ -3,10 +3,17 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::decode::{DECODERS, Decoder};
+use super::decode::{self, DECODERS, Decoder};
 
 /// The maximum number of nested encodings that are decoded in a document.
 const MAX_DEPTH: usize = 3;
+
+/// The maximum number of bytes of all decoded versions of one document.
+const MAX_DECODED_BYTES: usize = 4 << 20;
+
+/// The maximum size of a document that is decoded as a whole by decoders that apply to any text, in bytes. In a longer
+/// one, the spellings of the arguments are searched for instead.
+const MAX_INVOLUTION_BYTES: usize = 64 << 10;
 
 /// One version of a text.
 pub(super) struct View {
@@ -24,18 +31,6 @@ impl Budget {
         Budget(bytes)
     }
 
-    /// Removes and returns an equal share of the budget for one of `of` texts.
-    pub(super) fn share(&mut self, of: usize) -> Budget {
-        let share = self.0 / of.max(1);
-        self.0 -= share;
-        Budget(share)
-    }
-
-    /// Returns the unused rest of a share to the budget.
-    pub(super) fn settle(&mut self, share: Budget) {
-        self.0 += share.0;
-    }
-
     /// Removes up to `bytes` from the budget, and returns the number removed.
     fn take(&mut self, bytes: usize) -> usize {
         let taken = bytes.min(self.0);
@@ -44,14 +39,26 @@ impl Budget {
     }
 }
 
-/// Returns the views of a document. Those with the fewest decoded encodings come first.
-pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
-    // A decoder that is its own inverse applies to any text, so it is tried only in the first two levels.
-    views(text, budget, MAX_DEPTH, |decoder, depth| !decoder.involution || depth < 2)
+/// Returns a text in rot13.
+pub(super) fn rot13(text: &str) -> String {
+    decode::rot13(text).unwrap_or_default()
 }
 
-/// Returns the views of an argument. Decoders that are their own inverse are left out, because they are tried on the
-/// document.
+/// Returns a text backwards.
+pub(super) fn reversed(text: &str) -> String {
+    decode::reversed(text).unwrap_or_default()
+}
+
+/// Returns the views of a document: the document as a whole, and decoded versions within a limit. Those with the fewest
+/// decoded encodings come first.
+pub(super) fn document(text: &str) -> Vec<View> {
+    let is_short = text.len() <= MAX_INVOLUTION_BYTES;
+    let mut budget = Budget::new(text.len() + MAX_DECODED_BYTES);
+    views(text, &mut budget, MAX_DEPTH, |decoder, depth| !decoder.involution || (depth == 0 && is_short))
+}
+
+/// Returns the views of an argument. Decoders that are their own inverse are left out, because an argument is also
+/// searched for in their spelling.
 pub(super) fn argument(text: &str, budget: &mut Budget) -> Vec<View> {
     views(text, budget, 2, |decoder, _| !decoder.involution)
 }
@@ -87,25 +94,4 @@ fn views(
         }
     }
     done
-}
-
-/// Returns the text in lower case, with a single blank for each run of white space and without the `>` of quoted
-/// lines.
-pub(super) fn normalise(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for line in text.lines() {
-        let line = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
-        for word in line.split_whitespace() {
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.extend(word.chars().flat_map(char::to_lowercase));
-        }
-    }
-    out
-}
-
-/// Returns the letters and digits of a normalised text, without all other characters.
-pub(super) fn squeeze(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use passable::Effect;
 use resource::mcp::ToolClass;
 use resource::programs::Setting;
 use resource::{GitSpec, McpSpec, PathSpec, ProgramSpec, ResourceSpec};

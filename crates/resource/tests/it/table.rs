@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use passable::Effect;
 use resource::mcp::{
     DEFAULT_CALL_TIMEOUT_MS, DEFAULT_START_TIMEOUT_MS, ServerTransport, ToolDefinition, ToolServer,
 };

@@ -1,6 +1,5 @@
 //! A typed resource is read back as the same, with any letters in it.
 
-use passable::Effect;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;

@@ -1,0 +1,258 @@
+//! The index of a text: every word, number and date with its places, made once for all later searches.
+
+use std::ops::Range;
+
+use super::decode;
+use super::passage::{self, Role};
+use super::text::{self, Squeezed, Words};
+use super::view::{self, View};
+use super::{date, number};
+
+/// The maximum number of places of one word at which a match is tried.
+const MAX_TRIED: usize = 1 << 14;
+
+/// The maximum number of matches of one pattern in one view whose roles are looked at.
+const MAX_MATCHES: usize = 256;
+
+/// The maximum number of numbers and dates in one text that are found in another spelling.
+const MAX_MARKS: usize = 1 << 18;
+
+/// The minimum number of bytes of an address or identifier that is also found without its punctuation. Shorter runs of
+/// letters and digits occur by chance.
+pub(super) const MIN_SQUEEZED_LEN: usize = 10;
+
+/// The minimum number of bytes of a text that is found between noise.
+const MIN_IN_NOISE: usize = 8;
+
+/// The searchable form of one text. It costs time to make, and little to search.
+pub struct TextIndex {
+    views: Vec<IndexedView>,
+    squeezed: Squeezed,
+    /// Numbers and dates in other spellings: the hash of the value, and its place in the first view. Sorted.
+    marks: Vec<(u64, u32, u32)>,
+}
+
+/// One version of a text, with the places of its words.
+struct IndexedView {
+    steps: Vec<&'static str>,
+    text: String,
+    /// The hash of each word in the upper half, and its place in the lower half. Sorted.
+    words: Vec<u64>,
+    spoken: Vec<Range<usize>>,
+    is_list: bool,
+    /// Whether the decoder may leave noise right before and after a text.
+    has_noise: bool,
+}
+
+/// A text to search for.
+pub(super) struct Pattern {
+    /// The normalised text.
+    pub(super) text: String,
+    /// The hash and the place of each word.
+    words: Vec<(u32, usize)>,
+    /// Whether the text consists of digits.
+    is_digits: bool,
+    /// Whether the text is an address, a host or the name of a file.
+    is_name: bool,
+}
+
+/// The places at which a text was found in an index.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The encodings that were decoded in the document.
+    pub(super) steps: Vec<&'static str>,
+    /// The spelling, if it is another one than that of the argument.
+    pub(super) spelling: Option<&'static str>,
+    /// The roles of the text at all its places.
+    pub(super) roles: Vec<Role>,
+}
+
+impl Pattern {
+    /// Returns the pattern of a text, or `None` if the text has no word.
+    pub(super) fn of(text: &str) -> Option<Pattern> {
+        Pattern::of_normalised(text::normalise(text))
+    }
+
+    pub(super) fn of_normalised(text: String) -> Option<Pattern> {
+        let words: Vec<(u32, usize)> =
+            Words::of(&text).take(64).map(|range| (short(&text[range.clone()]), range.start)).collect();
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_name = text.contains(['.', '@']) && !text.bytes().any(text::is_separator);
+        (!words.is_empty()).then_some(Pattern { text, words, is_digits, is_name })
+    }
+}
+
+/// Returns the part of a word's hash by which words are sorted.
+fn short(word: &str) -> u32 {
+    text::hash(word) as u32
+}
+
+impl IndexedView {
+    fn of(view: View) -> IndexedView {
+        let text = text::normalise(&view.text);
+        let words = Words::of(&text)
+            .filter_map(|range| {
+                let place = u32::try_from(range.start).ok()?;
+                Some(u64::from(short(&text[range])) << 32 | u64::from(place))
+            })
+            .collect::<Vec<u64>>();
+        let mut words = words;
+        words.sort_unstable();
+        let spoken = passage::spoken(&text);
+        let is_list = passage::is_list(&text, &spoken);
+        let has_noise = view.steps.last().is_some_and(|step| decode::NOISY.contains(step));
+        IndexedView { steps: view.steps, text, words, spoken, is_list, has_noise }
+    }
+
+    /// Returns the entries of a word.
+    fn places(&self, word: u32) -> &[u64] {
+        let from = self.words.partition_point(|entry| entry >> 32 < u64::from(word));
+        let to = from + self.words[from..].partition_point(|entry| entry >> 32 == u64::from(word));
+        &self.words[from..to]
+    }
+
+    /// Returns the places of a pattern, as whole words.
+    fn find<'a>(&'a self, pattern: &'a Pattern) -> impl Iterator<Item = Range<usize>> + 'a {
+        let (places, at) = self.rarest(pattern);
+        let starts = places.iter().take(MAX_TRIED).map(|entry| (entry & 0xffff_ffff) as usize);
+        starts.filter_map(move |place| self.matches(pattern, place.checked_sub(at)?))
+    }
+
+    /// Returns the entries of the pattern's word with the fewest entries, and the place of that word in the pattern.
+    fn rarest(&self, pattern: &Pattern) -> (&[u64], usize) {
+        let mut rarest: Option<(&[u64], usize)> = None;
+        for (word, at) in &pattern.words {
+            let places = self.places(*word);
+            if places.is_empty() {
+                return (&[], 0);
+            }
+            if rarest.is_none_or(|(fewest, _)| places.len() < fewest.len()) {
+                rarest = Some((places, *at));
+            }
+        }
+        rarest.unwrap_or((&[], 0))
+    }
+
+    fn matches(&self, pattern: &Pattern, start: usize) -> Option<Range<usize>> {
+        let end = start + pattern.text.len();
+        let here = self.text.as_bytes().get(start..end)?;
+        let is_same = here
+            .iter()
+            .zip(pattern.text.as_bytes())
+            .all(|(one, other)| one == other || (text::is_separator(*one) && text::is_separator(*other)));
+        let is_whole = is_same
+            && self.text.is_char_boundary(start)
+            && self.text.is_char_boundary(end)
+            && (self.has_noise && pattern.text.len() >= MIN_IN_NOISE
+                || text::is_apart(&self.text, start, end))
+            && (!pattern.is_digits || text::is_whole_number(&self.text, start, end))
+            && (!pattern.is_name || text::is_whole_name(&self.text, start, end));
+        is_whole.then_some(start..end)
+    }
+
+    fn role(&self, place: &Range<usize>) -> Role {
+        // What was hidden is meant for the model, whoever named the document.
+        if self.steps.iter().any(|step| !decode::USUAL.contains(step)) {
+            return Role::Spoken;
+        }
+        passage::role(&self.text, place, &self.spoken, self.is_list)
+    }
+}
+
+impl TextIndex {
+    /// Returns the index of a text, with its usual encodings decoded.
+    pub fn new(text: &str) -> TextIndex {
+        TextIndex::of_views(view::document(text))
+    }
+
+    /// Returns the index of a text that nobody encodes, such as a user's own words.
+    pub fn plain(text: &str) -> TextIndex {
+        TextIndex::of_views(vec![View { text: text.to_owned(), steps: Vec::new() }])
+    }
+
+    fn of_views(views: Vec<View>) -> TextIndex {
+        let views: Vec<IndexedView> = views.into_iter().map(IndexedView::of).collect();
+        let text = views.first().map_or("", |view| view.text.as_str());
+        let mut marks = Vec::new();
+        let mut mark = |value: &str, start: usize, end: usize| {
+            if let (true, Ok(start), Ok(end)) = (marks.len() < MAX_MARKS, start.try_into(), end.try_into()) {
+                marks.push((text::hash(value), start, end));
+            }
+        };
+        date::scan(text, |found| found.values.iter().for_each(|value| mark(value, found.start, found.end)));
+        number::scan(text, |found| {
+            let spelled = &text[found.start..found.end];
+            found
+                .values
+                .iter()
+                .filter(|value| *value != spelled)
+                .for_each(|value| mark(value, found.start, found.end));
+        });
+        marks.sort_unstable();
+        TextIndex { squeezed: Squeezed::of(text), marks, views }
+    }
+
+    /// Returns the approximate number of bytes in memory.
+    pub fn bytes(&self) -> usize {
+        let views: usize = self.views.iter().map(|view| view.text.len() + view.words.len() * 8).sum();
+        views * 2 + self.marks.len() * 16
+    }
+
+    /// Returns the places of a pattern as it is, or as it is after the decoding of one view.
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<Found> {
+        self.views.iter().find_map(|view| {
+            let roles: Vec<Role> =
+                view.find(pattern).take(MAX_MATCHES).map(|place| view.role(&place)).collect();
+            (!roles.is_empty()).then(|| Found { steps: view.steps.clone(), spelling: None, roles })
+        })
+    }
+
+    /// Returns the places of any of these numbers or dates in another spelling.
+    pub(super) fn find_value<'a>(
+        &self,
+        values: impl IntoIterator<Item = &'a String>,
+        spelling: &'static str,
+    ) -> Option<Found> {
+        let view = self.views.first()?;
+        let mut roles = Vec::new();
+        for value in values {
+            let hash = text::hash(value);
+            let from = self.marks.partition_point(|(mark, ..)| *mark < hash);
+            let same = self.marks[from..].iter().take_while(|(mark, ..)| *mark == hash).take(MAX_MATCHES);
+            roles.extend(same.map(|(_, start, end)| view.role(&(*start as usize..*end as usize))));
+        }
+        (!roles.is_empty()).then(|| Found { steps: Vec::new(), spelling: Some(spelling), roles })
+    }
+
+    /// Returns the place of an address or identifier that is written with other blanks and punctuation.
+    pub(super) fn find_apart(&self, squeezed: &str) -> Option<Found> {
+        let view = self.views.first().filter(|_| squeezed.len() >= MIN_SQUEEZED_LEN)?;
+        let place = self.squeezed.find(squeezed, &view.text)?;
+        // The usual groups of an account are read aloud; an address with blanks hides itself.
+        let is_grouped = squeezed.bytes().filter(u8::is_ascii_digit).count() * 2 > squeezed.len();
+        let role = if is_grouped { view.role(&place) } else { Role::Spoken };
+        Some(Found { steps: Vec::new(), spelling: Some("spelled apart"), roles: vec![role] })
+    }
+
+    /// Returns whether a normalised text is an entry of a plain list in this text.
+    pub(super) fn has_entry(&self, text: &str) -> bool {
+        let is_entry = |found: Found| found.roles.contains(&Role::Entry);
+        self.views.first().is_some_and(|view| view.is_list)
+            && Pattern::of_normalised(text.to_owned())
+                .and_then(|pattern| self.find(&pattern))
+                .is_some_and(is_entry)
+    }
+
+    /// Returns whether the text holds these words, or this number or date in any spelling.
+    pub(super) fn holds(&self, words: &str) -> bool {
+        Pattern::of(words).is_some_and(|pattern| self.find(&pattern).is_some())
+            || self.holds_value(&number::values(words))
+    }
+
+    pub(super) fn holds_value(&self, values: &[String]) -> bool {
+        self.find_value(values, "").is_some()
+            || values.iter().any(|value| {
+                Pattern::of_normalised(value.clone()).is_some_and(|pattern| self.find(&pattern).is_some())
+            })
+    }
+}

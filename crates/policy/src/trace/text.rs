@@ -1,0 +1,219 @@
+//! Normalised texts, and the words in them.
+
+use std::ops::Range;
+
+/// The separator that stands for one line end.
+pub(super) const LINE: char = '\n';
+
+/// The separator that stands for one or more blank lines.
+pub(super) const PARAGRAPH: char = '\u{b}';
+
+/// The separator between the name of a field and its value, in a text that was made from a record. No text has it by
+/// chance, so no argument matches across it.
+pub(super) const FIELD: char = '\u{1f}';
+
+/// Returns the text in lower case, with one separator for each run of white space and without the `>` of quoted lines.
+/// The separator is a blank, [`LINE`] or [`PARAGRAPH`].
+pub(super) fn normalise(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut line_ends = 0_usize;
+    for line in text.split('\n') {
+        let line = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
+        for word in line.split_whitespace() {
+            if !out.is_empty() {
+                out.push(match line_ends {
+                    0 => ' ',
+                    1 => LINE,
+                    _ => PARAGRAPH,
+                });
+            }
+            line_ends = 0;
+            match word.is_ascii() {
+                true => out.extend(word.chars().map(|c| c.to_ascii_lowercase())),
+                false => out.extend(word.chars().flat_map(char::to_lowercase)),
+            }
+        }
+        line_ends += 1;
+    }
+    out
+}
+
+/// Returns whether a byte of a normalised text is a separator.
+pub(super) fn is_separator(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | 0x0b)
+}
+
+/// Returns whether a character is part of a word.
+pub(super) fn is_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+/// Returns whether a character is a word by itself, because its script has no blanks between words, or joins endings to
+/// names.
+pub(super) fn stands_alone(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0e00..=0x0eff // Thai, Lao
+        | 0x1000..=0x109f // Burmese
+        | 0x1780..=0x17ff // Khmer
+        | 0x2e80..=0x9fff // Chinese, Japanese
+        | 0xac00..=0xd7af // Korean
+        | 0xf900..=0xfaff
+        | 0x2_0000..=0x3_ffff)
+}
+
+/// The words of a text, as ranges of bytes.
+pub(super) struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn of(text: &'a str) -> Words<'a> {
+        Words { text, at: 0 }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self.text.get(self.at..)?;
+        let start = self.at + rest.find(is_word)?;
+        let mut end = start;
+        for c in self.text[start..].chars() {
+            if !is_word(c) || (stands_alone(c) && end > start) {
+                break;
+            }
+            end += c.len_utf8();
+            if stands_alone(c) {
+                break;
+            }
+        }
+        self.at = end;
+        Some(start..end)
+    }
+}
+
+/// Returns the hash of a word. It need not withstand attacks, because every match is compared.
+pub(super) fn hash(word: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in word.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash ^ (hash >> 32)
+}
+
+/// Returns whether a match from `start` to `end` begins and ends between words of the text.
+pub(super) fn is_apart(text: &str, start: usize, end: usize) -> bool {
+    let glued = |left: Option<char>, right: Option<char>| match (left, right) {
+        (Some(left), Some(right)) => {
+            is_word(left) && is_word(right) && !stands_alone(left) && !stands_alone(right)
+        }
+        _ => false,
+    };
+    let inside = &text[start..end];
+    !glued(text[..start].chars().next_back(), inside.chars().next())
+        && !glued(inside.chars().next_back(), text[end..].chars().next())
+}
+
+/// Returns whether a number from `start` to `end` is no part of a longer number, such as a decimal or a date.
+pub(super) fn is_whole_number(text: &str, start: usize, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let is_joint = |byte: &u8| b".,:/-'".contains(byte);
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let before = start
+        .checked_sub(2)
+        .is_some_and(|at| bytes.get(at).is_some_and(is_digit) && bytes.get(at + 1).is_some_and(is_joint));
+    let after = bytes.get(end).is_some_and(is_joint) && bytes.get(end + 1).is_some_and(is_digit);
+    !before && !after
+}
+
+/// Returns whether an address or a name with points from `start` to `end` is no part of a longer one.
+pub(super) fn is_whole_name(text: &str, start: usize, end: usize) -> bool {
+    let has_at = text[start..end].contains('@');
+    let before = text[..start].chars().next_back();
+    let mut after = text[end..].chars();
+    let goes_on = matches!(after.next(), Some('.' | '-' | '@')) && after.next().is_some_and(is_word);
+    !goes_on && !(has_at && before.is_some_and(|c| ".+-%".contains(c)))
+}
+
+/// The letters and digits of a normalised text, without all other characters, and their places in that text.
+pub(super) struct Squeezed {
+    text: String,
+    /// The place in the normalised text of every 64th byte.
+    places: Vec<u32>,
+}
+
+/// The number of bytes between two known places.
+const STRIDE: usize = 64;
+
+impl Squeezed {
+    pub(super) fn of(text: &str) -> Squeezed {
+        let mut out = Squeezed { text: String::with_capacity(text.len()), places: Vec::new() };
+        for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+            while out.places.len() * STRIDE <= out.text.len() {
+                out.places.push(u32::try_from(at).unwrap_or(u32::MAX));
+            }
+            out.text.push(c);
+        }
+        out
+    }
+
+    /// Returns the place of a pattern in the normalised text from which this was made.
+    pub(super) fn find(&self, pattern: &str, of: &str) -> Option<Range<usize>> {
+        let at = memchr::memmem::find(self.text.as_bytes(), pattern.as_bytes())?;
+        let start = self.place(at, of)?;
+        let end = self.place(at + pattern.len() - 1, of)?;
+        Some(start..end + of[end..].chars().next().map_or(0, char::len_utf8))
+    }
+
+    /// Returns the place in the normalised text of a byte of this text.
+    fn place(&self, at: usize, of: &str) -> Option<usize> {
+        let known = *self.places.get(at / STRIDE)? as usize;
+        let mut left = at % STRIDE;
+        // A known place is that of the first character at or after the byte.
+        for (offset, c) in of.get(known..)?.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+            if left < c.len_utf8() {
+                return Some(known + offset);
+            }
+            left -= c.len_utf8();
+        }
+        None
+    }
+}
+
+/// Returns the letters and digits of a text.
+pub(super) fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_every_script() {
+        for (text, expected) in [
+            ("a-b_c, 12.5", vec!["a", "b_c", "12", "5"]),
+            ("请付款 x", vec!["请", "付", "款", "x"]),
+            ("ref77請2", vec!["ref77", "請", "2"]),
+            ("", vec![]),
+        ] {
+            let words: Vec<&str> = Words::of(text).map(|range| &text[range]).collect();
+            assert_eq!(words, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn normalised_text_keeps_lines_and_paragraphs() {
+        assert_eq!(normalise("  A  b\r\n> C\n\n \nD"), "a b\nc\u{b}d");
+    }
+
+    #[test]
+    fn squeezed_text_gives_the_place_of_a_match() {
+        let text = format!("{} pay de89 3704-0044 now", "word, é ".repeat(40));
+        let found = Squeezed::of(&text).find("de8937040044", &text).unwrap();
+        assert_eq!(&text[found], "de89 3704-0044");
+        assert_eq!(Squeezed::of(&text).find("de9937040044", &text), None);
+    }
+}
