@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::provenance::Provenance;
 
-pub use super::trace::{ArgumentGiver, Giver, Trace};
+pub use super::trace::{ArgumentGiver, Giver, Trace, place};
 
 /// A durable value, in which references are formulas.
 pub type Value = passable::Value<FormulaId>;

@@ -50,7 +50,7 @@ pub(super) struct Pattern {
     pub(super) text: String,
     /// The hash and the place of each word.
     words: Vec<(u32, usize)>,
-    /// Whether the text consists of digits.
+    /// Whether the text is a number.
     is_digits: bool,
     /// Whether the text is an address, a host or the name of a file.
     is_name: bool,
@@ -76,7 +76,7 @@ impl Pattern {
     pub(super) fn of_normalised(text: String) -> Option<Pattern> {
         let words: Vec<(u32, usize)> =
             Words::of(&text).take(64).map(|range| (short(&text[range.clone()]), range.start)).collect();
-        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit() || b".,'".contains(&byte));
         let is_name = text.contains(['.', '@']) && !text.bytes().any(text::is_separator);
         (!words.is_empty()).then_some(Pattern { text, words, is_digits, is_name })
     }

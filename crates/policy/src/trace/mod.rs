@@ -19,15 +19,14 @@ mod view;
 
 use std::collections::BTreeMap;
 
-use kernel::proposal::{ArgumentGiver, Giver, Trace, Value};
-use kernel::trace::place;
+use kernel::proposal::{ArgumentGiver, Giver, Trace, Value, place};
 
 pub use index::TextIndex;
 pub use naming::is_named;
 pub use readable::{readable, readable_text};
 
 use index::{Found, Pattern};
-use needle::{Leaf, Needle, Rank};
+use needle::{Leaf, Needle};
 use passage::Role;
 
 /// Returns the text with percent-encoding decoded once, or `None` if the text has none.

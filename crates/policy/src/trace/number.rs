@@ -23,7 +23,9 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(Number)) {
     let mut at = 0;
     while let Some(start) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
         let start = at + start;
-        let is_inside = text[..start].chars().next_back().is_some_and(super::text::is_word);
+        // Within a word, or after a point or comma of a longer number.
+        let is_inside = text[..start].chars().next_back().is_some_and(super::text::is_word)
+            || super::text::goes_on_from_digits(bytes, start);
         let groups = groups(bytes, start);
         // The next number begins after the first group, because a blank may also stand between two numbers.
         at = groups.first().map_or(start + 1, |group| group.end);

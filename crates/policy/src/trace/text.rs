@@ -119,13 +119,18 @@ pub(super) fn is_apart(text: &str, start: usize, end: usize) -> bool {
 /// Returns whether a number from `start` to `end` is no part of a longer number, such as a decimal or a date.
 pub(super) fn is_whole_number(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
-    let is_joint = |byte: &u8| b".,:/-'".contains(byte);
-    let is_digit = |byte: &u8| byte.is_ascii_digit();
-    let before = start
-        .checked_sub(2)
-        .is_some_and(|at| bytes.get(at).is_some_and(is_digit) && bytes.get(at + 1).is_some_and(is_joint));
-    let after = bytes.get(end).is_some_and(is_joint) && bytes.get(end + 1).is_some_and(is_digit);
-    !before && !after
+    let after = bytes.get(end).is_some_and(is_joint) && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+    !goes_on_from_digits(bytes, start) && !after
+}
+
+/// Returns whether a digit and a sign of numbers or dates stand right before `start`.
+pub(super) fn goes_on_from_digits(bytes: &[u8], start: usize) -> bool {
+    let before = start.checked_sub(2).and_then(|at| bytes.get(at..start));
+    before.is_some_and(|two| two[0].is_ascii_digit() && is_joint(&two[1]))
+}
+
+fn is_joint(byte: &u8) -> bool {
+    b".,:/-'".contains(byte)
 }
 
 /// Returns whether an address or a name with points from `start` to `end` is no part of a longer one.
@@ -134,7 +139,8 @@ pub(super) fn is_whole_name(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let mut after = text[end..].chars();
     let goes_on = matches!(after.next(), Some('.' | '-' | '@')) && after.next().is_some_and(is_word);
-    !goes_on && !(has_at && before.is_some_and(|c| ".+-%".contains(c)))
+    let begins_before = has_at && before.is_some_and(|c| ".+-%".contains(c));
+    !goes_on && !begins_before
 }
 
 /// The letters and digits of a normalised text, without all other characters, and their places in that text.

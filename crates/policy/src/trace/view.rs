@@ -53,7 +53,9 @@ pub(super) fn reversed(text: &str) -> String {
 /// decoded encodings come first.
 pub(super) fn document(text: &str) -> Vec<View> {
     let is_short = text.len() <= MAX_INVOLUTION_BYTES;
-    let mut budget = Budget::new(text.len() + MAX_DECODED_BYTES);
+    // Each encoding makes one version, and a few more where one encoding is inside another.
+    let decoded = (text.len() * 16 + (64 << 10)).min(MAX_DECODED_BYTES);
+    let mut budget = Budget::new(text.len() + decoded);
     views(text, &mut budget, MAX_DEPTH, |decoder, depth| !decoder.involution || (depth == 0 && is_short))
 }
 
