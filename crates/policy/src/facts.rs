@@ -23,6 +23,8 @@ pub struct Facts {
     pub pins: BTreeSet<Pin>,
     /// The paths that the arguments name.
     pub paths: Vec<PathFact>,
+    /// The keys that stand in the text which the call would read.
+    pub keys: Vec<KeySighting>,
     /// The number of bytes that the call would write or send.
     pub bytes: Option<u64>,
     /// The file that the call would replace with something else.
@@ -84,6 +86,17 @@ pub struct CanonicalArgument {
     pub argument: String,
     /// The canonical spelling.
     pub text: String,
+}
+
+/// A key in a text that a call would read. The key itself is not told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySighting {
+    /// The name of the parameter that names the text.
+    pub argument: String,
+    /// The path of the file, or another name of the text.
+    pub place: String,
+    /// The kind of key, in words.
+    pub kind: &'static str,
 }
 
 /// A server that a call would reach.

@@ -25,7 +25,7 @@ pub mod trace;
 
 pub use egress::WebGrant;
 pub use facts::{
-    CanonicalArgument, Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, RunBudget,
+    CanonicalArgument, Context, Destination, Facts, KeySighting, Outlet, Overwrite, PathFact, ProgramFact, RunBudget,
     SecretFact, Subject, WrittenFile,
 };
 pub use judge::{Panel, judge};

@@ -7,6 +7,7 @@ use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 
 use crate::facts::Context;
+use crate::protected::IncludedFiles;
 use crate::secrets::Secrets;
 
 /// The rules that apply in addition to the gates' own code. The default has no secrets and no operator.
@@ -16,6 +17,8 @@ pub struct Rules {
     pub secrets: Arc<Secrets>,
     /// The operator's own policies, if there are any.
     pub operator: Option<Arc<dyn Operator>>,
+    /// The files that the workers of the store include.
+    pub included: Arc<IncludedFiles>,
 }
 
 impl Rules {

@@ -69,6 +69,18 @@ pub(crate) fn settled(secrets: &Secrets, settled: Settled) -> Settled {
     }
 }
 
+/// Returns the outcome without keys that are recognised by their shape. No person has said yes to the call, so none
+/// knows that its result holds a key.
+pub(crate) fn without_keys(settled: Settled) -> Settled {
+    match settled {
+        Settled::Completed(Completion::Done { value, provenance }) => {
+            let value = policy::secrets::withhold_value(&value);
+            Settled::Completed(Completion::Done { value, provenance })
+        }
+        other => other,
+    }
+}
+
 /// Returns the redacted result or error of a call. A server may repeat a value that it was sent, even in an address.
 fn completion(secrets: &Secrets, completion: Completion) -> Completion {
     match completion {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
-use policy::protected::protected;
+use policy::protected::{ProtectionReason, protected};
 
 /// The maximum number of entries that are looked at.
 const MAX_ENTRIES: usize = 1000;
@@ -27,7 +27,7 @@ pub fn split_directories(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Returns the documents in a directory and below it, sorted by path, or none if they are too many or too large. Hidden
-/// and protected files, links, and files without readable text are left out: the model can still see their names.
+/// files, files that hold keys, links, and files without readable text are left out: the model can still see their names.
 ///
 /// # Errors
 /// When the directory cannot be read, or has no entry.
@@ -79,10 +79,11 @@ fn files(directory: &Path) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Returns the size of the text of a file, or `None` if the file is no document or its name is protected.
+/// Returns the size of the text of a file, or `None` if the file is no document, or holds keys by its name or content.
 fn text(path: &str) -> Option<usize> {
     let real = fs::canonicalize(path).ok()?;
-    if protected(path).is_some() || protected(real.to_str()?).is_some() {
+    let is_of_keys = |path: &str| protected(path) == Some(ProtectionReason::Keys);
+    if is_of_keys(path) || is_of_keys(real.to_str()?) {
         return None;
     }
     let mut bytes = Vec::new();
@@ -90,7 +91,8 @@ fn text(path: &str) -> Option<usize> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return None;
     }
-    Some(document::text(&bytes, path, &document::Limits::default()).ok()?.text.len())
+    let text = document::text(&bytes, path, &document::Limits::default()).ok()?.text;
+    policy::secrets::key_in(text.as_bytes()).is_none().then_some(text.len())
 }
 
 #[cfg(test)]
@@ -108,6 +110,8 @@ mod tests {
             ("sub/deep/b.txt", b"two"),
             (".env", b"KEY=1"),
             ("server.key", b"key"),
+            ("passwords.txt", b"swordfish"),
+            ("log.txt", b"t=ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
             (".hidden/c.txt", b"three"),
             ("image.bin", b"\0\xff"),
         ] {

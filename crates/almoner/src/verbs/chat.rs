@@ -73,7 +73,8 @@ fn begin(acting: &Session<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64
             let bundle = worker_file::load(path)?;
             let definition = run::check(&bundle)?;
             let model = args.model.as_deref();
-            let given = run_config::load(acting, path, &definition, model, &args.endow, &args.allow)?;
+            let worker = (&bundle, &definition);
+            let given = run_config::load(acting, path, worker, model, &args.endow, &args.allow)?;
             (worker_file::source_of(bundle, worker_file::beside(path)), definition.model, given)
         }
     };

@@ -44,8 +44,9 @@ pub fn run(acting: &Session<'_>, args: &RunArgs) -> ExitResult {
     if let (Some(old), false) = (retry, args.inputs.is_empty()) {
         output::note(&format!("the documents and inputs of {old} are used, as they were then"));
     }
+    let worker = (&bundle, &definition);
     let given =
-        run_config::load(acting, &args.worker, &definition, args.model.as_deref(), &args.endow, &args.allow)?;
+        run_config::load(acting, &args.worker, worker, args.model.as_deref(), &args.endow, &args.allow)?;
     let mut text = command_line() + &given.transcript_suffix;
     if let Some(old) = retry {
         text += &format!(" (what failed in {old})");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kernel::run::Limits;
-use worker::definition::Definition;
+use worker::definition::{Bundle, Definition};
 
 use crate::cli;
 use crate::session::Session;
@@ -39,7 +39,7 @@ pub struct RunConfig {
 pub fn load(
     acting: &Session<'_>,
     worker: &Path,
-    definition: &Definition,
+    (bundle, definition): (&Bundle, &Definition),
     model: Option<&str>,
     endow: &[String],
     allow: &[String],
@@ -49,7 +49,7 @@ pub fn load(
     let said = model
         .map(str::to_owned)
         .or_else(|| KnownModels::new(acting.place, &vendor_keys::from_env()).in_environment());
-    let project = trust::of_worker(acting.place, worker)?.unwrap_or_else(|unused| {
+    let project = trust::of_worker(acting.place, worker, bundle)?.unwrap_or_else(|unused| {
         output::progress(&unused);
         None
     });

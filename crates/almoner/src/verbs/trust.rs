@@ -1,4 +1,5 @@
-//! `almoner trust`: a project's `almoner.toml` is used only after the user has seen its content and trusted it.
+//! `almoner trust`: a project's `almoner.toml` is used only after the user has seen its content and trusted it, together
+//! with the prompts of the workers that it endows.
 //!
 //! The same holds for a case that came along with a project. A case that is not trusted neither leads out of its
 //! directory nor runs programs.
@@ -6,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use kernel::BlobHash;
 use passable::visible_line;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::ui::prompt::PromptInput;
 use config::case::Case;
 use config::place::Place;
 use config::settings::project;
-use config::trust::{self, File, NAME};
+use config::trust::{self, File, NAME, Project, TrustedFile, TrustedWorker};
 use control::exit::{Exit, ExitResult, Failure};
 
 /// Runs `almoner trust`.
@@ -35,8 +35,7 @@ pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
             return revoke(place, &case.known_as());
         }
         let shown = TrustPreview {
-            path: case.known_as(),
-            digest: case.digest,
+            record: TrustedFile::of(&case.known_as(), case.digest),
             description: describe_case(&case),
             json: json!({ "command": case.recorded.command }),
         };
@@ -50,14 +49,18 @@ pub fn trust(place: &Place, args: &TrustArgs) -> ExitResult {
         Failure::new(Exit::NotFound, format!("there is no {}", output::path(&path)))
             .help("docs/settings.md says what a project can write into its `almoner.toml`")
     })?;
-    let workers = file.workers()?;
-    let lines = workers.iter().map(|(name, handed)| {
+    let Project { file, endowments, record } = Project::load(file)?;
+    let lines = endowments.iter().map(|(name, handed)| {
         let worker = worker_file(&file.dir, name);
         (name.as_str(), handed.lines(worker.as_deref()))
     });
     let lines: ProjectLines<'_> = lines.collect();
-    let (words, json) = (describe_file(&file, &lines), json!({ "workers": lines }));
-    decide(place, args, TrustPreview { path: file.path, digest: file.digest, description: words, json })
+    let earlier = trust::get(place, &file.path)?;
+    let description = describe_file(&file, &lines, &record, earlier.as_ref());
+    let prompts =
+        record.workers.iter().map(|(name, worker)| (name, worker.digests().collect::<BTreeMap<_, _>>()));
+    let json = json!({ "workers": lines, "prompts": prompts.collect::<BTreeMap<_, _>>() });
+    decide(place, args, TrustPreview { record, description, json })
 }
 
 /// The lines of a project's file, by worker.
@@ -71,21 +74,21 @@ fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
 
 /// The content that the user sees before they confirm.
 struct TrustPreview {
-    path: PathBuf,
-    digest: BlobHash,
+    /// The record that would be kept.
+    record: TrustedFile,
     description: String,
     json: Value,
 }
 
 /// Shows the content of a file or a case, and trusts it if the user agrees.
 fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResult {
-    let already = trust::is_trusted(place, &shown.path, shown.digest)?;
+    let already = trust::get(place, &shown.record.path)?.as_ref() == Some(&shown.record);
     if args.json.json {
         let told = trust_by_digest(place, &shown, args.yes.as_deref())?;
         for (key, value) in [
             ("version", json!(1)),
-            ("path", json!(shown.path)),
-            ("digest", json!(shown.digest.to_string())),
+            ("path", json!(shown.record.path)),
+            ("digest", json!(shown.record.seal().to_string())),
             ("trusted", json!(already || told)),
         ] {
             shown.json[key] = value;
@@ -93,13 +96,13 @@ fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResul
         output::json(&shown.json)?;
         return Ok(Exit::Ok);
     }
-    output::listing(&format!("{}digest: {}\n", shown.description, shown.digest))?;
+    output::listing(&format!("{}digest: {}\n", shown.description, shown.record.seal()))?;
     if already {
         output::note("it is trusted as it is");
         return Ok(Exit::Ok);
     }
     if trust_by_digest(place, &shown, args.yes.as_deref())? || confirm()? {
-        trust::keep(place, &shown.path, shown.digest)?;
+        trust::keep_record(place, &shown.record)?;
         output::note("it is trusted, until a byte of it changes; `almoner trust --revoke` takes that back");
         return Ok(Exit::Ok);
     }
@@ -113,12 +116,13 @@ fn decide(place: &Place, args: &TrustArgs, mut shown: TrustPreview) -> ExitResul
 /// When the given digest is another one.
 fn trust_by_digest(place: &Place, shown: &TrustPreview, digest: Option<&str>) -> Result<bool, Failure> {
     let Some(digest) = digest else { return Ok(false) };
-    if digest != shown.digest.to_string() {
-        let what = format!("{} has another digest: {}", output::path(&shown.path), shown.digest);
+    let seal = shown.record.seal().to_string();
+    if digest != seal {
+        let what = format!("{} has another digest: {seal}", output::path(&shown.record.path));
         return Err(Failure::new(Exit::Conflict, what)
             .help("`almoner trust` without `--yes` shows what it hands over now; nothing was changed"));
     }
-    trust::keep(place, &shown.path, shown.digest)?;
+    trust::keep_record(place, &shown.record)?;
     Ok(true)
 }
 
@@ -183,10 +187,13 @@ fn list(place: &Place, as_json: bool) -> ExitResult {
             let is_gone = kept.path.symlink_metadata().is_err();
             let digest = match kept.path.parent().filter(|dir| is_case(dir)) {
                 Some(case) => Case::load(case).ok().map(|case| case.digest),
-                None => File::load(&kept.path).ok().flatten().map(|file| file.digest),
+                None => {
+                    let file = File::load(&kept.path).ok().flatten();
+                    file.and_then(|file| Project::load(file).ok()).map(|project| project.record.seal())
+                }
             };
             let now = match digest {
-                Some(digest) if digest == kept.digest => "as it was",
+                Some(digest) if digest == kept.seal() => "as it was",
                 _ if is_gone => "gone",
                 _ => "changed, and not used",
             };
@@ -196,7 +203,7 @@ fn list(place: &Place, as_json: bool) -> ExitResult {
     if as_json {
         let rows: Vec<_> = rows
             .iter()
-            .map(|(kept, now)| json!({ "path": kept.path, "digest": kept.digest.to_string(), "now": now }))
+            .map(|(kept, now)| json!({ "path": kept.path, "digest": kept.seal().to_string(), "now": now }))
             .collect();
         output::json(&json!({ "version": 1, "trusted": rows }))?;
         return Ok(Exit::Ok);
@@ -205,12 +212,19 @@ fn list(place: &Place, as_json: bool) -> ExitResult {
         output::note("nothing is trusted");
     }
     for (kept, now) in rows {
-        output::listing(&format!("{} {} ({now})", kept.digest.short(), output::path(&kept.path)))?;
+        output::listing(&format!("{} {} ({now})", kept.seal().short(), output::path(&kept.path)))?;
     }
     Ok(Exit::Ok)
 }
 
-fn describe_file(file: &File, all: &ProjectLines<'_>) -> String {
+/// Returns the endowments of a project's workers, and the files of their prompts. If the user trusted an earlier state,
+/// the differences follow.
+fn describe_file(
+    file: &File,
+    all: &ProjectLines<'_>,
+    record: &TrustedFile,
+    earlier: Option<&TrustedFile>,
+) -> String {
     let mut text = format!("{} hands over:\n", output::path(&file.path));
     for (name, lines) in all {
         text += &format!(
@@ -218,8 +232,17 @@ fn describe_file(file: &File, all: &ProjectLines<'_>) -> String {
             visible_line(name),
             if lines.is_empty() { "nothing" } else { "" }
         );
-        for line in lines {
+        let worker = record.workers.get(*name);
+        let prompts = worker.map(TrustedWorker::lines).unwrap_or_default();
+        for line in lines.iter().chain(&prompts) {
             text += &format!("    {}\n", visible_line(line));
+        }
+        let was = earlier.and_then(|earlier| earlier.workers.get(*name));
+        if let Some((worker, was)) = worker.zip(was).filter(|(worker, was)| worker != was) {
+            text += &format!(
+                "    changed since you trusted it:{}\n",
+                worker.difference(was).replace('\n', "\n    ")
+            );
         }
     }
     if all.is_empty() {

@@ -76,6 +76,7 @@ mod places;
 mod policy;
 mod private;
 mod programs;
+mod protected_files;
 mod providers;
 mod questions;
 mod races;

@@ -5,7 +5,7 @@ use std::io;
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin};
-use policy::{Facts, Overwrite, PathFact};
+use policy::{Facts, KeySighting, Overwrite, PathFact};
 
 use super::call::{self, Call};
 use super::edit::Edit;
@@ -77,10 +77,17 @@ impl DirCapability {
             Ok(there) => {
                 facts.line.push_str(&format!(" ({} bytes)", there.bytes));
                 facts.paths.push(found(path.as_str(), &there));
+                facts.keys.extend(self.key_sighting(path.as_str(), &there, range));
             }
             Err(finding) => facts.problems.push(finding),
         }
         facts
+    }
+
+    /// Returns the key that stands in a file of which a call reads a part.
+    fn key_sighting(&self, path: &str, found: &walk::FoundEntry, range: Range) -> Option<KeySighting> {
+        let kind = read::key(&self.root, found, range)?;
+        Some(KeySighting { argument: "path".to_owned(), place: path.to_owned(), kind })
     }
 
     fn facts_of_glob(&self, slot: &str, search: &PathSearch) -> Facts {
@@ -107,7 +114,13 @@ impl DirCapability {
             Ok(Selection { files, .. }) => {
                 let start = path.map_or("", Plain::as_str);
                 facts.paths.push(match walk::look(&self.root, if start.is_empty() { "." } else { start }) {
-                    Ok(there) if !start.is_empty() => found(start, &there),
+                    Ok(there) if !start.is_empty() => {
+                        // A search of a directory leaves out the files with keys.
+                        if there.kind == walk::Kind::File {
+                            facts.keys.extend(self.key_sighting(start, &there, Range::All));
+                        }
+                        found(start, &there)
+                    }
                     _ => named("path", start, None),
                 });
                 // Each searched file is judged like a file that is read.
@@ -237,6 +250,10 @@ impl DirCapability {
                 // Even the answer that the text does not stand there tells something, so a person is asked first.
                 facts.pins = BTreeSet::from([file_pin(path, Some(digest))]);
                 facts.paths.push(named("path", path.as_str(), None));
+                let there = walk::look(&self.root, path.as_str()).ok();
+                facts
+                    .keys
+                    .extend(there.and_then(|there| self.key_sighting(path.as_str(), &there, Range::All)));
                 format!("nothing would change: {}", finding.message)
             }
             (Err(finding), None) => {
@@ -261,9 +278,17 @@ impl DirCapability {
         facts
     }
 
+    /// Returns whether a file holds keys, by its name or its content.
+    pub(super) fn holds_keys(&self, path: &Plain) -> bool {
+        let has_key = |there| read::key(&self.root, &there, Range::All).is_some();
+        tree::holds_keys(&self.names, path.as_str())
+            || walk::look(&self.root, path.as_str())
+                .is_ok_and(|there| there.kind == walk::Kind::File && has_key(there))
+    }
+
     /// Returns the digest of a file of keys whose content decides what comes of an edit.
     fn digest_of_keys(&self, path: &Plain, edit: &Edit<'_>) -> Option<BlobHash> {
-        if edit.check().is_err() || !tree::holds_keys(&self.names, path.as_str()) {
+        if edit.check().is_err() || !self.holds_keys(path) {
             return None;
         }
         let there = write::look(&self.root, path, &self.limits).ok()?;

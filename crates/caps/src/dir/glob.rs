@@ -205,7 +205,7 @@ impl PathSearch {
             FoundPaths { seen: vec![(first.to_owned(), place.leads_to(start))], ..FoundPaths::default() };
         let mut all: Vec<(i64, String)> = Vec::new();
         let extent = if self.ignored { Extent::All } else { Extent::Tracked };
-        let is_closed = |path: &str| place.holds_keys(names, path);
+        let is_closed = |path: &str| place.is_closed(names, path);
         let walked = tree::walk(root, start, extent, limits, &is_closed, &mut |entry| {
             if entry.kind == Kind::Directory && !is_closed(&entry.path) {
                 found.seen.push((entry.path.clone(), place.leads_to(&entry.path)));
@@ -248,9 +248,10 @@ impl PathSearch {
         let mut similar = Vec::new();
         // The names were read before, so a failure only means that there is nothing to suggest.
         let place = tree::WalkStart::look(root, self.glob.start());
-        let is_closed = |path: &str| place.holds_keys(names, path);
+        let is_closed = |path: &str| place.is_closed(names, path);
         let _ = tree::walk(root, self.glob.start(), extent, limits, &is_closed, &mut |entry| {
-            if relaxed.is_match(look_alike::skeleton(&entry.path)) && !is_closed(&entry.path) {
+            let is_hidden = is_closed(&entry.path) || place.holds_keys(names, &entry.path);
+            if relaxed.is_match(look_alike::skeleton(&entry.path)) && !is_hidden {
                 similar.extend(shown(root, entry, limits));
             }
             if similar.len() >= MAX_SIMILAR { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

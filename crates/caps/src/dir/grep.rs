@@ -89,6 +89,8 @@ pub(super) struct Selection {
     total: usize,
     /// Whether more files stand behind these.
     is_full: bool,
+    /// Whether a person has seen where the search begins, or sees it now.
+    is_approved: bool,
     report: tree::WalkReport,
 }
 
@@ -164,14 +166,19 @@ impl Search {
                 self.check_size(found.bytes, limits)?;
                 let modified = root.symlink_metadata(&found.resolved).map_or(0, |meta| tree::modified(&meta));
                 let file = Candidate { path: self.start.clone(), modified };
-                return Ok(Selection { files: vec![file], total: 1, ..Selection::default() });
+                return Ok(Selection {
+                    files: vec![file],
+                    total: 1,
+                    is_approved: true,
+                    ..Selection::default()
+                });
             }
         }
         let (mut files, mut omitted) = (Vec::new(), Omissions::default());
         let extent = if self.ignored { Extent::All } else { Extent::Tracked };
         let place = tree::WalkStart::look(root, &self.start);
         let is_approved = place.is_of_keys(names);
-        let is_closed = |path: &str| !is_approved && place.holds_keys(names, path);
+        let is_closed = |path: &str| !is_approved && place.is_closed(names, path);
         let walked = tree::walk(root, &self.start, extent, limits, &is_closed, &mut |entry| {
             let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
             // A link is skipped, because its target is found under the target's own name.
@@ -198,7 +205,7 @@ impl Search {
         }
         let is_full = files.len() > MAX_FILES;
         files.truncate(MAX_FILES);
-        Ok(Selection { files, total, is_full, report })
+        Ok(Selection { files, total, is_full, is_approved, report })
     }
 
     /// Checks the size of a single file that the call names.
@@ -217,7 +224,7 @@ impl Search {
 
     /// Runs the search.
     pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<SearchResult, Finding> {
-        let Selection { files, total, is_full, report } = self.files(root, names, limits)?;
+        let Selection { files, total, is_full, is_approved, report } = self.files(root, names, limits)?;
         let mut found = SearchResult {
             total,
             omitted: report.omitted,
@@ -238,6 +245,11 @@ impl Search {
                 Held::Text(text) => {
                     bytes += text.len() as u64;
                     found.searched += 1;
+                    let is_meant = !is_approved && text.lines().any(|line| self.regex.is_match(line));
+                    if is_meant && policy::secrets::key_in(text.as_bytes()).is_some() {
+                        found.omitted.note(Reason::KeysInside, &file.path);
+                        continue;
+                    }
                     if self.lines(&file, &text, &mut found) {
                         // A further match would not fit, so the next part begins behind the last one.
                         found.next = found.last.clone();
@@ -287,7 +299,8 @@ impl Search {
 }
 
 /// The reasons for which files count as skipped.
-const SKIPPED: [Reason; 4] = [Reason::Keys, Reason::Large, Reason::Binary, Reason::Unreadable];
+const SKIPPED: [Reason; 5] =
+    [Reason::Keys, Reason::KeysInside, Reason::Large, Reason::Binary, Reason::Unreadable];
 
 impl SearchResult {
     /// Returns the search result as a value.

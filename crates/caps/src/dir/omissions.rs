@@ -26,15 +26,18 @@ pub(super) enum Reason {
     Binary,
     /// The name says that the file holds keys.
     Keys,
+    /// Text in the file looks like a key.
+    KeysInside,
     /// The name says that the directory holds keys.
     KeyDirectory,
 }
 
 impl Reason {
-    const ALL: [Reason; 7] = [
+    const ALL: [Reason; 8] = [
         Reason::Unnameable,
         Reason::Unreadable,
         Reason::Keys,
+        Reason::KeysInside,
         Reason::KeyDirectory,
         Reason::Large,
         Reason::Binary,
@@ -79,6 +82,12 @@ impl Reason {
             }
             (Reason::Keys, true) => "file was not searched: its name says that it holds keys",
             (Reason::Keys, false) => "files were not searched: their names say that they hold keys",
+            (Reason::KeysInside, true) => {
+                "file with matching lines is not shown: text in it looks like a key (`read` of it asks a person)"
+            }
+            (Reason::KeysInside, false) => {
+                "files with matching lines are not shown: text in them looks like a key (`read` of one asks a person)"
+            }
         }
     }
 }
@@ -87,7 +96,7 @@ impl Reason {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Omissions {
     /// The number of entries and some examples, in the order of [`Reason::ALL`].
-    counts: [(usize, Vec<String>); 7],
+    counts: [(usize, Vec<String>); 8],
 }
 
 impl Omissions {

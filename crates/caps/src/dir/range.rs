@@ -21,7 +21,7 @@ use crate::walk::{self, FoundEntry};
 pub(super) const MAX_BYTES: u64 = 256 << 10;
 
 /// The maximum size of a file whose lines are counted, in bytes.
-const MAX_COUNTED_BYTES: u64 = 64 << 20;
+pub(super) const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
 /// The part of a file that a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! `read`: the text of one file.
 
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 
 use cap_std::fs::Dir;
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
 use super::Limits;
+use super::range::{self, Range};
 use crate::path::Plain;
 use crate::walk::{self, FoundEntry, Kind};
 
@@ -32,6 +33,31 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<FoundEnt
         limits.check_bytes(shown, found.bytes)?;
     }
     Ok(found)
+}
+
+/// The maximum size of a file that is searched for keys as a whole, in bytes.
+const MAX_SEARCHED_BYTES: u64 = 16 << 20;
+
+/// The number of bytes around a range in a larger file that are searched too. A key that begins before the range may
+/// reach into it.
+const MARGIN_BYTES: u64 = 64 << 10;
+
+/// Returns the kind of a key that stands in a file of which a call reads a part. Where the file is too large, only the
+/// part and its surroundings are searched.
+pub(super) fn key(root: &Dir, found: &FoundEntry, range: Range) -> Option<&'static str> {
+    let mut file = walk::open(root, found).ok()?;
+    let (from, most) = match range {
+        Range::Bytes { offset, bytes } if found.bytes > MAX_SEARCHED_BYTES => {
+            let bytes = bytes.unwrap_or(range::MAX_BYTES).min(range::MAX_BYTES);
+            (offset.saturating_sub(MARGIN_BYTES), bytes + 2 * MARGIN_BYTES)
+        }
+        Range::All if found.bytes > MAX_SEARCHED_BYTES => (0, range::MAX_BYTES + MARGIN_BYTES),
+        _ => (0, range::MAX_COUNTED_BYTES),
+    };
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    policy::secrets::key_in(&bytes)
 }
 
 /// Returns the bytes of a file. Returns `None` if the file has more than `most` bytes, is no plain file, or cannot be

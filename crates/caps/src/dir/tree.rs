@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{Dir, Metadata};
 use kernel::proposal::Finding;
-use policy::protected::{ProtectionReason, protected};
+use policy::protected::{ProtectionReason, protected, protected_directory};
 
 use super::Limits;
 use super::ignore_rules::IgnoreRules;
@@ -194,6 +194,15 @@ impl<'a> WalkStart<'a> {
     /// Returns whether the name of an entry, or the path to which it leads, says that it holds keys.
     pub(super) fn holds_keys(&self, names: &[String], entry: &str) -> bool {
         holds_keys(names, entry) || self.leads_to(entry).is_some_and(|entry| holds_keys(names, &entry))
+    }
+
+    /// Returns whether a directory, or the one to which it leads, holds nothing but keys by its name.
+    pub(super) fn is_closed(&self, names: &[String], entry: &str) -> bool {
+        let holds_keys = |path: &str| protected_directory(path) == Some(ProtectionReason::Keys);
+        let is_of_keys = |entry: &str| {
+            holds_keys(entry) || names.iter().any(|root| holds_keys(&format!("{root}/{entry}")))
+        };
+        is_of_keys(entry) || self.leads_to(entry).is_some_and(|entry| is_of_keys(&entry))
     }
 
     /// Returns whether the start itself lies in a directory of keys. The gates then judge it. The root is never one,

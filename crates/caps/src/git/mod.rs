@@ -21,7 +21,7 @@ use kernel::run::Completion;
 use kernel::started_effect::StartedEffect;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
-use policy::{Facts, PathFact, Reach};
+use policy::{Facts, KeySighting, PathFact, Reach};
 use resource::repository::Repository;
 
 pub(crate) use interface::{CHANGING, interface};
@@ -127,6 +127,26 @@ fn pins(answer: &Answer) -> BTreeSet<Pin> {
     pins.collect()
 }
 
+/// Returns the key that stands in what a call would tell.
+fn key_sighting(answer: &Answer) -> Option<KeySighting> {
+    let kind = key_in_texts(&answer.value)?;
+    let place = match answer.paths.as_slice() {
+        [path] => path.clone(),
+        _ => answer.line.clone(),
+    };
+    Some(KeySighting { argument: "path".to_owned(), place, kind })
+}
+
+/// Returns the kind of the first key in the texts of a value.
+fn key_in_texts(value: &serde_json::Value) -> Option<&'static str> {
+    match value {
+        serde_json::Value::String(text) => policy::secrets::key_in(text.as_bytes()),
+        serde_json::Value::Array(items) => items.iter().find_map(key_in_texts),
+        serde_json::Value::Object(fields) => fields.values().find_map(key_in_texts),
+        _ => None,
+    }
+}
+
 impl Capability for GitCapability {
     fn interface(&self) -> &'static Interface {
         interface()
@@ -147,6 +167,7 @@ impl Capability for GitCapability {
                     bytes: None,
                 });
                 facts.paths = named.collect();
+                facts.keys.extend(key_sighting(&answer));
                 if let (Some(shown), Ok(mut kept)) = (answer.shown, self.shown.lock()) {
                     kept.insert(BlobHash::of(shown.as_bytes()), shown.into_bytes());
                 }

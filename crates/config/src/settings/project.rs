@@ -219,6 +219,27 @@ impl ProjectEndowments {
         definition.slot(name).map(|slot| slot.kind)
     }
 
+    /// Returns the worker in a file, and all workers that fill its slots, by their files. A file that cannot be read is
+    /// left out: no run begins with it.
+    pub fn bundles(&self, worker: &Path) -> BTreeMap<PathBuf, Bundle> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![(worker.to_owned(), String::new())];
+        while let Some((file, at)) = open.pop() {
+            let file = std::fs::canonicalize(&file).unwrap_or(file);
+            if found.contains_key(&file) || at.matches('.').count() > MAX_SLOT_DEPTH {
+                continue;
+            }
+            let Ok(bundle) = Bundle::load(&file) else { continue };
+            let slots = definition::parse(&bundle).0.map(|definition| definition.slots).unwrap_or_default();
+            found.insert(file, bundle);
+            for slot in slots.iter().filter(|slot| slot.kind == Kind::Worker) {
+                let slot = if at.is_empty() { slot.name.clone() } else { format!("{at}.{}", slot.name) };
+                open.extend(self.filler(worker, &slot).map(|file| (file, slot)));
+            }
+        }
+        found
+    }
+
     /// Returns the file of the worker that has a slot, and that worker's own name for the slot.
     fn owner<'a>(&self, worker: &Path, slot: &'a str) -> Option<(PathBuf, &'a str)> {
         match slot.rsplit_once('.') {

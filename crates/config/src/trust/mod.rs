@@ -4,7 +4,9 @@
 //! The file comes with the project, so anyone can have written it. It is parsed only if the user trusts its digest.
 //! `almoner trust` shows the content and asks for that trust.
 
+mod project;
 mod trusted_files;
+mod trusted_worker;
 
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,13 +15,16 @@ use std::path::{Path, PathBuf};
 use kernel::BlobHash;
 use passable::visible_line;
 
-pub use trusted_files::{all, is_trusted, keep, revoke};
+pub use project::Project;
+pub use trusted_files::{TrustedFile, all, get, is_trusted, keep, keep_record, revoke};
+pub use trusted_worker::TrustedWorker;
 
 use crate::place::Place;
 use crate::settings::check_trusted;
-use crate::settings::project::{self, ProjectEndowments, Workers};
+use crate::settings::project::{ProjectEndowments, Workers, parse};
 use control::exit::{Exit, Failure};
 use resource::Endowment;
+use worker::definition::Bundle;
 
 /// The name of a project file.
 pub const NAME: &str = "almoner.toml";
@@ -88,7 +93,7 @@ impl File {
     /// # Errors
     /// When the file has errors.
     pub fn workers(&self) -> Result<Workers, Failure> {
-        project::parse(&self.path, &self.dir, &self.text)
+        parse(&self.path, &self.dir, &self.text)
     }
 }
 
@@ -146,10 +151,15 @@ impl Endowed {
 pub type Unused = String;
 
 /// Returns the endowments that a trusted project file gives to a worker, or the reason why the file is not used.
+/// `bundle` is the worker as it was read for this run.
 ///
 /// # Errors
 /// When the trust records cannot be read, or the file has errors.
-pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>, Unused>, Failure> {
+pub fn of_worker(
+    place: &Place,
+    worker: &Path,
+    bundle: &Bundle,
+) -> Result<Result<Option<Endowed>, Unused>, Failure> {
     let parent = worker.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(dir) = std::fs::canonicalize(parent) else { return Ok(Ok(None)) };
     let path = nearest(&dir);
@@ -159,15 +169,24 @@ pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>,
         Err(failure) => return Ok(Err(format!("{} (not used)", failure.message.visible_line()))),
     };
     let shown = path.display().to_string();
-    if !is_trusted(place, &file.path, file.digest)? {
-        let kept = all(place)?;
-        let was = kept.iter().any(|kept| kept.path == file.path);
-        let what = if was { "has changed since you trusted it" } else { "is not trusted" };
-        return Ok(Err(format!("{} {what}, and is not used: {}", visible_line(&shown), to_type(&file.path))));
+    let unused = |what: &str| {
+        Ok(Err(format!("{} {what}, and is not used: {}", visible_line(&shown), to_type(&file.path))))
+    };
+    let Some(record) = get(place, &file.path)? else { return unused("is not trusted") };
+    if record.digest != file.digest {
+        return unused("has changed since you trusted it");
     }
     let mut workers = file.workers()?;
-    let handed = name_in(&file.dir, &dir, worker).and_then(|name| workers.remove(&name));
-    Ok(Ok(handed.map(|handed| Endowed { file, handed })))
+    let Some(name) = name_in(&file.dir, &dir, worker) else { return Ok(Ok(None)) };
+    let Some(handed) = workers.remove(&name) else { return Ok(Ok(None)) };
+    let now = TrustedWorker::now(&file.dir, &name, &handed);
+    let trusted = record.workers.get(&name);
+    if trusted != Some(&now) || !now.has(bundle.digest()) {
+        let what = format!("trusts `{}.worker` as it was, which has changed", visible_line(&name));
+        let difference = now.difference(trusted.unwrap_or(&TrustedWorker::default()));
+        return Ok(unused(&what)?.map_err(|unused: Unused| format!("{unused}{difference}")));
+    }
+    Ok(Ok(Some(Endowed { file, handed })))
 }
 
 /// Returns the name of a worker in the project file: its path relative to the file's directory, without the suffix.

@@ -1,5 +1,6 @@
 //! The list of trusted files: one small record for each, written atomically to the state directory.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use kernel::BlobHash;
 use serde::{Deserialize, Serialize};
 
+use super::TrustedWorker;
 use crate::place::{Place, private_dir};
 use control::exit::{Exit, Failure};
 
@@ -17,6 +19,42 @@ pub struct TrustedFile {
     pub path: PathBuf,
     /// The hash of the file's bytes.
     pub digest: BlobHash,
+    /// The workers to which the file gives endowments, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workers: BTreeMap<String, TrustedWorker>,
+}
+
+impl TrustedFile {
+    /// Returns a record without workers.
+    pub fn of(path: &Path, digest: BlobHash) -> TrustedFile {
+        TrustedFile { path: path.to_owned(), digest, workers: BTreeMap::new() }
+    }
+
+    /// Returns the digest of everything that is trusted: the file, and the workers to which it gives endowments.
+    ///
+    /// It is the file's own digest if there are no workers. Otherwise it is `derive_key("almoner project v1")` over the
+    /// file's digest, and then the name, the files and the digests of each worker, each with its length before it.
+    pub fn seal(&self) -> BlobHash {
+        if self.workers.is_empty() {
+            return self.digest;
+        }
+        let mut hasher = blake3::Hasher::new_derive_key("almoner project v1");
+        let mut add = |part: &str| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        };
+        add(&self.digest.to_string());
+        for (name, worker) in &self.workers {
+            add(name);
+            let digests: Vec<(&str, &str)> = worker.digests().collect();
+            add(&digests.len().to_string());
+            for (file, digest) in digests {
+                add(file);
+                add(digest);
+            }
+        }
+        BlobHash(*hasher.finalize().as_bytes())
+    }
 }
 
 fn dir(place: &Place) -> PathBuf {
@@ -62,13 +100,21 @@ fn read(place: &Place, path: &Path) -> Result<Option<TrustedFile>, Failure> {
     }
 }
 
+/// Returns the record of the file at this path, or `None` if the user never trusted it.
+///
+/// # Errors
+/// When the list cannot be read.
+pub fn get(place: &Place, path: &Path) -> Result<Option<TrustedFile>, Failure> {
+    let kept = read(place, &entry(place, path))?;
+    Ok(kept.filter(|kept| kept.path == path))
+}
+
 /// Returns whether the file at this path is trusted with exactly this digest.
 ///
 /// # Errors
 /// When the list cannot be read.
 pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, Failure> {
-    let kept = read(place, &entry(place, path))?;
-    Ok(kept.is_some_and(|kept| kept.path == path && kept.digest == digest))
+    Ok(get(place, path)?.is_some_and(|kept| kept.digest == digest))
 }
 
 /// Records that the user trusts the file at this path with this digest. The record replaces an earlier one.
@@ -76,11 +122,18 @@ pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, 
 /// # Errors
 /// When the record cannot be written.
 pub fn keep(place: &Place, path: &Path, digest: BlobHash) -> Result<(), Failure> {
+    keep_record(place, &TrustedFile::of(path, digest))
+}
+
+/// Records that the user trusts a file, with the workers to which it gives endowments.
+///
+/// # Errors
+/// When the record cannot be written.
+pub fn keep_record(place: &Place, kept: &TrustedFile) -> Result<(), Failure> {
     private_dir(&place.state)?;
     private_dir(&dir(place))?;
-    let kept = TrustedFile { path: path.to_owned(), digest };
-    let text = serde_json::to_vec(&kept).map_err(|e| failed(place, &e))?;
-    let path = entry(place, path);
+    let text = serde_json::to_vec(kept).map_err(|e| failed(place, &e))?;
+    let path = entry(place, &kept.path);
     let new = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
         let mut out =

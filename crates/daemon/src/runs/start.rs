@@ -501,6 +501,7 @@ pub(crate) fn keep_program_in(
         .iter()
         .map(|(name, text)| Ok((name.clone(), put(text)?)))
         .collect::<Result<_, Failure>>()?;
+    shelf.daemon.note_included_files(&includes);
     Ok(Program { name: bundle.name.clone(), definition: put(&bundle.source)?, includes, limits })
 }
 

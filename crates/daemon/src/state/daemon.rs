@@ -83,6 +83,8 @@ pub struct Daemon {
     pub logins: Logins,
     /// The rules by which proposals are judged, in addition to the gates' own code.
     rules: RwLock<Arc<Rules>>,
+    /// Whether the rules have the files that workers of the store include.
+    pub(super) included: OnceLock<()>,
     /// The operator's policies.
     pub policies: PolicyStore,
     /// The settings file with the user's own prices.
@@ -265,6 +267,7 @@ impl Daemon {
 
     /// Returns the current rules by which proposals are judged, in addition to the gates' own code.
     pub fn rules(&self) -> Arc<Rules> {
+        self.load_included_files();
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -324,6 +327,7 @@ impl HostDaemon {
             vault: DaemonVault::new(&place.state),
             logins: Logins::default(),
             rules: RwLock::default(),
+            included: OnceLock::new(),
             policies: PolicyStore::new(&place.config),
             settings: OnceLock::new(),
             code_host: OnceLock::new(),

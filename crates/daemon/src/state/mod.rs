@@ -12,6 +12,7 @@ pub mod extensions;
 pub mod gateway_tokens;
 pub mod grant_usage;
 pub mod host_services;
+pub mod included_files;
 pub mod log;
 pub mod logins;
 pub mod model_keys;

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod code;
 pub mod confusables;
 pub mod grant_usage;
+pub mod included_files;
 pub(crate) mod line;
 pub mod name_lookup;
 pub mod partial_rows;

@@ -1,18 +1,24 @@
 //! The gate for paths. It denies a call for the problems that the capability itself found: paths that lead out,
 //! suffixes, sizes, missing files. It asks about files whose names say that they hold keys, or that a program obeys
-//! them.
+//! them, about files that workers include, and about reading text that holds keys.
 
 use kernel::proposal::{Effect, Finding};
 use passable::{quoting, visible_line};
 use resource::Kind;
 
 use super::{Gate, operator};
-use crate::facts::{Context, PathFact};
-use crate::protected::{ProtectionReason, protected};
+use crate::facts::{Context, KeySighting, PathFact};
+use crate::protected::{ProtectionReason, protected, protected_directory};
 use crate::ruling::{Lift, Ruling};
 
+/// The rule of the question about text that holds keys.
+const KEYS_INSIDE: &str = "paths/keys-inside";
+
+/// The methods whose paths are those of directories.
+const DIRECTORY_METHODS: [&str; 3] = ["list", "glob", "make_directory"];
+
 pub(super) const GATE: Gate =
-    Gate { name: "paths", version: 4, about: "what the call names lies within the capability", judge };
+    Gate { name: "paths", version: 5, about: "what the call names lies within the capability", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     // A problem shows what is in the directory, which a policy may forbid to read.
@@ -20,19 +26,39 @@ fn judge(context: &Context<'_>) -> Ruling {
     let problems = if is_silent { Vec::new() } else { context.facts.problems.clone() };
     let mut rulings = vec![Ruling::deny_any(problems)];
     rulings.extend(context.facts.paths.iter().filter_map(|fact| guarded(context, fact)));
+    rulings.extend(context.facts.keys.iter().map(told));
     Ruling::strictest(rulings)
+}
+
+/// Returns the question about text that would be read, and that holds what looks like a key.
+fn told(sighting: &KeySighting) -> Ruling {
+    let shown = visible_line(&sighting.place);
+    Ruling::ask(
+        Lift::Permission,
+        Finding::new(KEYS_INSIDE, quoting!("`{}` holds what looks like ", shown).and(sighting.kind))
+            .at(sighting.argument.clone())
+            .counter_example(shown)
+            .allowed("a person's approval of exactly this call, or another file"),
+    )
 }
 
 /// Returns the question about a file whose name, or whose target's name, is protected.
 fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let reads = context.proposal.effect == Effect::Observe;
+    let is_of_directories = DIRECTORY_METHODS.contains(&context.proposal.method.as_str());
     // Both count: the path as the call names it, and the path to which its links lead.
     let names = [Some(&fact.path), fact.leads_to.as_ref()];
-    let (path, why) = names.into_iter().flatten().find_map(|path| {
-        let judged = |path: &str| protected(path).filter(|why| !reads || *why == ProtectionReason::Keys);
+    let included =
+        || (!reads && is_included(context, fact)).then_some((&fact.path, ProtectionReason::Included));
+    let named = names.into_iter().flatten().find_map(|path| {
+        let judged = |path: &str| {
+            let why = if is_of_directories { protected_directory(path) } else { protected(path) };
+            why.filter(|why| !reads || *why == ProtectionReason::Keys)
+        };
         let why = judged(path).or_else(|| places(context, path).find_map(|place| judged(&place)));
         why.map(|why| (path, why))
-    })?;
+    });
+    let (path, why) = named.or_else(included)?;
     let shown = visible_line(path);
     let (rule, does) = if reads { ("paths/keys", "read") } else { ("paths/protected", "written") };
     Some(Ruling::ask(
@@ -42,6 +68,19 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
             .counter_example(shown)
             .allowed("a person's approval of exactly this call, or another file"),
     ))
+}
+
+/// Returns whether a worker of the store includes the present file. Its path tells it, or its content.
+fn is_included(context: &Context<'_>, fact: &PathFact) -> bool {
+    let included = &context.rules.included;
+    let Some(bytes) = fact.bytes else { return false };
+    let overwritten = context.facts.overwrites.iter().map(|overwritten| overwritten.digest);
+    let pinned = context.facts.pins.iter().filter_map(|pin| pin.digest);
+    let has_path = |path: &String| {
+        included.has_path(path) || places(context, path).any(|place| included.has_path(&place))
+    };
+    std::iter::once(&fact.path).chain(&fact.leads_to).any(has_path)
+        || overwritten.chain(pinned).any(|content| included.has_content(&content, bytes))
 }
 
 /// Returns the paths of a file from the root of the file system, one for each name of the endowed directory. `config`
@@ -54,6 +93,7 @@ fn places<'a>(context: &'a Context<'_>, path: &'a str) -> impl Iterator<Item = S
 
 #[cfg(test)]
 mod tests {
+    use kernel::id::BlobHash;
     use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
@@ -134,12 +174,65 @@ mod tests {
             (at("change", "tokenizer.rs", None), (Allow, Allow), &[]),
             (at("look", ".env", None), (Ask, Ask), &["paths/keys"]),
             (at("look", "notes.md", Some("sub/.ENV")), (Ask, Ask), &["paths/keys"]),
+            (at("change", "triage.worker", None), (Ask, Ask), &["paths/protected"]),
+            (at("look", "triage.worker", None), (Allow, Allow), &[]),
+            (at("change", "package.json", None), (Ask, Ask), &["paths/protected"]),
+            (at("change", ".new", None), (Ask, Ask), &["paths/protected"]),
+            (at("look", ".new", None), (Allow, Allow), &[]),
             (at("look", ".git/config", None), (Allow, Allow), &[]),
             (at("change", ".git/config", None), (Ask, Ask), &["paths/protected"]),
             (at("change", ".env", None), (Ask, Ask), &["paths/protected"]),
             (at("change", "notes.md", Some(".git/hooks/pre-commit")), (Ask, Ask), &["paths/protected"]),
         ] {
             check(&GATE, &call, decisions, rules);
+        }
+    }
+
+    #[test]
+    fn reading_text_with_a_key_asks() {
+        for method in ["look", "change"] {
+            let call = Call::new(method).but(|c| {
+                c.facts.keys.push(KeySighting {
+                    argument: "path".into(),
+                    place: "a.log".into(),
+                    kind: "a key of AWS",
+                });
+            });
+            check(&GATE, &call, (Ask, Ask), &["paths/keys-inside"]);
+        }
+    }
+
+    #[test]
+    fn file_that_a_worker_includes_asks_before_it_is_written() {
+        use std::sync::Arc;
+
+        use crate::facts::Overwrite;
+        use crate::protected::IncludedFiles;
+        use crate::rules::Rules;
+
+        let (old, other) = (BlobHash::of(b"old"), BlobHash::of(b"other"));
+        let writes = |method: &str, path: &str, bytes: Option<u64>, digest: BlobHash| {
+            Call::new(method).but(|c| {
+                let mut included = IncludedFiles::default();
+                included.add("lib/style.md", old);
+                c.rules = Arc::new(Rules { included: Arc::new(included), ..Rules::default() });
+                let path = path.to_owned();
+                c.facts.overwrites = bytes.map(|bytes| Overwrite { path: path.clone(), digest, bytes });
+                c.facts.paths.push(PathFact { argument: "path".into(), path, leads_to: None, bytes });
+            })
+        };
+        for (call, decision) in [
+            (writes("change", "lib/style.md", Some(3), other), Ask),
+            (writes("change", "LIB/style.md", Some(3), other), Ask),
+            (writes("change", "copy.md", Some(300), old), Ask),
+            (writes("change", "copy.md", Some(3), old), Allow),
+            (writes("change", "other.md", Some(300), other), Allow),
+            // A file that is not there is included by none.
+            (writes("change", "b/lib/style.md", None, other), Allow),
+            (writes("look", "lib/style.md", Some(300), old), Allow),
+        ] {
+            let rules = if decision == Ask { &["paths/protected"][..] } else { &[] };
+            check(&GATE, &call, (decision, decision), rules);
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod decode;
 mod forms;
+mod key_text;
 mod matcher;
 mod shapes;
 mod split;
@@ -20,6 +21,7 @@ use zeroize::Zeroizing;
 use forms::Form;
 use matcher::{Matcher, PatternRef};
 
+pub use key_text::{key_in, withhold, withhold_value};
 pub use shapes::{SHAPES, Shape};
 pub use strings::Sighting;
 

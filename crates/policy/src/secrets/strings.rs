@@ -148,34 +148,42 @@ impl<'a> ArgumentStrings<'a> {
 
 /// Returns a value with stand-ins for the secrets in its texts.
 pub(super) fn redact(secrets: &Secrets, value: &Value) -> Value {
+    let has_value =
+        |bytes: &[u8]| secrets.scan_bytes(bytes).iter().any(|hit| matches!(hit.kind, HitKind::Value(_)));
+    replace(value, &|text| secrets.redact(text), &has_value)
+}
+
+/// Returns a value with other texts. Bytes of which `is_removed` holds become null.
+pub(super) fn replace(
+    value: &Value,
+    other: &dyn for<'t> Fn(&'t str) -> Cow<'t, str>,
+    is_removed: &dyn Fn(&[u8]) -> bool,
+) -> Value {
     let text = |text: &Text| -> Text {
         let shown = text.to_str_lossy();
-        match secrets.redact(&shown) {
+        match other(&shown) {
             Cow::Borrowed(_) => text.clone(),
-            Cow::Owned(redacted) => Text::from(redacted),
+            Cow::Owned(replaced) => Text::from(replaced),
         }
     };
+    let replace = |value: &Value| replace(value, other, is_removed);
     match value {
         Value::String(own) => Value::String(text(own)),
         Value::Array(array) => {
-            let elements = array.as_slice().iter().map(|element| redact(secrets, element)).collect();
+            let elements = array.as_slice().iter().map(replace).collect();
             Value::try_array(elements).unwrap_or_else(|_| value.clone())
         }
         Value::Record(record) => {
             let fields: Vec<(Text, Value)> =
-                record.fields().iter().map(|(name, field)| (text(name), redact(secrets, field))).collect();
+                record.fields().iter().map(|(name, field)| (text(name), replace(field))).collect();
             // If two names became the same stand-in, the whole record is replaced by null.
             Value::try_record(fields).unwrap_or(Value::Null)
         }
         Value::Tagged(tagged) => {
-            let payload = redact(secrets, tagged.payload());
+            let payload = replace(tagged.payload());
             Value::try_tagged(tagged.tag().clone(), payload).unwrap_or_else(|_| value.clone())
         }
-        Value::Bytes(bytes)
-            if !secrets.scan_bytes(bytes).iter().all(|hit| !matches!(hit.kind, HitKind::Value(_))) =>
-        {
-            Value::Null
-        }
+        Value::Bytes(bytes) if is_removed(bytes) => Value::Null,
         Value::Error(error) => Value::error(text(&error.name), text(&error.message)),
         other => other.clone(),
     }

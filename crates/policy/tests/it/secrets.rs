@@ -140,19 +140,6 @@ fn public_text_is_not_reported_as_secret() {
     assert!(found.is_empty(), "{} of {} texts:\n{}", found.len(), texts.len(), found.join("\n"));
 }
 
-/// Returns the packages that the tests install anyway: JavaScript by many people, with everything that they put into
-/// it.
-fn packages() -> PathBuf {
-    let beside = || {
-        let mut path = std::env::current_exe().unwrap();
-        while path.file_name().is_some_and(|name| name != "debug" && name != "release") {
-            path.pop();
-        }
-        path.parent().unwrap().join("test-tools")
-    };
-    std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from).join("node_modules")
-}
-
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -164,10 +151,12 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The packages are those that the tests install anyway: JavaScript by many people, with everything that they put into
+/// it.
 #[test]
 fn public_packages_yield_almost_no_false_positives() {
     let mut paths = Vec::new();
-    files(&packages(), &mut paths);
+    files(&crate::tools().join("node_modules"), &mut paths);
     paths.sort();
     assert!(paths.len() > 100, "the npm packages are not installed: `cargo xtask tools` installs them");
     let secrets = vault();

@@ -148,7 +148,9 @@ impl Driver<'_> {
         else {
             return Err(internal("an effect has begun on something that has none"));
         };
-        match redaction::settled(&self.world.secrets(), caps::settle(&**capability, begun)) {
+        let settled = redaction::settled(&self.world.secrets(), caps::settle(&**capability, begun));
+        let is_approved = self.fold.calls.get(&begun.step().step).is_some_and(|call| call.approved);
+        match if is_approved { settled } else { redaction::without_keys(settled) } {
             Settled::Completed(Completion::Failed(finding))
                 if can_be_mended(&finding) && self.run.cancelled.is_none() =>
             {
