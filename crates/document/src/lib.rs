@@ -12,11 +12,12 @@
 //! Documents come from strangers. Everything is bounded by [`Limits`], no input causes a panic, and a panic of a
 //! foreign parser becomes an error. Two matters are left to the caller:
 //!
-//! - Time is bounded by the amount of work, not by a clock. A caller with a deadline needs a process that can be
-//!   killed.
+//! - Time is bounded by the amount of work, not by a clock. The caller therefore reads in a confined process, which
+//!   can be killed. The function [`unparsed_text`] reads the documents that need no such process.
 //! - The text is foreign. It has the provenance of its file.
 //!
-//! The crate opens no file, reads no clock and keeps no state.
+//! The crate opens no file, reads no clock and keeps no state. The result and the error can be sent from one process
+//! to another.
 #![forbid(unsafe_code)]
 
 mod charset;
@@ -35,8 +36,10 @@ pub use limits::Limits;
 pub use media::MediaType;
 pub use reading::{size, sizes};
 
+use serde::{Deserialize, Serialize};
+
 /// The text of a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
     /// The text. In text from mail or PDF, lines end in `\n`. Text files are unchanged, except for a byte order mark
     /// and for control characters. The text contains no ASCII control characters except tab, line feed, carriage
@@ -61,6 +64,23 @@ pub struct Text {
 /// A [`DocumentError`] that names the broken rule. The size is checked first, then the type, then the content.
 pub fn text(bytes: &[u8], name: &str, limits: &Limits) -> Result<Text, DocumentError> {
     text_within(bytes, name, limits, 0)
+}
+
+/// Reads the text of a document that needs no parser, and returns `None` for every other document.
+///
+/// Text in UTF-8 without control characters is taken as it is. A PDF, a mail, text in another encoding and text with
+/// codes for a terminal need a parser or a decoder. The result and the errors are those of [`text()`].
+///
+/// # Errors
+/// When the document is too large, or of a type whose text cannot be read.
+pub fn unparsed_text(bytes: &[u8], name: &str, limits: &Limits) -> Result<Option<Text>, DocumentError> {
+    limits.admit(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
+    let media_type = MediaType::sniff(bytes, name)?;
+    if matches!(media_type, MediaType::Pdf | MediaType::Mail) || !media::is_text(bytes) {
+        return Ok(None);
+    }
+    let (text, notes) = plain::text(bytes, limits)?.finish();
+    Ok(Some(Text { text, media_type, pages: None, notes }))
 }
 
 /// Reads the text of a document that stands in `depth` mails.

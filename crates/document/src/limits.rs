@@ -1,9 +1,11 @@
 //! The limits for reading a document.
 
+use serde::{Deserialize, Serialize};
+
 use crate::DocumentError;
 
 /// The limits for reading one document. Each field can be set alone: `Limits { pages: 20, ..Limits::default() }`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The maximum size of a file, in bytes.
     pub bytes: u64,

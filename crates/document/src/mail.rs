@@ -428,7 +428,7 @@ impl<'a> Reader<'a> {
                 into.push_block(&format!("--- end of {shown} ---"))
             }
             Err(error @ DocumentError::TooMuchText { .. }) => Err(error),
-            Err(DocumentError::Unsupported { found }) => self.leave_out_part(into, kind, name, bytes, found),
+            Err(DocumentError::Unsupported { found }) => self.leave_out_part(into, kind, name, bytes, &found),
             Err(DocumentError::NotUtf8 { .. }) if media::is_named_as_text(name) => {
                 let block = TextBlock::read(bytes, None);
                 self.text_block(into, block, Some((name, kind, bytes.len())))

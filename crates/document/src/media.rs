@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::DocumentError;
 use crate::mail::mailbox;
 
 /// The types whose text can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MediaType {
     /// UTF-8 text without further structure, and every text format without a variant of its own.
     Plain,
@@ -91,20 +93,22 @@ impl MediaType {
         if is_pdf(bytes, promised) {
             return match promised {
                 None | Some(Self::Pdf) => Ok(Self::Pdf),
-                Some(_) => Err(DocumentError::Disguised { suffix, found: "a PDF document" }),
+                Some(_) => Err(DocumentError::Disguised { suffix, found: "a PDF document".into() }),
             };
         }
         if let Some(found) = foreign(bytes, &suffix) {
             return Err(match promised {
-                Some(_) => DocumentError::Disguised { suffix, found },
-                None => DocumentError::Unsupported { found },
+                Some(_) => DocumentError::Disguised { suffix, found: found.into() },
+                None => DocumentError::Unsupported { found: found.into() },
             });
         }
         match promised {
             Some(Self::Pdf) if bytes.is_empty() => {
                 Err(DocumentError::PdfBroken { reason: "it is empty".into() })
             }
-            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: describe_content(bytes) }),
+            Some(Self::Pdf) => {
+                Err(DocumentError::Disguised { suffix, found: describe_content(bytes).into() })
+            }
             Some(other) => Ok(other),
             None if is_unnamed_mail(bytes, name, &suffix) => Ok(Self::Mail),
             None => Ok(Self::Plain),
@@ -201,7 +205,7 @@ fn describe_content(bytes: &[u8]) -> &'static str {
 }
 
 /// Returns whether content is sound text: UTF-8 without control characters of binary data.
-fn is_text(bytes: &[u8]) -> bool {
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok() && !bytes.iter().any(|byte| crate::terminal::is_control(*byte))
 }
 
@@ -236,7 +240,7 @@ mod tests {
     fn disguised_pdf_is_reported_by_its_real_type() {
         let check = |bytes: &[u8], expected: &str| match MediaType::sniff(bytes, "deck.pdf") {
             Err(DocumentError::Disguised { suffix, found }) => {
-                assert_eq!((suffix.as_str(), found), (".pdf", expected));
+                assert_eq!((suffix.as_str(), found.as_ref()), (".pdf", expected));
             }
             other => panic!("{other:?}"),
         };

@@ -41,7 +41,7 @@ impl Budget<'_> {
     }
 
     fn too_much_unfolded(&self) -> DocumentError {
-        DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: self.limits.unfolded }
+        DocumentError::PdfTooComplex { unit: "unfolded bytes".into(), limit: self.limits.unfolded }
     }
 
     /// Subtracts an amount of work from the budget, counted in drawing operations.
@@ -50,7 +50,7 @@ impl Budget<'_> {
         self.operations = self
             .operations
             .checked_sub(operations)
-            .ok_or(DocumentError::PdfTooComplex { unit: "drawing operations", limit })?;
+            .ok_or(DocumentError::PdfTooComplex { unit: "drawing operations".into(), limit })?;
         Ok(())
     }
 

@@ -28,10 +28,10 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Reading, DocumentErr
 }
 
 fn decode(bytes: &[u8]) -> Result<(String, Option<String>), DocumentError> {
-    let refused = |offset: usize, likely| DocumentError::NotUtf8 {
+    let refused = |offset: usize, likely: &'static str| DocumentError::NotUtf8 {
         byte: bytes.get(offset).copied().unwrap_or_default(),
         offset,
-        likely,
+        likely: likely.into(),
     };
     if bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff") {
         return Err(refused(0, "UTF-32"));

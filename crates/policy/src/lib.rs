@@ -25,8 +25,8 @@ pub mod trace;
 
 pub use egress::WebGrant;
 pub use facts::{
-    CanonicalArgument, Context, Destination, Facts, KeySighting, Outlet, Overwrite, PathFact, ProgramFact, RunBudget,
-    SecretFact, Subject, WrittenFile,
+    CanonicalArgument, Context, Destination, Facts, KeySighting, Outlet, Overwrite, PathFact, ProgramFact,
+    RunBudget, SecretFact, Subject, WrittenFile,
 };
 pub use judge::{Panel, judge};
 pub use places::{Location, Place, PlaceFact, PlaceMeaning, Places, Reach};

@@ -111,14 +111,42 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
 /// # Errors
 /// When a host cannot confine itself at all, or cannot work in its confinement. When the place cannot be used.
 pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    let stage = Stage::new(place).map_err(|e| SandboxError::Warden(e.to_string()))?;
+    let weights = format!("{}/weights", stage.inside);
+    let needs = [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]];
+    let start = ["sandbox", "host", &weights];
+    prove_own(helper, &stage, &start, &needs, stage.trials_of_host("reads another file than its weights"))
+}
+
+/// Proves the restrictions of the process that reads a document, which confines itself. The method is that of
+/// [`prove`]. The program is started as `sandbox document NAME ARGUMENT…`. It must confine itself as that process does,
+/// and then make the attempt.
+///
+/// # Errors
+/// When the process cannot confine itself at all, or cannot work in its confinement. When the place cannot be used.
+pub fn prove_reader(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    let stage = Stage::new(place).map_err(|e| SandboxError::Warden(e.to_string()))?;
+    let mut trials = stage.trials_of_host("reads a file");
+    trials.retain(|trial| trial.name != "write-weights");
+    prove_own(helper, &stage, &["sandbox", "document"], &[vec!["thread".to_owned()]], trials)
+}
+
+/// Proves the restrictions of a process of our own, which is started with the arguments `start` and confines itself.
+/// The actions that it `needs` must work.
+fn prove_own(
+    helper: &Helper,
+    stage: &Stage,
+    start: &[&str],
+    needs: &[Vec<String>],
+    trials: Vec<Trial>,
+) -> Result<Vec<Proof>, SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
-    let stage = Stage::new(place).map_err(failed)?;
     let binary = fs::canonicalize(helper.program()).map_err(failed)?;
     let weights = format!("{}/weights", stage.inside);
     let set = || stage.set().and_then(|()| fs::write(&weights, "weights")).map_err(failed);
     let confined = |attempt: &[String]| -> Result<(), String> {
         let output = Command::new(&binary)
-            .args(["sandbox", "host", &weights])
+            .args(start)
             .args(attempt)
             .env_clear()
             .current_dir("/")
@@ -131,12 +159,12 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
             false => Err(first_line(&output.stderr)),
         }
     };
-    // The actions that a host needs must work. If nothing worked, every failure would look like a proof.
-    for needs in [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]] {
+    // If nothing worked, every failure would look like a proof.
+    for action in needs {
         set()?;
-        confined(&needs).map_err(SandboxError::Refused)?;
+        confined(action).map_err(SandboxError::Refused)?;
     }
-    let trials = stage.trials_of_host().into_iter().map(|trial| {
+    let trials = trials.into_iter().map(|trial| {
         set()?;
         let standing = match control(&binary, &trial.attempt) {
             Err(why) => ProofOutcome::Inconclusive(why),
@@ -301,12 +329,12 @@ impl Stage {
         all
     }
 
-    /// Returns the attempts at actions that the host of a local model must not be able to do after it has confined
-    /// itself.
-    fn trials_of_host(&self) -> Vec<Trial> {
+    /// Returns the attempts at actions that a process of our own must not be able to do after it has confined itself.
+    /// `read` names the reading of a file.
+    fn trials_of_host(&self, read: &'static str) -> Vec<Trial> {
         let (me, usual) = (std::process::id(), Limits::default());
         let all = [
-            ("read", "reads another file than its weights", "read OUT/secret".to_owned()),
+            ("read", read, "read OUT/secret".to_owned()),
             ("list", "lists a directory", "list OUT".to_owned()),
             ("write", "writes a file", "write OUT/new".to_owned()),
             ("cut", "cuts a file to nothing", "cut OUT/kept".to_owned()),

@@ -219,8 +219,7 @@ fn result_name(call: &Call, provenance: &Provenance) -> Option<String> {
     };
     let (all, known) = (names(provenance), names(&proposal.provenance));
     // The provenance of a result may include that of the call. The rest is what the call itself has read.
-    let own: BTreeSet<&str> =
-        all.difference(&known).map(|(name, _)| name.as_str()).collect();
+    let own: BTreeSet<&str> = all.difference(&known).map(|(name, _)| name.as_str()).collect();
     let mut own = own.into_iter();
     match (own.next(), own.next()) {
         (Some(name), None) => Some(name.to_owned()),

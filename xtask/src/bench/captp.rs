@@ -103,7 +103,7 @@ impl Bench {
             note: format!("{:.1} bytes a call", grown as f64 / 90_000.0),
             ..Row::default()
         };
-        Ok(with_aim(row, grown < 1 << 20, "1 MiB"))
+        Ok(row.with_aim(grown < 1 << 20, "1 MiB", ""))
     }
 
     /// Measures the time until the last of a hundred clients hears of a name.
@@ -140,16 +140,9 @@ fn rate_row(what: &str, count: usize, took: Duration) -> Row {
     let rate = count as f64 / took.as_secs_f64();
     let row = Row { what: what.to_owned(), figure: format!("{rate:.0}/s"), ..Row::default() };
     match AIMS.iter().find(|(of, _)| *of == what) {
-        Some((_, least)) => with_aim(row, rate > *least, &format!("{least}/s")),
+        Some((_, least)) => row.with_aim(rate > *least, &format!("{least}/s"), ""),
         None => row,
     }
-}
-
-/// Adds the aim of a figure to its row, and whether it was reached.
-fn with_aim(row: Row, reached: bool, aim: &str) -> Row {
-    let verdict = if reached { "aim" } else { "MISSED: aim" };
-    let gap = if row.note.is_empty() { "" } else { "; " };
-    Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }
 }
 
 /// One connection: netstrings that hold messages.

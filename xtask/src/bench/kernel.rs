@@ -38,13 +38,6 @@ const WIDTHS: [usize; 3] = [1, 16, 64];
 /// The rates that a quiet machine should reach: the row, its width, and the least number a second.
 const AIMS: [(&str, usize, f64); 2] = [("storeValue", 64, 10_000.0), ("send, guest to host", 16, 2_000.0)];
 
-/// Adds the aim of a figure to its row, and whether it was reached.
-fn with_aim(row: Row, reached: bool, aim: &str) -> Row {
-    let verdict = if reached { "aim" } else { "MISSED: aim" };
-    let gap = if row.note.is_empty() { "" } else { "; " };
-    Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }
-}
-
 /// Stores of these sizes are opened again. The larger one takes minutes to fill: only with samples to spare.
 const SIZES: [usize; 2] = [10_000, 1_000_000];
 
@@ -227,7 +220,7 @@ impl Bench {
         Ok(match aim {
             Some((_, _, least)) => {
                 let rate = count as f64 / took.as_secs_f64();
-                with_aim(row, rate > *least, &format!("{least}/s"))
+                row.with_aim(rate > *least, &format!("{least}/s"), "")
             }
             None => row,
         })
@@ -298,7 +291,7 @@ impl Bench {
             .collect::<Result<Vec<_>>>()?;
         let (_, median, _) = measure::spread(&times);
         let row = measure::times("listing 1,000 messages", &times);
-        Ok(with_aim(row, median < Duration::from_millis(8), "8 ms"))
+        Ok(row.with_aim(median < Duration::from_millis(8), "8 ms", ""))
     }
 
     /// Stores values until there are so many.
@@ -320,7 +313,7 @@ impl Bench {
         let times: Vec<Duration> = found.iter().map(|run| run.wall).collect();
         let (_, median, _) = measure::spread(&times);
         Ok(match size {
-            10_000 => with_aim(row, median < Duration::from_millis(70), "70 ms"),
+            10_000 => row.with_aim(median < Duration::from_millis(70), "70 ms", ""),
             _ => row,
         })
     }

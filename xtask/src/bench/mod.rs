@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: release builds, measured; one table.
 
+mod agentdojo;
 mod captp;
 mod gates;
 mod installation;
@@ -14,6 +15,7 @@ mod vat;
 
 use anyhow::Result;
 
+use self::table::Row;
 use crate::CommandStatus;
 use crate::workspace::Workspace;
 
@@ -24,9 +26,17 @@ pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
     let workspace = Workspace::read()?;
     let benched = library::names(&workspace).join(", ");
     let known = format!(
-        "`run`, `release`, `kernel`, `captp`, `gates`{}{benched}",
+        "`run`, `release`, `kernel`, `captp`, `gates`, `agentdojo`{}{benched}",
         if benched.is_empty() { "; no crate has benches yet" } else { ", " }
     );
+    if let [what, rest @ ..] = arguments
+        && what == "agentdojo"
+    {
+        return match agentdojo::sample(rest) {
+            Ok(sample) => Ok(report(what, &agentdojo::rows(&workspace, sample, SAMPLES)?)),
+            Err(wrong) => Ok(CommandStatus::Usage(wrong)),
+        };
+    }
     let (what, samples) = match arguments {
         [what] => (what, SAMPLES),
         [what, count] => match count.parse() {
@@ -49,7 +59,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<CommandStatus> {
         name if library::names(&workspace).contains(&name) => library::rows(&workspace, name, samples)?,
         other => return Ok(CommandStatus::Usage(format!("nothing measures `{other}`; there is {known}"))),
     };
-    print!("{}", table::render(&format!("bench {what}: {}", machine::describe()), &rows));
+    Ok(report(what, &rows))
+}
+
+/// Prints the table. The status is a failure if something could not be measured.
+fn report(what: &str, rows: &[Row]) -> CommandStatus {
+    print!("{}", table::render(&format!("bench {what}: {}", machine::describe()), rows));
     let missed = rows.iter().any(|row| row.failed);
-    Ok(if missed { CommandStatus::Failure } else { CommandStatus::Success })
+    if missed { CommandStatus::Failure } else { CommandStatus::Success }
 }

@@ -39,6 +39,7 @@ const FILES: &[(&str, &str)] = &[
         "---\ndescription: Writes for a while.\n---\nTell what an almoner did, in about a hundred words.\n",
     ),
     ("in/a.txt", "one line\n"),
+    ("a.eml", "From: a@b.example\nSubject: a line\n\none line\n"),
     (
         "script.json",
         r#"[
@@ -63,6 +64,12 @@ const RUNS: &[Run] = &[
     Run { what: "empty run", arguments: &["run", "empty.worker"] },
     Run { what: "run with one tool call", arguments: &["run", "reader.worker", "-e", "in=in"] },
     Run { what: "run with one child run", arguments: &["run", "parent.worker", "-e", "child=empty.worker"] },
+];
+
+/// Runs whose difference is the cost of the process that reads a document.
+const READINGS: &[Run] = &[
+    Run { what: "run over a text", arguments: &["run", "empty.worker", "in/a.txt"] },
+    Run { what: "run over a mail", arguments: &["run", "empty.worker", "a.eml"] },
 ];
 
 const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];
@@ -105,7 +112,7 @@ impl Bench {
         rows.push(each("almoner --help", HELP));
         rows.push(row_or_failure("daemon start to first reply", self.cold(samples)));
         rows.push(each("reply of a running daemon", STATUS));
-        for Run { what, arguments, .. } in RUNS {
+        for Run { what, arguments, .. } in RUNS.iter().chain(READINGS) {
             rows.push(each(what, &[arguments, SCRIPTED].concat()));
         }
         rows.push(self.daemon());

@@ -28,6 +28,14 @@ impl Row {
         Self { figure: "FAILED".to_owned(), failed: true, ..Self::without(what, note) }
     }
 
+    /// Adds the aim of the figure, and whether it was reached. A missed aim has its reason, if one is known.
+    pub(super) fn with_aim(self, reached: bool, aim: &str, reason: &str) -> Self {
+        let verdict = if reached { "aim" } else { "MISSED: aim" };
+        let gap = if self.note.is_empty() { "" } else { "; " };
+        let reason = if reached || reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        Self { note: format!("{}{gap}{verdict} {aim}{reason}", self.note), ..self }
+    }
+
     fn cells(&self) -> [&str; 6] {
         [&self.what, &self.figure, &self.range, &self.cpu, &self.memory, &self.note]
     }

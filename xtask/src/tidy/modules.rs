@@ -26,7 +26,7 @@ const STACKS: &[Stack] = &[
             "files",
             "queries",
             "state",
-            "hosts",
+            "processes",
         ],
         upward: &[],
     },

@@ -20,6 +20,7 @@ const STREAM_FILES: &[(&str, &str)] = &[
         "crates/daemon/src/processes/code_reader.rs",
         "what the process that reads proposed code has found, as JSON",
     ),
+    ("crates/daemon/src/processes/document_reader.rs", "the text of one document, in a frame"),
     ("crates/daemon/src/api/main_loop.rs", "tells the client that started it why it ends, as JSON"),
     ("crates/daemon/src/processes/git_host.rs", "frames of the process of a repository"),
     ("crates/daemon/src/processes/model_host.rs", "frames of the model host"),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
+use daemon::processes::document_reader::ReadText;
 use policy::protected::{ProtectionReason, protected};
 
 /// The maximum number of entries that are looked at.
@@ -28,10 +29,11 @@ pub fn split_directories(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 
 /// Returns the documents in a directory and below it, sorted by path, or none if they are too many or too large. Hidden
 /// files, files that hold keys, links, and files without readable text are left out: the model can still see their names.
+/// `read` gives the text of a document.
 ///
 /// # Errors
 /// When the directory cannot be read, or has no entry.
-pub fn directory_documents(directory: &str) -> Result<Vec<Document>, Failure> {
+pub fn directory_documents(directory: &str, read: ReadText<'_>) -> Result<Vec<Document>, Failure> {
     let entries = fs::read_dir(directory).and_then(|mut entries| entries.next().transpose());
     match entries {
         Ok(Some(_)) => {}
@@ -47,7 +49,9 @@ pub fn directory_documents(directory: &str) -> Result<Vec<Document>, Failure> {
     let Some(files) = files(Path::new(directory)) else { return Ok(Vec::new()) };
     let (mut documents, mut left) = (Vec::new(), MAX_TEXT_BYTES);
     for path in files {
-        let Some((path, text)) = path.to_str().and_then(|path| Some((path, text(path)?))) else { continue };
+        let Some((path, text)) = path.to_str().and_then(|path| Some((path, text(path, read)?))) else {
+            continue;
+        };
         match left.checked_sub(text) {
             Some(rest) if documents.len() < MAX_DOCUMENTS => left = rest,
             _ => return Ok(Vec::new()),
@@ -80,7 +84,7 @@ fn files(directory: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// Returns the size of the text of a file, or `None` if the file is no document, or holds keys by its name or content.
-fn text(path: &str) -> Option<usize> {
+fn text(path: &str, read: ReadText<'_>) -> Option<usize> {
     let real = fs::canonicalize(path).ok()?;
     let is_of_keys = |path: &str| protected(path) == Some(ProtectionReason::Keys);
     if is_of_keys(path) || is_of_keys(real.to_str()?) {
@@ -91,7 +95,7 @@ fn text(path: &str) -> Option<usize> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return None;
     }
-    let text = document::text(&bytes, path, &document::Limits::default()).ok()?.text;
+    let text = read(&bytes, path, &document::Limits::default()).ok()?.text;
     policy::secrets::key_in(text.as_bytes()).is_none().then_some(text.len())
 }
 
@@ -117,8 +121,10 @@ mod tests {
         ] {
             fs::write(root.join(path), bytes).unwrap();
         }
+        let read =
+            |bytes: &[u8], name: &str, limits: &document::Limits| Ok(document::text(bytes, name, limits)?);
         let names = || -> Vec<String> {
-            let documents = directory_documents(root.to_str().unwrap()).unwrap();
+            let documents = directory_documents(root.to_str().unwrap(), &read).unwrap();
             let path = |document: Document| match document {
                 Document::File { path, .. } => path.rsplit('/').next().unwrap().to_owned(),
                 other => panic!("{other:?}"),
@@ -135,6 +141,7 @@ mod tests {
         }
         assert!(names().is_empty());
         let empty = tempfile::tempdir().unwrap();
-        assert_eq!(directory_documents(empty.path().to_str().unwrap()).unwrap_err().exit, Exit::NotFound);
+        let refused = directory_documents(empty.path().to_str().unwrap(), &read).unwrap_err();
+        assert_eq!(refused.exit, Exit::NotFound);
     }
 }

@@ -37,6 +37,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use control::audit_report::Anchor;
 use control::exit::Failure;
+use daemon::processes::document_reader::ReaderLimits;
 use resource::Endowment;
 
 use config::machine::Machine;
@@ -191,6 +192,9 @@ pub enum Verb {
     /// The process that reads proposed code.
     #[command(hide = true)]
     CodeReader,
+    /// The process that reads one document.
+    #[command(hide = true)]
+    DocumentReader(ReaderArgs),
     /// The process that looks into one repository.
     #[command(hide = true)]
     GitHost,
@@ -200,6 +204,22 @@ pub enum Verb {
         /// The weights.
         weights: std::path::PathBuf,
     },
+}
+
+/// The arguments of the process that reads one document.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ReaderArgs {
+    /// The maximum processor time, in seconds.
+    cpu_s: u64,
+    /// The maximum memory, in bytes.
+    memory: u64,
+}
+
+impl ReaderArgs {
+    /// Returns the limits of the process.
+    pub fn limits(self) -> ReaderLimits {
+        ReaderLimits { cpu_s: self.cpu_s, memory: self.memory, ..ReaderLimits::default() }
+    }
 }
 
 /// The behaviour of a command when its run needs a person.

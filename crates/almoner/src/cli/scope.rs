@@ -65,6 +65,7 @@ impl Verb {
             Verb::Sandbox { .. }
             | Verb::VatHost
             | Verb::CodeReader
+            | Verb::DocumentReader(_)
             | Verb::GitHost
             | Verb::ModelHost { .. } => Scope::Process,
         }

@@ -16,6 +16,7 @@ use crate::session::command_line;
 use crate::ui::piped_input::{PipedInput, announce_stdin};
 use control::exit::{Exit, ExitResult, Failure};
 use control::protocol::{ModelChoice, RunRequest, StartSpec, WorkerSource};
+use daemon::processes::document_reader::DocumentReader;
 
 /// The maximum length of the name of a directory's slot, in characters.
 const MAX_SLOT_CHARS: usize = 32;
@@ -51,8 +52,10 @@ pub fn ask(acting: &Session<'_>, args: &AskArgs) -> ExitResult {
     let mut endow: Vec<Endowment> =
         args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
     let mut slots = Vec::new();
+    let reader = DocumentReader::own();
+    let read = |bytes: &[u8], name: &str, limits: &document::Limits| reader.read(bytes, name, limits);
     for directory in &directories {
-        documents.documents.extend(cli::directory_documents(directory)?);
+        documents.documents.extend(cli::directory_documents(directory, &read)?);
         let path = absolute(directory)?;
         let slot = slot_name(&path, &endow);
         let spec = PathSpec { path, private: args.private, ..PathSpec::default() };

@@ -141,7 +141,7 @@ fn help_shows_common_verbs_first() {
     let verbs =
         ["run", "ask", "inbox", "approve", "deny", "runs", "trace", "why", "resume", "models", "doctor"];
     assert!(verbs.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{help}");
-    assert!(!help.contains("model-host"));
+    assert!(!help.contains("model-host") && !help.contains("document-reader"));
 }
 
 #[test]

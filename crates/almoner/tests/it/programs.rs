@@ -531,7 +531,11 @@ fn doctor_proves_each_restriction() {
     let home = TestHome::new();
     let report = home.almoner(&["doctor", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
-    for (kind, held, least) in [("sandbox/", "no program ", 25), ("model-host/", "no local model ", 15)] {
+    for (kind, held, least) in [
+        ("sandbox/", "no program ", 25),
+        ("model-host/", "no local model ", 15),
+        ("document-reader/", "no reader of documents ", 15),
+    ] {
         let of_kind: Vec<(&str, &Value)> = checks
             .iter()
             .filter_map(|check| Some((check["id"].as_str()?.strip_prefix(kind)?, check)))

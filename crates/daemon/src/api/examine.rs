@@ -171,8 +171,8 @@ fn settings(place: &Place) -> Check {
 type ConfinementTest =
     fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
 
-/// Returns the tests of confinement on this kernel, for programs and for the process of a local model. Each forbidden
-/// action is tried both confined and unconfined.
+/// Returns the tests of confinement on this kernel, for programs, for the process of a local model and for that of a
+/// document. Each forbidden action is tried both confined and unconfined.
 fn confinement() -> Vec<Check> {
     let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
         id: id.to_owned(),
@@ -181,8 +181,8 @@ fn confinement() -> Vec<Check> {
         remedy: remedy.to_owned(),
     };
     if !cfg!(target_os = "linux") {
-        let evidence = "this system cannot confine programs: slots of the kind `program` refuse every call; the host \
-                        of a local model is not confined";
+        let evidence = "this system cannot confine programs: slots of the kind `program` refuse every call; the \
+                        processes of a local model and of a document are not confined";
         return vec![check("sandbox", true, evidence.to_owned(), "")];
     }
     let mut checks = Vec::new();
@@ -200,6 +200,13 @@ fn confinement() -> Vec<Check> {
             sandbox::prove_host,
             "there is no local model, and no guest code runs, until this is mended; it takes Linux 5.13 or later with Landlock",
             "use a model on a server, and report this",
+        ),
+        (
+            "document-reader",
+            "reader of documents",
+            sandbox::prove_reader,
+            "no PDF and no mail is read until this is mended; it takes Linux 5.13 or later with Landlock",
+            "read no PDF and no mail of a stranger on this machine, and report this",
         ),
     ] {
         let proofs = private_dir::temporary_dir("almoner-doctor-")

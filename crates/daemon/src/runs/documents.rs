@@ -270,7 +270,10 @@ impl DocumentImporter<'_> {
             }
         };
         self.admit(&name, bytes.len() as u64)?;
-        let read = native_documents::read_document(&name, &bytes, &self.limits, self.takes)?;
+        let read = |bytes: &[u8], name: &str, limits: &document::Limits| {
+            self.daemon.documents.read(bytes, name, limits)
+        };
+        let read = native_documents::read_document(&read, &name, &bytes, &self.limits, self.takes)?;
         let media_type = read.media_type.to_owned();
         if is_mail_by_place && media_type != document::MediaType::Mail.as_str() {
             self.check_suffix(&name)?;

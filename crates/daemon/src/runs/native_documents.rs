@@ -4,6 +4,7 @@ use document::{DocumentError, Limits};
 use model::{MediaKind, MediaSupport};
 use passable::visible_line;
 
+use crate::processes::document_reader::{ReadError, ReadText};
 use control::exit::{Exit, Failure};
 
 /// A document that was read.
@@ -17,18 +18,21 @@ pub struct DocumentText {
     pub notes: Vec<String>,
 }
 
-/// Reads a document.
+/// Reads a document. `read` gives the text of it.
 ///
 /// # Errors
-/// When the document's content does not match its name, or neither the daemon nor the model can read it.
+/// When the document's content does not match its name, or neither the daemon nor the model can read it. When the
+/// document has ended the process that read it.
 pub fn read_document(
+    read: ReadText<'_>,
     name: &str,
     bytes: &[u8],
     limits: &Limits,
     takes: MediaSupport,
 ) -> Result<DocumentText, Failure> {
-    let refuse = |e: &DocumentError, help: String| {
-        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help)
+    let refuse = |e: &ReadError, help: String| {
+        let exit = if matches!(e, ReadError::Unconfined { .. }) { Exit::Failure } else { Exit::Invalid };
+        Failure::new(exit, format!("{}: {e}", visible_line(name))).help(help)
     };
     let found = MediaKind::of(name, bytes);
     let named = MediaKind::named(name).filter(|named| named.starts_with("image/"));
@@ -42,14 +46,16 @@ pub fn read_document(
         media_type,
         notes: vec![],
     };
-    match (found, document::text(bytes, name, limits)) {
-        (_, Err(e @ DocumentError::TooLarge { .. })) => Err(refuse(&e, e.help())),
+    match (found, read(bytes, name, limits)) {
+        (_, Err(e @ ReadError::Document(DocumentError::TooLarge { .. }))) => Err(refuse(&e, e.help())),
         (Some((MediaKind::Image, kind)), _) if takes.images => Ok(stands_for(kind)),
         (Some((MediaKind::Image, _)), Err(e)) => {
             let help = format!("{}; or use a model that takes pictures (`-m`)", e.help());
             Err(refuse(&e, help))
         }
-        (Some((MediaKind::Pdf, kind)), Err(DocumentError::PdfWithoutText { .. })) if takes.pdfs => {
+        (Some((MediaKind::Pdf, kind)), Err(ReadError::Document(DocumentError::PdfWithoutText { .. })))
+            if takes.pdfs =>
+        {
             Ok(stands_for(kind))
         }
         (found, Ok(read)) => {
@@ -70,7 +76,9 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, bytes: &[u8], takes: MediaSupport, expected: Result<&str, &str>) {
-        let found = read_document(name, bytes, &Limits { bytes: 100, ..Limits::default() }, takes);
+        let limits = Limits { bytes: 100, ..Limits::default() };
+        let read = |bytes: &[u8], name: &str, limits: &Limits| Ok(document::text(bytes, name, limits)?);
+        let found = read_document(&read, name, bytes, &limits, takes);
         match (found, expected) {
             (Ok(read), Ok(part)) => {
                 assert!(read.text.contains(part), "{read:?}");

@@ -40,6 +40,7 @@ use super::protected_paths::ProtectedPaths;
 use super::spools::Spools;
 use super::vault::DaemonVault;
 use crate::processes::code_reader::Reader;
+use crate::processes::document_reader::DocumentReader;
 use config::clock;
 use config::place::Place;
 use config::settings::{Models, SettingsWatcher};
@@ -57,6 +58,8 @@ pub struct Daemon {
     pub spools: Spools,
     /// The reader of code that a run proposes.
     pub reader: Reader,
+    /// The reader of the documents that a run is given.
+    pub documents: DocumentReader,
     /// Values that modules above this one keep here.
     pub extensions: Extensions,
     /// The function that drives a run, once an engine has been set.
@@ -313,6 +316,7 @@ impl HostDaemon {
             place: place.clone(),
             protected_paths: ProtectedPaths::new(place),
             spools: Spools::default(),
+            documents: DocumentReader::new(program.clone()),
             reader: Reader::new(program),
             extensions: Extensions::default(),
             engine: OnceLock::new(),

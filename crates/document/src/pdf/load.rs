@@ -55,7 +55,7 @@ fn account(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
 }
 
 fn too_much_unfolded(limits: &Limits) -> DocumentError {
-    DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: limits.unfolded }
+    DocumentError::PdfTooComplex { unit: "unfolded bytes".into(), limit: limits.unfolded }
 }
 
 /// Returns the document error for an error of the parser.

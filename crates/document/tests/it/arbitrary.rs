@@ -1,6 +1,6 @@
 //! No input causes a panic, and each returned text keeps its promise.
 
-use document::{DocumentError, Limits, text};
+use document::{DocumentError, Limits, MediaType, text, unparsed_text};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -14,7 +14,20 @@ const OPERATION: &str = "[-0-9.]{1,4}|\\([a-z]{0,3}\\)|\\[|\\]|<<|>>|<[0-9a-f]{0
 
 fn keeps_promise(bytes: &[u8], name: &str) -> Result<(), TestCaseError> {
     let limits = Limits { unfolded: 1 << 20, operations: 100_000, ..Limits::default() };
-    match text(bytes, name, &limits) {
+    let read = text(bytes, name, &limits);
+    // The caller may take the text without a parser, and must get the same.
+    match unparsed_text(bytes, name, &limits) {
+        Ok(Some(unparsed)) => {
+            prop_assert!(!matches!(unparsed.media_type, MediaType::Pdf | MediaType::Mail), "{name}");
+            prop_assert_eq!(Ok(&unparsed), read.as_ref());
+        }
+        Ok(None) => {}
+        Err(error) => prop_assert_eq!(Err(&error), read.as_ref()),
+    }
+    // The result goes from one process to another.
+    let json = serde_json::to_string(&read).unwrap();
+    prop_assert_eq!(&serde_json::from_str::<Result<document::Text, DocumentError>>(&json).unwrap(), &read);
+    match read {
         Ok(read) => {
             let control =
                 |char: char| char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r' | '\u{c}');
@@ -47,6 +60,13 @@ proptest! {
         keeps_promise(&[b"%PDF-1.7\n", &*bytes].concat(), "a.pdf")?;
         let head = format!("From: {words}\r\nContent-Type: {words}\r\nSubject: =?utf-8?B?{words}?=");
         keeps_promise(format!("{head}\r\n\r\n{words}").as_bytes(), "a.eml")?;
+    }
+
+    /// Reads text, which often needs no parser.
+    #[test]
+    fn arbitrary_text_keeps_the_promise(words in "\\PC{0,80}|[a-z\\n\\t\\x1b\\x00\u{feff}]{0,40}", name in 0..NAMES.len()) {
+        keeps_promise(words.as_bytes(), NAMES[name])?;
+        keeps_promise(format!("\u{feff}{words}").as_bytes(), NAMES[name])?;
     }
 
     /// Reads a sound file with some bytes replaced: most of it still parses.

@@ -28,11 +28,15 @@ fn too_large_document_is_refused_before_reading() {
 #[test]
 fn binary_and_disguised_content_is_refused() {
     let check = |bytes: &[u8], name: &str, expected| check(bytes, name, &Limits::default(), expected);
-    let disguised = |suffix: &str, found| DocumentError::Disguised { suffix: suffix.into(), found };
+    let disguised = |suffix: &str, found: &'static str| DocumentError::Disguised {
+        suffix: suffix.into(),
+        found: found.into(),
+    };
     let pdf = made::pdf(&["BT /F1 12 Tf (x) Tj ET"], true);
     check(b"ab\0c", "a.txt", DocumentError::Binary { byte: 0, offset: 2 });
     check(&b"\x01\x02\x03ab".repeat(100), "a.log", DocumentError::Binary { byte: 1, offset: 0 });
-    let not_utf8 = |byte, offset, likely| DocumentError::NotUtf8 { byte, offset, likely };
+    let not_utf8 =
+        |byte, offset, likely: &'static str| DocumentError::NotUtf8 { byte, offset, likely: likely.into() };
     check(b"caf\xe9 ol\xe9", "a.md", not_utf8(0xe9, 3, "windows-1252"));
     check(b"\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0", "a.md", not_utf8(0xcf, 0, "windows-1251"));
     check(b"\xef\xbb\xbf\xc3", "a.md", not_utf8(0xc3, 3, "windows-1250"));
@@ -43,8 +47,12 @@ fn binary_and_disguised_content_is_refused() {
     check(b"PK\x03\x04....", "a.pdf", disguised(".pdf", "a ZIP archive"));
     check(&pdf, "notes.MD", disguised(".md", "a PDF document"));
     check(b"<html>not found</html>", "a.pdf", disguised(".pdf", "an HTML page"));
-    check(b"PK\x03\x04....", "a.docx", DocumentError::Unsupported { found: "a Word document (.docx)" });
-    check(b"\x7fELF\x02", "tool", DocumentError::Unsupported { found: "a program" });
+    check(
+        b"PK\x03\x04....",
+        "a.docx",
+        DocumentError::Unsupported { found: "a Word document (.docx)".into() },
+    );
+    check(b"\x7fELF\x02", "tool", DocumentError::Unsupported { found: "a program".into() });
     assert!(text(&pdf, "no-suffix", &Limits::default()).is_ok());
 }
 
@@ -71,18 +79,23 @@ fn unreadable_pdfs_are_refused() {
     let limits = Limits { pages: 4, ..default.clone() };
     check(&pages, "a.pdf", &limits, DocumentError::TooManyPages { pages: 5, limit: 4 });
     let limits = Limits { operations: 270, ..default.clone() };
-    check(&pages, "a.pdf", &limits, DocumentError::PdfTooComplex { unit: "drawing operations", limit: 270 });
+    check(
+        &pages,
+        "a.pdf",
+        &limits,
+        DocumentError::PdfTooComplex { unit: "drawing operations".into(), limit: 270 },
+    );
     let limits = Limits { text: 4, ..default.clone() };
     check(&pages, "a.pdf", &limits, DocumentError::TooMuchText { limit: 4 });
 
     let limits = Limits { unfolded: 1 << 20, ..default.clone() };
-    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: 1 << 20 };
+    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes".into(), limit: 1 << 20 };
     check(&made::bomb(8 << 20), "bomb.pdf", &limits, complex);
 
     // Object streams are counted in sum: each of these is small enough.
     let objects = made::object_streams(400, 1 << 10);
     assert!(text(&objects, "objects.pdf", &default).is_ok());
-    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: 1 << 20 };
+    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes".into(), limit: 1 << 20 };
     check(&objects, "objects.pdf", &limits, complex);
 
     // A drawing that draws another one nine times over, and so on: a short file that would take hours.
@@ -94,7 +107,7 @@ fn unreadable_pdfs_are_refused() {
         resources = dictionary! { "XObject" => dictionary! { "Fm" => form } };
     }
     let limits = Limits { operations: 10_000, ..default.clone() };
-    let complex = DocumentError::PdfTooComplex { unit: "drawing operations", limit: 10_000 };
+    let complex = DocumentError::PdfTooComplex { unit: "drawing operations".into(), limit: 10_000 };
     check(&made::finish(made, &["/Fm Do"], &resources, true), "forms.pdf", &limits, complex);
 
     // Cut short at every tenth: text or a specific error, never garbage.

@@ -28,7 +28,7 @@ impl Trace {
 }
 
 /// Returns the name of a place where something was read, with the arguments of the call that returned it.
-pub(crate) fn place(document: &str, call: Option<&str>) -> String {
+pub fn place(document: &str, call: Option<&str>) -> String {
     match call {
         Some(call) => format!("{document} ({call})"),
         None => document.to_owned(),
